@@ -1,0 +1,99 @@
+package migrations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// blocker is a session that holds what a migration waits for.
+type blocker struct {
+	PID         int32
+	Role        string
+	Application string
+	State       string        // "idle in transaction", …; "" where PostgreSQL does not show it to us
+	Open        time.Duration // age of its transaction
+}
+
+func (b blocker) String() string {
+	text := fmt.Sprintf("pid %d", b.PID)
+	var more []string
+	for _, part := range []string{b.Role, b.Application, b.State} {
+		if part != "" {
+			more = append(more, part)
+		}
+	}
+	if b.Open > 0 {
+		more = append(more, "in a transaction for "+b.Open.Round(time.Second).String())
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	return text
+}
+
+func describe(bs []blocker) string {
+	if len(bs) == 0 {
+		return "not known"
+	}
+	texts := make([]string, len(bs))
+	for i, b := range bs {
+		texts[i] = b.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+func lockError(what string, waited time.Duration, bs []blocker, err error) error {
+	return fmt.Errorf("%s: gave up after %s, because other sessions hold locks that it needs: %s; "+
+		"let them finish, or end one with select pg_terminate_backend(pid), and run it again: %w",
+		what, waited.Round(time.Second), describe(bs), err)
+}
+
+// watchBlockers asks, on a connection of its own, who blocks this session, for PostgreSQL knows it only while the
+// session waits. stop returns those who were seen last. If there is no connection to be had, nobody is seen.
+func (s *session) watchBlockers(ctx context.Context) (stop func() []blocker) {
+	ctx, cancel := context.WithCancel(ctx)
+	pid := s.conn.PgConn().PID()
+	cfg := s.conn.Config()
+	result := make(chan []blocker, 1)
+	go func() {
+		var seen []blocker
+		defer func() { result <- seen }()
+		conn, err := pgx.ConnectConfig(ctx, cfg)
+		if err != nil {
+			return
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		for ctx.Err() == nil {
+			if now, err := blockersOf(ctx, conn, pid); err == nil && len(now) > 0 {
+				seen = now
+			}
+			_ = wait(ctx, 20*time.Millisecond)
+		}
+	}()
+	return func() []blocker {
+		cancel()
+		return <-result
+	}
+}
+
+func blockersOf(ctx context.Context, conn *pgx.Conn, pid uint32) ([]blocker, error) {
+	rows, err := conn.Query(ctx, `
+		select b.pid, coalesce(a.usename, ''), coalesce(a.application_name, ''), coalesce(a.state, ''),
+		       coalesce(extract(epoch from clock_timestamp() - a.xact_start), 0)::float8
+		from unnest(pg_blocking_pids($1)) as b (pid) left join pg_stat_activity a using (pid)
+		order by b.pid`, int32(pid))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (blocker, error) {
+		var b blocker
+		var seconds float64
+		err := row.Scan(&b.PID, &b.Role, &b.Application, &b.State, &seconds)
+		b.Open = time.Duration(seconds * float64(time.Second))
+		return b, err
+	})
+}

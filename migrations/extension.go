@@ -1,0 +1,104 @@
+package migrations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// need is an extension that the schema is built on.
+type need struct {
+	name    string
+	minimum string // version, "" for any
+	install string // what to do when the server does not have it
+}
+
+// needs: vectors, with iterative index scans since 0.8; and GIN indexes over a user's texts, which begin with a plain
+// column. btree_gin comes with PostgreSQL, and a database's owner may create it; vector needs a superuser.
+var needs = []need{
+	{"vector", "0.8", "install pgvector 0.8 or newer on the database server (on Debian the package postgresql-NN-pgvector)"},
+	{"btree_gin", "", "install PostgreSQL's contrib modules on the database server"},
+}
+
+// ensureExtensions makes what is missing, in the schema that the role's search path says, and remembers where vector is.
+func (s *session) ensureExtensions(ctx context.Context) error {
+	st, err := s.state(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range needs {
+		if _, ok := st.extensions[n.name]; ok {
+			continue
+		}
+		if err := s.createExtension(ctx, n); err != nil {
+			return err
+		}
+	}
+	if st, err = s.state(ctx); err != nil {
+		return err
+	}
+	s.vectorSchema = st.vectorSchema
+	return st.checkExtensions()
+}
+
+func (s *session) createExtension(ctx context.Context, n need) error {
+	run := fmt.Sprintf("as a superuser run in database %q: create extension %s", s.name, n.name)
+	var available string
+	err := s.conn.QueryRow(ctx, `select default_version from pg_available_extensions where name = $1`, n.name).Scan(&available)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("%w: %s is not on the server: %s, then %s", ErrNoExtension, n.name, n.install, run)
+	case err != nil:
+		return err
+	case !atLeast(available, n.minimum):
+		return fmt.Errorf("%w: the server has %s %s and Oxbow needs %s or newer: %s, then %s",
+			ErrNoExtension, n.name, available, n.minimum, n.install, run)
+	}
+	err = s.retry(ctx, "create extension "+n.name, func(ctx context.Context) error {
+		_, err := s.conn.Exec(ctx, `create extension if not exists `+pgx.Identifier{n.name}.Sanitize())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %s, and role %q could not make it: %s; (%w)", ErrNoExtension, n.name, s.role, run, err)
+	}
+	s.log.InfoContext(ctx, "created the extension", "name", n.name, "version", available)
+	return nil
+}
+
+// checkExtensions checks what the database has.
+func (st state) checkExtensions() error {
+	for _, n := range needs {
+		version, ok := st.extensions[n.name]
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: as a superuser run in database %q: create extension %s", ErrNoExtension, st.database, n.name)
+		case !atLeast(version, n.minimum):
+			return fmt.Errorf("%w: database %q has %s %s and Oxbow needs %s or newer: %s, then as its owner run: alter extension %s update",
+				ErrNoExtension, st.database, n.name, version, n.minimum, n.install, n.name)
+		}
+	}
+	return nil
+}
+
+// atLeast compares dotted versions; a part that is no number counts as 0.
+func atLeast(version, minimum string) bool {
+	if minimum == "" {
+		return true
+	}
+	have, want := strings.Split(version, "."), strings.Split(minimum, ".")
+	for i := range want {
+		w, _ := strconv.Atoi(want[i])
+		h := 0
+		if i < len(have) {
+			h, _ = strconv.Atoi(have[i])
+		}
+		if h != w {
+			return h > w
+		}
+	}
+	return true
+}

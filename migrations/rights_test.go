@@ -1,0 +1,103 @@
+package migrations_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/migrations"
+)
+
+// owner makes a login that owns the database and may nothing else, and returns its connection string.
+func (b *bundle) owner(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("mig_owner_%d_%d", os.Getpid(), serial.Add(1))
+	conn := b.conn(t)
+	exec(t, conn, "create role "+name+" login")
+	t.Cleanup(func() { dropRoles(t, b.dsn, name) })
+	exec(t, conn, fmt.Sprintf("alter database %s owner to %s", pgx.Identifier{conn.Config().Database}.Sanitize(), name))
+	t.Cleanup(func() { // runs before the role is dropped
+		execLater(t, b.dsn, fmt.Sprintf("alter database %s owner to current_user", pgx.Identifier{conn.Config().Database}.Sanitize()))
+	})
+	return b.as(t, name)
+}
+
+func TestWithoutRightToTheExtension(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dsn := b.owner(t)
+	err := migrations.Up(t.Context(), dsn, b.opts)
+	require.ErrorIs(t, err, migrations.ErrNoExtension)
+	require.ErrorContains(t, err, "as a superuser run in database")
+	require.ErrorContains(t, err, "create extension vector")
+	require.NotContains(t, list(t, b.conn(t), `select nspname from pg_namespace`), "oxbow", "nothing is left behind")
+}
+
+func TestWithoutRightToRoles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dsn := b.owner(t)
+	admin := b.conn(t)
+	// The extension may live anywhere.
+	exec(t, admin, `create schema "Ext"; grant usage on schema "Ext" to public; create extension vector schema "Ext"`)
+	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
+	said := b.log.waitFor(t, "may not create roles")
+	for _, role := range b.src.Roles {
+		require.Contains(t, said, "create role "+role+" nologin;")
+	}
+	require.Contains(t, said, "WARN")
+	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
+	require.Equal(t, `search_path=oxbow, "Ext", pg_temp`, value[string](t, admin, `select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
+	st, err := migrations.ReadSource(t.Context(), dsn, b.src)
+	require.NoError(t, err)
+	require.Equal(t, b.src.Roles, st.MissingRoles)
+
+	// Once the roles are there the code, which grants them their rights, is installed again.
+	for _, role := range b.src.Roles {
+		exec(t, admin, "create role "+role+" nologin")
+	}
+	require.ErrorIs(t, migrations.CheckSource(t.Context(), admin, b.src), migrations.ErrCodeDiffers)
+	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
+	require.Len(t, list(t, admin, `select name from oxbow.runs`), 4)
+	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
+
+	// A member of the group may check, and nobody became a member of anything.
+	exec(t, admin, "set role "+b.src.Roles[0])
+	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
+	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`, b.src.Roles))
+}
+
+func TestExtensionThatMovesIsFollowed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn := b.conn(t)
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	exec(t, conn, `create schema elsewhere; alter extension vector set schema elsewhere`)
+	require.ErrorIs(t, migrations.CheckSource(t.Context(), conn, b.src), migrations.ErrCodeDiffers)
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	require.Equal(t, "search_path=oxbow, elsewhere, pg_temp", value[string](t, conn, `select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
+
+	exec(t, conn, `drop extension vector cascade`)
+	require.ErrorIs(t, migrations.CheckSource(t.Context(), conn, b.src), migrations.ErrNoExtension)
+}
+
+func TestWithoutRightToTheSchema(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	admin := b.conn(t)
+	exec(t, admin, `create extension vector; create extension btree_gin`)
+	name := fmt.Sprintf("mig_guest_%d", os.Getpid())
+	exec(t, admin, "create role "+name+" login")
+	t.Cleanup(func() { dropRoles(t, b.dsn, name) })
+	err := migrations.Up(t.Context(), b.as(t, name), b.opts)
+	require.ErrorContains(t, err, `role "`+name+`" may not use database`)
+	require.ErrorContains(t, err, "grant create on database")
+	require.ErrorContains(t, err, `to "`+name+`"`)
+
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	err = migrations.CheckSource(t.Context(), connect(t, b.as(t, name)), b.src)
+	require.ErrorContains(t, err, "make it a member of oxbow_app or oxbow_worker")
+}

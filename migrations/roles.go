@@ -1,0 +1,67 @@
+package migrations
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The group roles. They cannot log in; logins are made members of them. sql/code grants them their rights where they
+// exist.
+//
+// Neither is ever made a member of the role that owns the tables, although COPY FROM into a table with policies works
+// only for the owner and its members. Roles belong to the whole cluster, so the workers of one database would own the
+// tables of every other database in it; and where migrate ran as a superuser, a member could SET ROLE to it or replace
+// one of its SECURITY DEFINER functions, and would be a superuser. A policy that lets oxbow_worker see and write every
+// row gives it all else; what has to COPY does so into a temporary table first, or connects as the owner.
+var groupRoles = []string{"oxbow_app", "oxbow_worker"}
+
+// ensureRoles makes the group roles where it may, and otherwise says what to run. The schema works without them, for
+// whoever connects as the owner.
+func (s *session) ensureRoles(ctx context.Context) error {
+	for _, role := range s.opts.source.roles {
+		err := s.step(ctx, "create role "+role, func(ctx context.Context, tx pgx.Tx) error {
+			var exists bool
+			if err := tx.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1)`, role).Scan(&exists); err != nil || exists {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `create role `+pgx.Identifier{role}.Sanitize()+` nologin`); err != nil {
+				return err
+			}
+			s.log.InfoContext(ctx, "created the role", "role", role)
+			return nil
+		})
+		switch {
+		case hasCode(err, "42710"): // duplicate object: another database's migration made it just now
+		case hasCode(err, "42501"):
+			s.log.WarnContext(ctx, "role "+s.role+" may not create roles; applications and workers can connect as the owner only, "+
+				"until a role with CREATEROLE runs the statements and migrate up is run again", "run", createRoles(s.opts.source.roles))
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func createRoles(roles []string) string {
+	var b strings.Builder
+	for _, role := range roles {
+		b.WriteString("create role " + role + " nologin; ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// grantVersions lets the group roles read the tables by which Check knows the version.
+func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
+	for _, role := range roles {
+		to := pgx.Identifier{role}.Sanitize()
+		_, err := tx.Exec(ctx, `grant usage on schema oxbow to `+to+`;
+			grant select on oxbow.schema_version, oxbow.installed_code, oxbow.river_migration to `+to)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package migrations
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// lockKey is the session advisory lock under which a database is migrated: the first 8 bytes, big-endian, of the SHA-256
+// of this name. Small numbers are left to applications. Advisory locks of two databases are apart.
+var lockKey = func() int64 {
+	sum := sha256.Sum256([]byte("oxbow migrate"))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}()
+
+// session is the one connection on which a database is migrated. It holds the lock until it is closed.
+type session struct {
+	conn *pgx.Conn
+	opts Options
+	log  *slog.Logger
+	role string // who we are
+	name string // of the database
+	// vectorSchema is where the extension lives; known after ensureExtensions.
+	vectorSchema string
+}
+
+// connConfig reads either form of connection string. Settings meant for a pool (pool_max_conns, …) are accepted and
+// ignored, because one DATABASE_URL serves all commands.
+func connConfig(dsn string) (*pgx.ConnConfig, error) {
+	pool, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg := pool.ConnConfig
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "oxbow migrate"
+	}
+	// Statements are not cached: the tables they speak of change between them.
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	return cfg, nil
+}
+
+func begin(ctx context.Context, dsn string, opts Options) (*session, error) {
+	cfg, err := connConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{conn: conn, opts: opts, log: opts.Logger}
+	if err := s.checkServer(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	if err := s.lock(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// close ends the connection, and with it the lock and an unfinished transaction. The lock is given up first, because
+// the server may take a moment to notice that a connection has ended. What matters was committed, so no error does.
+func (s *session) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, _ = s.conn.Exec(ctx, `select pg_advisory_unlock_all()`)
+	_ = s.conn.Close(ctx)
+}
+
+func (s *session) checkServer(ctx context.Context) error {
+	var version int
+	var encoding string
+	var replica bool
+	err := s.conn.QueryRow(ctx, `
+		select current_setting('server_version_num')::int, current_setting('server_encoding'), pg_is_in_recovery(),
+		       current_user, current_database()`).Scan(&version, &encoding, &replica, &s.role, &s.name)
+	switch {
+	case err != nil:
+		return err
+	case version < 150000:
+		return fmt.Errorf("PostgreSQL %d is too old: Oxbow needs PostgreSQL 15 or newer", version/10000)
+	case encoding != "UTF8":
+		return fmt.Errorf("database %q has the encoding %s: Oxbow needs UTF8, so create the database with: create database … encoding 'UTF8' template template0",
+			s.name, encoding)
+	case replica:
+		return fmt.Errorf("database %q is a read-only replica: migrate the primary", s.name)
+	}
+	return nil
+}
+
+// lock waits until no other migration of this database is running. It asks again and again instead of waiting inside
+// the server: a statement that waits holds a snapshot, and CREATE INDEX CONCURRENTLY in the migration that has the lock
+// would wait for that snapshot for ever.
+func (s *session) lock(ctx context.Context) error {
+	started, said := time.Now(), false
+	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 500*time.Millisecond) {
+		var locked bool
+		if err := s.conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, lockKey).Scan(&locked); err != nil {
+			return err
+		}
+		if locked {
+			return nil
+		}
+		if !said && time.Since(started) > time.Second {
+			s.log.InfoContext(ctx, "waiting for another migration of this database", "database", s.name)
+			said = true
+		}
+		if err := wait(ctx, pause); err != nil {
+			return fmt.Errorf("while waiting for another migration of database %q: %w", s.name, err)
+		}
+	}
+}
+
+// step runs do in a transaction, and repeats it while others hold the locks that it needs.
+func (s *session) step(ctx context.Context, what string, do func(context.Context, pgx.Tx) error) error {
+	return s.retry(ctx, what, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+			if err := s.prepare(ctx, true); err != nil {
+				return err
+			}
+			return do(ctx, tx)
+		})
+	})
+}
+
+// prepare sets what the statements of a migration rely on: for the transaction, or where a migration runs without
+// one, for the session. Role and database settings must not decide which objects a name means or when DDL is cut off.
+// The search path ends with pg_temp so that no temporary object stands for one of ours; functions in sql/code keep it
+// by SET search_path FROM CURRENT.
+//
+// Without a transaction there is CREATE INDEX CONCURRENTLY, whose locks stop nobody but whose failure leaves an
+// invalid index behind: it waits as long as it takes.
+func (s *session) prepare(ctx context.Context, transaction bool) error {
+	timeout := s.opts.LockTimeout
+	if !transaction {
+		timeout = 0
+	}
+	path := schema
+	if s.vectorSchema != "" && s.vectorSchema != schema {
+		path += ", " + quoteIfNeeded(s.vectorSchema)
+	}
+	var held bool
+	err := s.conn.QueryRow(ctx, `
+		select exists (
+		       select from pg_locks
+		       where locktype = 'advisory' and granted and objsubid = 1 and pid = pg_backend_pid()
+		         and (classid::bigint << 32 | objid::bigint) = $5
+		         and database = (select oid from pg_database where datname = current_database()))
+		from (select set_config('lock_timeout', $1, $4), set_config('statement_timeout', '0', $4),
+		             set_config('idle_in_transaction_session_timeout', '0', $4),
+		             set_config('client_min_messages', 'warning', $4),
+		             set_config('search_path', $2, $4), set_config('check_function_bodies', $3, $4)) settings`,
+		fmt.Sprintf("%dms", timeout.Milliseconds()), path+", pg_temp", "on", transaction, lockKey).Scan(&held)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return errors.New("the lock was lost between two statements, as happens behind a pooler in transaction mode: " +
+			"migrate through a direct connection to PostgreSQL")
+	}
+	return nil
+}
+
+// quoteIfNeeded keeps the search paths that functions remember readable.
+func quoteIfNeeded(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return pgx.Identifier{name}.Sanitize()
+}
+
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// retry repeats attempt, with growing pauses, while it fails on locks or on catalog rows that others are changing.
+func (s *session) retry(ctx context.Context, what string, attempt func(context.Context) error) error {
+	started := time.Now()
+	var last []blocker
+	for pause := 50 * time.Millisecond; ; pause = min(pause*2, 2*time.Second) {
+		stop := func() []blocker { return nil }
+		if pause > 50*time.Millisecond { // it failed before: look who is in the way this time
+			stop = s.watchBlockers(ctx)
+		}
+		err := attempt(ctx)
+		if seen := stop(); len(seen) > 0 {
+			last = seen
+		}
+		if err == nil {
+			return nil
+		}
+		if !transient(err) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		waited := time.Since(started)
+		if waited > s.opts.GiveUpAfter {
+			return lockError(what, waited, last, err)
+		}
+		s.log.InfoContext(ctx, "others hold a lock that is needed; trying again", "step", what, "held by", describe(last), "error", err)
+		// Half of the pause is random, so that migrations of several databases do not meet again.
+		if err := wait(ctx, pause/2+rand.N(pause/2)); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+}
+
+// transient tells whether the same statements may well succeed a moment later. Roles and the extension are made beside
+// other databases' migrations and beside other programs, which shows as a unique violation in a catalog or as an
+// internal error about a tuple.
+func transient(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	switch pg.Code {
+	case "55P03", "40P01", "40001": // lock not available, deadlock, serialization failure
+		return true
+	case "23505":
+		return pg.SchemaName == "pg_catalog"
+	case "XX000":
+		return strings.HasPrefix(pg.Message, "tuple concurrently")
+	}
+	return false
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

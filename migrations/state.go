@@ -1,0 +1,136 @@
+package migrations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/tern/v2/migrate"
+)
+
+// DB is a *pgx.Conn, a pgx.Tx or a *pgxpool.Pool.
+type DB interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Version is how far a line of migrations has come; 0 is before the first.
+type Version struct {
+	Current int32 `json:"current"`
+	Latest  int32 `json:"latest"` // known to this binary
+}
+
+// state is what a database has, as any role may ask.
+type state struct {
+	database     string
+	started      bool // the schema is ours: Up made installed_code together with it
+	ours, river  Version
+	code         map[string]string // checksum by file
+	extensions   map[string]string // version by name, of those that are needed
+	vectorSchema string            // "" without the extension
+	roles        []string          // the group roles that exist
+}
+
+func (s *session) state(ctx context.Context) (state, error) {
+	return readState(ctx, s.conn, s.opts.source)
+}
+
+// readState asks the catalog first, which needs no rights, and then only the tables that are there.
+func readState(ctx context.Context, db DB, src source) (state, error) {
+	var st state
+	files, err := migrate.FindMigrations(src.migrations)
+	if err != nil {
+		return st, err
+	}
+	st.ours.Latest, st.river.Latest = int32(len(files)), riverVersion
+
+	var extensions, tables []string
+	for _, n := range needs {
+		extensions = append(extensions, n.name)
+	}
+	var found []byte
+	err = db.QueryRow(ctx, `
+		select current_database(),
+		       array(select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		             where n.nspname = 'oxbow' and c.relname in ('schema_version', 'river_migration', 'installed_code')),
+		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension where extname = any($2)), '{}')::text,
+		       coalesce((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+		                 where extname = 'vector'), ''),
+		       array(select rolname::text from pg_roles where rolname = any($1) order by 1)`, src.roles, extensions,
+	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles)
+	if err != nil {
+		return st, err
+	}
+	if err := json.Unmarshal(found, &st.extensions); err != nil {
+		return st, err
+	}
+	st.started = slices.Contains(tables, "installed_code")
+
+	ours, river, code := "0", "0", "'{}'::jsonb"
+	if slices.Contains(tables, "schema_version") {
+		ours = "(select version from oxbow.schema_version)"
+	}
+	if slices.Contains(tables, "river_migration") {
+		// the column line comes with version 5 of that table, so it is asked for as data
+		river = "coalesce((select max(version) from oxbow.river_migration m where coalesce(to_jsonb(m) ->> 'line', 'main') = 'main'), 0)"
+	}
+	if st.started {
+		code = "coalesce((select jsonb_object_agg(name, checksum) from oxbow.installed_code), '{}')"
+	}
+	var checksums []byte
+	err = db.QueryRow(ctx, fmt.Sprintf("select %s::int, %s::int, %s::text", ours, river, code)).
+		Scan(&st.ours.Current, &st.river.Current, &checksums)
+	if hasCode(err, "42501") {
+		return st, fmt.Errorf("this role may not read the version of schema oxbow in database %q: make it a member of "+
+			"oxbow_app or oxbow_worker, or connect as the schema's owner; (%w)", st.database, err)
+	}
+	if err != nil {
+		return st, err
+	}
+	return st, json.Unmarshal(checksums, &st.code)
+}
+
+// installed tells whether there is anything of ours, be it an unfinished beginning.
+func (st state) installed() bool {
+	return st.started || st.ours.Current > 0 || st.river.Current > 0
+}
+
+func (st state) notMigrated() error {
+	return fmt.Errorf("%w: database %q; run oxbow migrate up", ErrNotMigrated, st.database)
+}
+
+func (st state) ahead() error {
+	if st.ours.Current <= st.ours.Latest && st.river.Current <= st.river.Latest {
+		return nil
+	}
+	return fmt.Errorf("%w: database %q is at %s, this binary knows %s; use the newer oxbow that migrated it",
+		ErrAhead, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
+}
+
+// check is nil if the database is exactly what this binary makes.
+func (st state) check(files []codeFile) error {
+	if !st.installed() {
+		return st.notMigrated()
+	}
+	if err := st.ahead(); err != nil {
+		return err
+	}
+	if err := st.checkExtensions(); err != nil {
+		return err
+	}
+	if st.ours.Current < st.ours.Latest || st.river.Current < st.river.Latest {
+		return fmt.Errorf("%w: database %q is at %s, this binary needs %s; run oxbow migrate up",
+			ErrBehind, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
+	}
+	if changed, gone := st.changedCode(files); len(changed)+len(gone) > 0 {
+		return fmt.Errorf("%w: %w: database %q, files %s; run oxbow migrate up with the newest oxbow in use",
+			ErrBehind, ErrCodeDiffers, st.database, strings.Join(append(changed, gone...), ", "))
+	}
+	return nil
+}
+
+func versions(ours, river int32) string {
+	return fmt.Sprintf("version %d (River %d)", ours, river)
+}

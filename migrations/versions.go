@@ -1,0 +1,118 @@
+package migrations
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/tern/v2/migrate"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// newRiver returns River's migrator without a pool: it is only given transactions of the connection with the lock.
+func newRiver() (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// riverUp brings River's tables to the pinned version, a transaction for each: later ones use enum values that earlier
+// ones add, which PostgreSQL refuses within one.
+func (s *session) riverUp(ctx context.Context) error {
+	river, err := newRiver()
+	if err != nil {
+		return err
+	}
+	st, err := s.state(ctx)
+	if err != nil {
+		return err
+	}
+	for version := st.river.Current + 1; version <= riverVersion; version++ {
+		err := s.step(ctx, fmt.Sprintf("River migration %d", version), func(ctx context.Context, tx pgx.Tx) error {
+			_, err := river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.log.InfoContext(ctx, "applied a River migration", "version", version)
+	}
+	return nil
+}
+
+// oursUp applies what is pending of our migrations, one at a time.
+func (s *session) oursUp(ctx context.Context) error {
+	tern, err := s.newTern(ctx)
+	if err != nil {
+		return err
+	}
+	current, err := tern.GetCurrentVersion(ctx)
+	if err != nil {
+		return err
+	}
+	for version := current + 1; int(version) <= len(tern.Migrations); version++ {
+		if err := s.ternTo(ctx, tern, version, tern.Migrations[version-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oursDown undoes our migrations down to target > 0. What they leave of sql/code may not fit the older tables, and the
+// older binary cannot know: it is forgotten, so that any binary's next Up installs its own.
+func (s *session) oursDown(ctx context.Context, target int32) error {
+	tern, err := s.newTern(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.step(ctx, "forget the installed code", func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `delete from oxbow.installed_code`)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	current, err := tern.GetCurrentVersion(ctx)
+	if err != nil {
+		return err
+	}
+	for version := current - 1; version >= target; version-- {
+		if err := s.ternTo(ctx, tern, version, tern.Migrations[version]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) newTern(ctx context.Context) (*migrate.Migrator, error) {
+	tern, err := migrate.NewMigrator(ctx, s.conn, versionTable)
+	if err != nil {
+		return nil, err
+	}
+	return tern, tern.LoadMigrations(s.opts.source.migrations)
+}
+
+// ternTo lets tern take one step, m, that leads to version. tern resets all settings after each step, hence they are
+// made where it begins one.
+func (s *session) ternTo(ctx context.Context, tern *migrate.Migrator, version int32, m *migrate.Migration) error {
+	return s.retry(ctx, "migration "+m.Name, func(ctx context.Context) error {
+		var text string
+		var prepareErr error
+		tern.OnStart = func(_ int32, _, _, sql string) {
+			text = sql
+			inTransaction := s.conn.PgConn().TxStatus() == 'T'
+			if prepareErr = s.prepare(ctx, inTransaction); prepareErr != nil {
+				s.close() // tern offers no other way to stop it here
+			}
+		}
+		err := tern.MigrateTo(ctx, version)
+		switch {
+		case prepareErr != nil:
+			return prepareErr
+		case err != nil:
+			return inFile(err, "migrations/"+m.Name, text)
+		}
+		s.log.InfoContext(ctx, "migrated", "to", version, "by", m.Name)
+		return nil
+	})
+}

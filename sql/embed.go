@@ -1,0 +1,12 @@
+// Package sqlcode carries the text of Oxbow's functions, triggers and views.
+//
+// The files are code, not history: each has one current text, and `oxbow migrate up` installs it again whenever it
+// differs from what the database has. Files run in the order of their names.
+package sqlcode
+
+import "embed"
+
+// FS holds code/*.sql.
+//
+//go:embed code/*.sql
+var FS embed.FS
