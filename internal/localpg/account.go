@@ -1,0 +1,124 @@
+package localpg
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// account is the system user that runs PostgreSQL: this one, or for root, whom PostgreSQL refuses, another.
+type account struct {
+	name     string
+	uid, gid uint32
+	switched bool // runs as somebody else than this program
+}
+
+// accountFor returns who runs the cluster of dir: the owner of the data where there is any, so that root meets a
+// user's cluster as that user; for new data the user himself, or, for root, postgres or nobody.
+func accountFor(dir string) (account, error) {
+	euid := os.Geteuid()
+	if euid != 0 {
+		return account{uid: uint32(euid), gid: uint32(os.Getegid())}, nil
+	}
+	if info, err := os.Stat(filepath.Join(dir, "data")); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			return account{name: fmt.Sprintf("user %d", st.Uid), uid: st.Uid, gid: st.Gid, switched: true}, nil
+		}
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uerr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gerr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uerr, gerr); err != nil {
+			return account{}, fmt.Errorf("read the ids of user %s: %w", name, err)
+		}
+		return account{name: name, uid: uint32(uid), gid: uint32(gid), switched: true}, nil
+	}
+	return account{}, errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor a user nobody: " +
+		"run this as another user, or set DATABASE_URL to a database that you run yourself")
+}
+
+// attributes makes a child process run as the account, in a session of its own: a Ctrl-C in the terminal is meant for
+// this program, which then stops the server in order.
+func (a account) attributes() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if a.switched {
+		attr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
+	}
+	return attr
+}
+
+// own makes a directory, mode 0700, that belongs to the account. One that is there already must belong to it: another
+// user could have put it there.
+func (a account) own(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if err == nil && a.switched {
+		err = os.Chown(dir, int(a.uid), int(a.gid))
+	}
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || (st.Uid != a.uid && st.Uid != 0) || (st.Uid == 0 && os.Geteuid() != 0) {
+		return fmt.Errorf("%s is not a directory that belongs to %s: remove it", dir, a)
+	}
+	if a.switched && st.Uid != a.uid {
+		if err := os.Chown(dir, int(a.uid), int(a.gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+func (a account) String() string {
+	if a.name != "" {
+		return a.name
+	}
+	return fmt.Sprintf("user %d", a.uid)
+}
+
+// reaches reports the first directory above dir that the account may not pass through.
+func (a account) reaches(dir string) error {
+	if !a.switched {
+		return nil
+	}
+	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
+		info, err := os.Stat(parent)
+		if err != nil {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if ok && !mayPass(st, a) {
+			return fmt.Errorf("PostgreSQL does not run as root, and %s, who would run it, may not pass through %s to %s: "+
+				"choose another directory, or run this as another user", a, parent, dir)
+		}
+		if parent == filepath.Dir(parent) {
+			return nil
+		}
+	}
+}
+
+func mayPass(st *syscall.Stat_t, a account) bool {
+	switch {
+	case st.Uid == a.uid:
+		return st.Mode&0o100 != 0
+	case st.Gid == a.gid:
+		return st.Mode&0o010 != 0
+	default:
+		return st.Mode&0o001 != 0
+	}
+}

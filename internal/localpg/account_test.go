@@ -1,0 +1,75 @@
+package localpg
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every other test runs as whoever runs the tests; when that is root, this one is the ordinary user.
+func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		acct, err := accountFor(t.TempDir())
+		require.NoError(t, err)
+		require.False(t, acct.switched, "an ordinary user runs PostgreSQL as himself")
+		return
+	}
+	const uid = 65534
+	home := openTempDir(t)
+	require.NoError(t, os.Chown(home, uid, uid))
+	binary := filepath.Join(home, "helper") // the original is in a directory of root's
+	// Not copied here: a descriptor open for writing could slip into a child of a parallel test, and no program can be
+	// run while one is ("text file busy").
+	require.NoError(t, exec.Command("cp", os.Args[0], binary).Run())
+	require.NoError(t, os.Chmod(binary, 0o755))
+
+	dir := filepath.Join(home, "cluster")
+	attr := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	program, dsn := startHelper(t, binary, dir, attr)
+	require.Equal(t, 1, get[int](t, dsn, "select 1"))
+
+	// root meets the cluster of a user as that user, and leaves it to him.
+	s := start(t, dir)
+	require.False(t, s.Started())
+	require.Equal(t, uint32(uid), s.cluster.account.uid)
+	require.NoError(t, s.Stop(t.Context()))
+	require.Equal(t, 1, get[int](t, dsn, "select 1"))
+	require.NoError(t, program.Process.Kill())
+	require.Error(t, program.Wait())
+	require.NoError(t, Shutdown(t.Context(), dir))
+}
+
+func TestRootGivesUpItsPrivileges(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := start(t, dir)
+	info, err := os.Stat(filepath.Join(dir, "data"))
+	require.NoError(t, err)
+	st, ok := info.Sys().(*syscall.Stat_t)
+	require.True(t, ok)
+	require.NotZero(t, st.Uid)
+	require.Equal(t, s.cluster.account.uid, st.Uid)
+}
+
+func TestClosedParentIsNamed(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(openTempDir(t), "home")
+	require.NoError(t, os.Mkdir(home, 0o700))
+	acct := account{name: "postgres", uid: 4711, gid: 4711, switched: true}
+	require.ErrorContains(t, acct.reaches(filepath.Join(home, "cluster")), "postgres, who would run it, may not pass through "+home)
+	require.NoError(t, os.Chmod(home, 0o711))
+	require.NoError(t, acct.reaches(filepath.Join(home, "cluster")))
+}
+
+func TestSocketDirectoryOfAnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "socket")
+	require.NoError(t, os.Symlink(t.TempDir(), dir))
+	acct := account{uid: uint32(os.Geteuid())}
+	require.ErrorContains(t, acct.own(dir), "is not a directory that belongs to")
+}

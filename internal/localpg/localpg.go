@@ -1,0 +1,214 @@
+// Package localpg runs a private PostgreSQL for development and tests.
+//
+// The server listens on a Unix socket only, in a directory that is closed to other users, and keeps its data in a
+// directory of its own, so it never meets another cluster of the machine: no port, no service, no shared
+// configuration. It outlives crashes of this program and of its own; a second program that starts the same directory
+// attaches to the server that runs, and the last one to leave stops it.
+//
+// A directory given to this package looks like this:
+//
+//	data/         PostgreSQL's data directory (PGDATA), made by initdb
+//	postgres.log  what the server prints
+//	lock          held for moments, by whoever starts or stops the server
+//	users         held shared by every program that uses the server
+package localpg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// superuser is the only role of a new cluster. It needs no password: the socket's directory is what guards it.
+	superuser = "postgres"
+	// port is a part of the socket's file name and nothing else; no TCP port is opened.
+	port = "5432"
+
+	minMajor = 15 // oldest PostgreSQL that Oxbow supports
+)
+
+// Config says which cluster to run. The zero value is usable.
+type Config struct {
+	// DataDir is the directory that holds everything of the cluster. It is created if it is not there; a directory
+	// with anything else in it is refused.
+	// Default: pg-<major version> in $XDG_DATA_HOME/oxbow (or ~/.local/share/oxbow), and in /var/lib/oxbow for root.
+	DataDir string
+
+	// Database is created, with the vector extension in it, if it is not there. Default: "oxbow".
+	Database string
+
+	// Settings are server parameters (postgresql.conf names) in addition to this package's own, for a server that
+	// Start has to start; one that runs already keeps what it has.
+	Settings map[string]string
+
+	// KeepRunning leaves the server running after Stop and after the end of the program. Shutdown ends it.
+	KeepRunning bool
+
+	// StartTimeout limits how long Start waits for the server, recovery after a crash included. Default: 2 minutes.
+	StartTimeout time.Duration
+
+	// Logger reports what is done. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Database = cmp.Or(c.Database, "oxbow")
+	c.StartTimeout = cmp.Or(c.StartTimeout, 2*time.Minute)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Server is a running private PostgreSQL, started or found running by Start.
+type Server struct {
+	cluster     *cluster
+	postmaster  *postmaster
+	users       *fileLock
+	keepRunning bool
+	started     bool
+
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// Start returns the server of cfg.DataDir, and starts it unless it is running already.
+//
+// Errors say what to install when PostgreSQL (15 or newer) or pgvector (0.8 or newer) is missing, and quote the
+// server's own log when it does not start. Programs that call Start at the same time wait for each other.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.StartTimeout,
+		fmt.Errorf("the private PostgreSQL was not ready within %s", cfg.StartTimeout))
+	defer cancel()
+
+	c, err := openCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := acquire(ctx, c.path("lock"), exclusive)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.release()
+
+	// Taken inside the lock: Stop looks at it under the same lock, so nobody stops a server that we are about to use.
+	users, err := acquire(ctx, c.path("users"), shared)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cluster: c, users: users, keepRunning: cfg.KeepRunning}
+	if err := s.start(ctx, cfg); err != nil {
+		users.release()
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, cfg Config) error {
+	if err := s.cluster.init(ctx, cfg); err != nil {
+		return err
+	}
+	pm, err := s.cluster.attach(ctx, cfg.Logger)
+	if err != nil {
+		return err
+	}
+	if pm == nil {
+		if pm, err = s.cluster.startPostmaster(ctx, cfg); err != nil {
+			return err
+		}
+		s.started = true
+	}
+	s.postmaster = pm
+	if err := ensureDatabase(ctx, s.DSN("postgres"), s.DSN(cfg.Database), cfg.Database); err != nil {
+		if s.started {
+			_ = pm.stop(context.WithoutCancel(ctx)) // the first error is the one to report
+		}
+		return err
+	}
+	cfg.Logger.Info("private PostgreSQL is ready", "started", s.started, "major", s.cluster.install.major,
+		"directory", s.cluster.dir, "socket", pm.socketDir)
+	return nil
+}
+
+// DSN returns the connection URL of a database of this server, as its superuser. It works with pgx and with libpq.
+func (s *Server) DSN(database string) string {
+	host := strings.ReplaceAll(url.QueryEscape(s.postmaster.socketDir), "%2F", "/")
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s", superuser, url.PathEscape(database), host, port)
+}
+
+// Dir returns the directory that holds everything of the cluster.
+func (s *Server) Dir() string { return s.cluster.dir }
+
+// BinDir returns the directory of the server's programs (psql and pg_dump are there where they are installed).
+func (s *Server) BinDir() string { return s.cluster.install.bin }
+
+// Started says whether this Start started the server; otherwise it was running already.
+func (s *Server) Started() bool { return s.started }
+
+// Stop ends the use of the server. The server is shut down unless Config.KeepRunning was set or another program still
+// uses it. Clients that are connected are disconnected. A second call does nothing and returns what the first did.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
+	return s.stopErr
+}
+
+func (s *Server) stop(ctx context.Context) error {
+	lock, err := acquire(ctx, s.cluster.path("lock"), exclusive)
+	if err != nil {
+		s.users.release()
+		return err
+	}
+	defer lock.release()
+	s.users.release()
+	if s.keepRunning {
+		return nil
+	}
+	last, err := tryAcquire(s.cluster.path("users"), exclusive)
+	if err != nil {
+		return err
+	}
+	if last == nil {
+		return nil // someone else still uses the server
+	}
+	defer last.release()
+	return s.postmaster.stop(ctx)
+}
+
+// Shutdown stops the server of a directory, whoever uses it. Without a running server it does nothing.
+func Shutdown(ctx context.Context, dir string) error {
+	c, lock, err := lockExisting(ctx, dir)
+	if c == nil || err != nil {
+		return err
+	}
+	defer lock.release()
+	return c.shutdown(ctx)
+}
+
+// lockExisting returns a nil cluster when the directory holds none.
+func lockExisting(ctx context.Context, dir string) (*cluster, *fileLock, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &cluster{dir: dir}
+	if !exists(c.path("lock")) {
+		return nil, nil, nil
+	}
+	lock, err := acquire(ctx, c.path("lock"), exclusive)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, lock, nil
+}
