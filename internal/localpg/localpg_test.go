@@ -172,7 +172,7 @@ func TestConcurrentStartsShareOneServer(t *testing.T) {
 		require.Equal(t, 1, get[int](t, servers[len(servers)-1].DSN("oxbow"), "select 1"), "after %d stops", i)
 		require.NoError(t, s.Stop(t.Context()))
 	}
-	require.False(t, alive(servers[0].postmaster.pid), "the last one to leave stops the server")
+	require.False(t, isPostmaster(servers[0].postmaster.pid, servers[0].cluster.data()), "the last one to leave stops the server")
 }
 
 func TestKeepRunningAndShutdown(t *testing.T) {
