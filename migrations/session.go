@@ -107,7 +107,7 @@ func (s *session) checkServer(ctx context.Context) error {
 // would wait for that snapshot for ever.
 func (s *session) lock(ctx context.Context) error {
 	started, said := time.Now(), false
-	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 500*time.Millisecond) {
+	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 200*time.Millisecond) {
 		var locked bool
 		if err := s.conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, lockKey).Scan(&locked); err != nil {
 			return err
@@ -119,7 +119,8 @@ func (s *session) lock(ctx context.Context) error {
 			s.log.InfoContext(ctx, "waiting for another migration of this database", "database", s.name)
 			said = true
 		}
-		if err := wait(ctx, pause); err != nil {
+		// A random pause, or all who wait would ask at the same moments.
+		if err := wait(ctx, rand.N(pause)); err != nil {
 			return fmt.Errorf("while waiting for another migration of database %q: %w", s.name, err)
 		}
 	}
