@@ -87,7 +87,14 @@ func pick(cfg Config, all []installation) (string, installation, error) {
 		install, err := choose(all, major)
 		return dir, install, err
 	}
-	base, err := defaultBase()
+	base := cfg.BaseDir
+	if base == "" {
+		var err error
+		if base, err = defaultBase(); err != nil {
+			return "", installation{}, err
+		}
+	}
+	base, err := filepath.Abs(base)
 	if err != nil {
 		return "", installation{}, err
 	}

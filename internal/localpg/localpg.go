@@ -39,8 +39,12 @@ const (
 type Config struct {
 	// DataDir is the directory that holds everything of the cluster. It is created if it is not there; a directory
 	// with anything else in it is refused.
-	// Default: pg-<major version> in $XDG_DATA_HOME/oxbow (or ~/.local/share/oxbow), and in /var/lib/oxbow for root.
+	// Default: pg-<major version> in BaseDir.
 	DataDir string
+
+	// BaseDir is where the default DataDir lies: that of an existing cluster which this machine's PostgreSQL can run,
+	// or else a new one. Default: $XDG_DATA_HOME/oxbow (or ~/.local/share/oxbow), and /var/lib/oxbow for root.
+	BaseDir string
 
 	// Database is created, with the vector extension in it, if it is not there. Default: "oxbow".
 	Database string
