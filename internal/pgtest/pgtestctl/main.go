@@ -1,0 +1,44 @@
+// Pgtestctl gives scripts the private PostgreSQL of the tests.
+//
+//	pgtestctl create     starts it if need be, makes an empty database and prints its URL
+//	pgtestctl drop URL   drops such a database
+//	pgtestctl stop       stops it and deletes all its databases
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtestctl:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "create":
+		dsn, err := pgtest.Create(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Println(dsn)
+		return nil
+	case len(args) == 2 && args[0] == "drop":
+		return pgtest.Drop(ctx, args[1])
+	case len(args) == 1 && args[0] == "stop":
+		return pgtest.Stop(ctx)
+	}
+	return fmt.Errorf("use: pgtestctl create | drop URL | stop")
+}
