@@ -1,0 +1,13 @@
+-- Checks on tables call reject when they fail, so that the error names the field, the value and the rule.
+create or replace function oxbow.reject(field text, value text, rule text) returns boolean
+language plpgsql immutable as $$
+begin
+  raise exception using
+    errcode = 'check_violation',
+    column  = field,
+    message = format('%s %s', field, rule),
+    detail  = case
+      when value is null then 'The value is null.'
+      when length(value) > 60 then format('The value begins with %L and has %s bytes.', left(value, 60), octet_length(value))
+      else format('The value is %L.', value) end;
+end $$;

@@ -1,0 +1,40 @@
+-- An INSERT into memories enqueues its embed jobs in the same transaction: one job per user and 128 memories, the ids
+-- as one string, because River's GIN index on args makes a JSON array dear. No unique key and no shared row is touched,
+-- so open transactions never wait for each other; doubles are dealt with by the worker.
+create or replace function oxbow.enqueue_embed() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into oxbow.river_job (kind, queue, max_attempts, args)
+  select 'embed', 'embed', 25,
+         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
+  from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
+       generate_series(1, cardinality(u.ids), 128) i;
+  if found then
+    perform oxbow.ring_doorbell();
+  end if;
+  return null;
+end $$;
+
+-- NOTIFY serialises commits, so only one open transaction at a time rings; the others are covered by the worker's
+-- short poll. The lock's key is derived, because an application may use any small number itself.
+create or replace function oxbow.ring_doorbell() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
+    perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
+  end if;
+end $$;
+revoke all on function oxbow.ring_doorbell() from public;
+
+-- A statement on the parent fires the parent's trigger, one on a partition the partition's own.
+do $$
+declare t regclass;
+begin
+  for t in select 'oxbow.memories'::regclass union all
+           select inhrelid::regclass from pg_inherits where inhparent = 'oxbow.memories'::regclass
+  loop
+    execute format('create or replace trigger enqueue_embed after insert on %s
+                    referencing new table as inserted for each statement
+                    execute function oxbow.enqueue_embed()', t);
+  end loop;
+end $$;
