@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
@@ -19,7 +20,7 @@ func TestManyAtOnce(t *testing.T) {
 	b := setup(t)
 	real := migrations.Embedded(b.src.Roles)
 	opts := migrations.Options{}.WithSource(real)
-	dsns := []string{b.dsn, emptyDatabase(t)}
+	dsns := []string{b.dsn, pgtest.Empty(t)}
 	var group sync.WaitGroup
 	errs := make(chan error, 40)
 	for range 20 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
@@ -62,7 +63,7 @@ func TestOnlyChangedCodeRunsAgain(t *testing.T) {
 
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()
-	dsn := emptyDatabase(t)
+	dsn := pgtest.Empty(t)
 	conn := connect(t, dsn)
 	exec(t, conn, `create extension vector; create extension btree_gin`)
 	empty := objects(t, conn)
@@ -83,7 +84,7 @@ func TestUpDownUp(t *testing.T) {
 
 func TestEachMigrationGoesDownAndUp(t *testing.T) {
 	t.Parallel()
-	dsn := emptyDatabase(t)
+	dsn := pgtest.Empty(t)
 	conn := connect(t, dsn)
 	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
 	full := objects(t, conn)
@@ -193,7 +194,7 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 	err := migrations.Up(t.Context(), b.dsn, b.opts)
 	require.ErrorContains(t, err, "sql/code/20_views.sql line 3 (create view oxbow.bad")
 	b.migrations["002_second.sql"] = file("select 1;\n\nselect * from oxbow.absent;")
-	err = migrations.Up(t.Context(), emptyDatabase(t), b.opts)
+	err = migrations.Up(t.Context(), pgtest.Empty(t), b.opts)
 	require.ErrorContains(t, err, "migrations/002_second.sql line 3")
 	require.ErrorContains(t, err, `relation "oxbow.absent" does not exist`)
 

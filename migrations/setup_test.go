@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
@@ -33,7 +34,7 @@ var serial atomic.Int64
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{
-		dsn: emptyDatabase(t),
+		dsn: pgtest.Empty(t),
 		migrations: fstest.MapFS{
 			"001_first.sql": file("create table oxbow.memories (id int primary key, v halfvec(3));\n" +
 				"create table oxbow.runs (name text);\n" +
@@ -111,6 +112,23 @@ func objects(t *testing.T, conn *pgx.Conn) []string {
 		  and not (i.identity ~ 'pg_toast|_toast_|constraint_[0-9]|ConstraintTrigger_')
 		union select 'schema ' || nspname from pg_namespace where oid >= 16384 and nspname !~ '^pg_'
 		order by 1`)
+}
+
+// dropRoles drops roles, with their rights in the database, where they exist.
+func dropRoles(t *testing.T, dsn string, roles ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	for _, role := range roles {
+		name := pgx.Identifier{role}.Sanitize()
+		var exists bool
+		require.NoError(t, conn.QueryRow(context.Background(), "select exists (select from pg_roles where rolname = $1)", role).Scan(&exists))
+		if exists {
+			_, err := conn.Exec(context.Background(), "drop owned by "+name+" cascade; drop role "+name)
+			require.NoError(t, err)
+		}
+	}
 }
 
 // execLater is exec for clean-ups, which run when the test's context and connections are gone.

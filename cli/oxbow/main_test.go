@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// result is what one command line left behind.
+type result struct {
+	code     int
+	out, err string
+}
+
+// oxbow runs one command line as the program would, with nothing on its standard input.
+func oxbow(t *testing.T, args ...string) result {
+	t.Helper()
+	return oxbowContext(t.Context(), args...)
+}
+
+func oxbowContext(ctx context.Context, args ...string) result {
+	var out, err bytes.Buffer
+	code := run(ctx, args, &app{in: strings.NewReader(""), out: &out, err: &err})
+	return result{code, out.String(), err.String()}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	for says, args := range map[string][]string{
+		`unknown command "nope" for "oxbow"`:                  {"nope"},
+		`unknown command "upp" for "oxbow migrate"`:           {"migrate", "upp"},
+		`say what to do: oxbow migrate up, down or status`:    {"migrate"},
+		`unknown command "extra" for "oxbow migrate up"`:      {"migrate", "up", "extra"},
+		`unknown flag: --bad`:                                 {"migrate", "up", "--bad"},
+		`invalid argument "x" for "--to" flag`:                {"migrate", "down", "--to", "x"},
+		`no database is named: set DATABASE_URL`:              {"migrate", "status"},
+		`migrate down deletes data: give --yes to confirm it`: {"migrate", "down", "--database-url", "postgres://h/d"},
+		`Run "oxbow migrate up --help" for usage.`:            {"migrate", "up", "-x"},
+	} {
+		r := oxbow(t, args...)
+		require.Equal(t, exitUsage, r.code, args)
+		require.Contains(t, r.err, says)
+		require.True(t, strings.HasPrefix(r.err, "oxbow: "), r.err)
+		require.Equal(t, 2, strings.Count(r.err, "\n"), "a sentence, and where to read more")
+		require.Empty(t, r.out)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Setenv("DATABASE_URL", "postgres://u:secret@h/d")
+	for _, args := range [][]string{{}, {"--help"}, {"migrate", "--help"}, {"migrate", "down", "--help"}} {
+		r := oxbow(t, args...)
+		require.Zero(t, r.code, args)
+		require.Contains(t, r.out, "--database-url")
+		require.NotContains(t, r.out, "secret")
+		require.Empty(t, r.err)
+	}
+}
+
+func TestNoConnection(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	for url, says := range map[string]string{
+		"postgres://u:secret@" + closed + "/d":           "no PostgreSQL answers on " + closed,
+		"host=/no/such/directory user=u password=secret": "no PostgreSQL answers on socket /no/such/directory/.s.PGSQL.5432",
+		"postgres://u:secret@no-such-host.invalid/d":     `the host "no-such-host.invalid" of the database URL is not known`,
+		"postgres://u:secret@h:port/d":                   "the database URL cannot be read",
+	} {
+		for _, command := range []string{"up", "status"} {
+			r := oxbow(t, "migrate", command, "--database-url", url)
+			require.Equal(t, exitFailed, r.code)
+			require.Contains(t, r.err, says)
+			require.NotContains(t, r.err, "secret")
+			require.Equal(t, 1, strings.Count(r.err, "\n"))
+		}
+	}
+}
