@@ -1,5 +1,9 @@
 -- What stands around the memories: people, conversations, the audit log, and the worker's own books.
 
+-- Its text is in sql/code.
+create function oxbow.is_timezone(name text) returns boolean
+language plpgsql stable as $$ begin return false; end $$;
+
 -- A row only where something differs from the default.
 create table oxbow.users (
   user_id           text not null primary key,
@@ -12,6 +16,8 @@ create table oxbow.users (
   updated_at        timestamptz,
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint timezone_known check (oxbow.is_timezone(timezone)
+    or oxbow.reject('timezone', timezone, 'must be a time zone that PostgreSQL knows')),
   constraint forgetting_factor_range check (forgetting_factor > 0
     or oxbow.reject('forgetting_factor', forgetting_factor::text, 'must be above 0')),
   constraint metadata_object check (jsonb_typeof(metadata) = 'object'
@@ -148,3 +154,4 @@ insert into oxbow.settings (key, value) values ('embedding', '{"model": "local-v
 
 drop table oxbow.settings, oxbow.activity, oxbow.reflection_cycles, oxbow.reflection_inbox, oxbow.memory_links,
   oxbow.memory_sources, oxbow.messages, oxbow.sessions, oxbow.memory_history, oxbow.users;
+drop function oxbow.is_timezone;

@@ -11,3 +11,13 @@ begin
       when length(value) > 60 then format('The value begins with %L and has %s bytes.', left(value, 60), octet_length(value))
       else format('The value is %L.', value) end;
 end $$;
+
+-- Whether PostgreSQL knows the time zone, by name or as an offset.
+create or replace function oxbow.is_timezone(name text) returns boolean
+language plpgsql stable as $$
+begin
+  perform now() at time zone name;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end $$;

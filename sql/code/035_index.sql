@@ -1,0 +1,112 @@
+-- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
+-- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
+-- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out), and
+-- folds facts that repeat a current one. It returns the ids that it took up.
+create or replace function oxbow.index_memories(_user_id text, _ids uuid[]) returns setof uuid
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _timezone text := 'UTC';
+  _opted_out boolean := false;
+  _fresh uuid[];
+  _facts boolean;
+begin
+  select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
+  with memory as (
+    select m.* from oxbow.memories m
+     where m.user_id = _user_id and m.id = any(_ids)
+       and not exists (select from oxbow.memory_terms t
+                        where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id)
+     order by m.id
+       for key share
+  ), fresh as (
+    insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
+    select m.user_id, m.memory_type, m.id, t.len,
+           t.tsv || array_to_tsvector(oxbow.date_terms(coalesce(m.valid_at, m.created_at) at time zone coalesce(_timezone, 'UTC')))
+      from memory m, oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) t
+    on conflict do nothing
+    returning memory_type, memory_id, len
+  ), counted as (
+    insert into oxbow.memory_term_stats as s (user_id, memory_type, documents, terms)
+    select _user_id, memory_type, count(*), sum(len) from fresh group by memory_type order by memory_type
+    on conflict (user_id, memory_type) do update
+      set documents = s.documents + excluded.documents, terms = s.terms + excluded.terms
+  ), noticed as (
+    insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
+    select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
+      from fresh f join memory m on m.id = f.memory_id
+     where f.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+    on conflict do nothing
+  )
+  select array_agg(memory_id), bool_or(memory_type = 'fact') into _fresh, _facts from fresh;
+
+  if _facts then
+    perform oxbow.fold_facts(_user_id, _fresh);
+  end if;
+  return query select unnest(_fresh);
+end $$;
+
+-- fold_facts keeps one of several identical current facts: the oldest, by (created_at, id). The others are superseded by
+-- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
+-- the same for both, and the lock lets the second see what the first did.
+create or replace function oxbow.fold_facts(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _hash uuid;
+  _keep uuid;
+  _folded integer;
+begin
+  for _hash in
+    select f.content_hash from oxbow.memories_fact f
+     where f.user_id = _user_id and f.expired_at is null and f.forgotten_at is null
+       and f.content_hash in (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = any(_ids))
+     group by f.content_hash having count(*) > 1
+     order by f.content_hash
+  loop
+    perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user_id || ':' || _hash, 0));
+    select id into _keep from oxbow.memories_fact f
+     where f.user_id = _user_id and f.content_hash = _hash
+       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null
+     order by f.created_at, f.id limit 1 for update;
+    continue when not found;
+    with folded as (
+      update oxbow.memories_fact d
+         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep, updated_at = now()
+        from oxbow.memories_fact k
+       where k.user_id = _user_id and k.id = _keep
+         and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
+         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null
+      returning d.id, d.mention_count, d.content
+    ), noted as (
+      insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+      select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
+    )
+    select coalesce(sum(mention_count), 0) into _folded from folded;
+    if _folded > 0 then
+      update oxbow.memories_fact set mention_count = mention_count + _folded, updated_at = now()
+       where user_id = _user_id and id = _keep;
+    end if;
+  end loop;
+end $$;
+
+-- Statistics follow deletions, also those that cascade.
+create or replace function oxbow.uncount_terms() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.memory_term_stats s
+     set documents = s.documents - d.documents, terms = s.terms - d.terms
+    from (select user_id, memory_type, count(*) as documents, sum(len) as terms from deleted group by 1, 2) d
+   where s.user_id = d.user_id and s.memory_type = d.memory_type;
+  return null;
+end $$;
+
+do $$
+declare t regclass;
+begin
+  for t in select 'oxbow.memory_terms'::regclass union all
+           select inhrelid::regclass from pg_inherits where inhparent = 'oxbow.memory_terms'::regclass
+  loop
+    execute format('create or replace trigger uncount_terms after delete on %s
+                    referencing old table as deleted for each statement
+                    execute function oxbow.uncount_terms()', t);
+  end loop;
+end $$;

@@ -1,0 +1,29 @@
+-- A function that runs with its owner's rights checks for itself whose data the caller may see: anyone's, for the owner
+-- of the tables, its members and the worker; the data of the user named in the setting oxbow.user_id, for everyone else.
+create or replace function oxbow.check_access(_user_id text) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  -- inside SECURITY DEFINER functions current_user is their owner; the setting still tells who called
+  caller name := case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
+begin
+  if _user_id is null or _user_id = '' then
+    perform oxbow.reject('user_id', _user_id, 'must not be empty');
+  end if;
+  if current_setting('oxbow.user_id', true) = _user_id or oxbow.is_trusted(caller) then
+    return;
+  end if;
+  raise exception using
+    errcode = 'insufficient_privilege',
+    message = format('%s may see one user only, and that is not %L', caller, _user_id),
+    detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
+                   else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
+    hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+end $$;
+
+-- Whether a role may see every user: the tables' owner, its members (a superuser is one) and the worker.
+create or replace function oxbow.is_trusted(_role name) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return pg_has_role(_role, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'MEMBER')
+      or exists (select from pg_roles r where r.rolname = 'oxbow_worker' and pg_has_role(_role, r.oid, 'MEMBER'));
+end $$;

@@ -1,0 +1,8 @@
+-- touch reports that memories were used. Recall itself writes nothing; the worker adds the uses up (job flush_activity),
+-- so no counter is fought over.
+create or replace function oxbow.touch(user_id text, ids uuid[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform oxbow.check_access(touch.user_id);
+  insert into oxbow.activity (user_id, memory_id) select touch.user_id, unnest(ids);
+end $$;
