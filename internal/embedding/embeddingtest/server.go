@@ -1,0 +1,173 @@
+// Package embeddingtest is the far end of an embedding provider: an HTTP server that speaks OpenAI's /v1/embeddings and
+// Ollama's /api/embed, and misbehaves when told to.
+package embeddingtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Server answers with the vectors of Vector until it is told otherwise. It is safe for concurrent use.
+type Server struct {
+	dimension int
+	http      *httptest.Server
+	hanging   chan struct{}
+	closing   chan struct{}
+
+	mu       sync.Mutex
+	once     []Fault // for the next requests, one each
+	always   Fault   // for all others
+	refuse   func(texts []string) bool
+	requests []Request
+}
+
+// Request is one that the server got.
+type Request struct {
+	Path          string
+	Authorization string // the whole header
+	Model         string
+	Dimensions    int // 0 if it was not asked for
+	Texts         []string
+}
+
+// New starts a server of vectors with the given dimension. It ends with the test.
+func New(t testing.TB, dimension int) *Server {
+	t.Helper()
+	s := &Server{dimension: dimension, hanging: make(chan struct{}, 1024), closing: make(chan struct{})}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(func() {
+		close(s.closing)
+		s.http.Close()
+	})
+	return s
+}
+
+// OpenAIURL is the address to configure for an OpenAI-compatible provider.
+func (s *Server) OpenAIURL() string { return s.http.URL + "/v1" }
+
+// OllamaURL is the address to configure for Ollama.
+func (s *Server) OllamaURL() string { return s.http.URL }
+
+// Next makes the next requests fail, one for each fault, before the rest is answered as before.
+func (s *Server) Next(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.once = append(s.once, faults...)
+}
+
+// Always makes every request fail that Next does not speak of. Always(Fault{}) ends that.
+func (s *Server) Always(fault Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.always = fault
+}
+
+// Refuse answers with status 400 whenever refuse says so of a request's texts; nil ends that.
+func (s *Server) Refuse(refuse func(texts []string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = refuse
+}
+
+// Requests returns what came in so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Hanging yields once for each request that begins to hang.
+func (s *Server) Hanging() <-chan struct{} { return s.hanging }
+
+// Vector is what the server gives for a text: always the same, of no particular length, near to nothing else.
+func Vector(text string, dimension int) []float32 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	v := make([]float32, dimension)
+	for i := range v {
+		v[i] = random.Float32()*2 - 1
+	}
+	return v
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Model      string          `json:"model"`
+		Dimensions int             `json:"dimensions"`
+		Input      json.RawMessage `json:"input"`
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	texts := []string{""}
+	if json.Unmarshal(body.Input, &texts) != nil {
+		texts = make([]string, 1)
+		_ = json.Unmarshal(body.Input, &texts[0]) // neither form: an empty text
+	}
+
+	s.mu.Lock()
+	s.requests = append(s.requests, Request{r.URL.Path, r.Header.Get("Authorization"), body.Model, body.Dimensions, texts})
+	fault := s.always
+	if len(s.once) > 0 {
+		fault, s.once = s.once[0], s.once[1:]
+	}
+	refuse := s.refuse
+	s.mu.Unlock()
+
+	if refuse != nil && refuse(texts) {
+		fault = Status(http.StatusBadRequest, "input is not acceptable")
+	}
+	if fault.respond != nil && fault.respond(s, w, r) {
+		return
+	}
+	vectors := make([]any, len(texts))
+	for i, text := range texts {
+		vectors[i] = Vector(text, s.dimension)
+	}
+	if fault.change != nil {
+		vectors = fault.change(vectors)
+	}
+	switch r.URL.Path {
+	case "/v1/embeddings":
+		writeOpenAI(w, body.Model, vectors, fault.backwards)
+	case "/api/embed":
+		write(w, map[string]any{"model": body.Model, "embeddings": vectors})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func writeOpenAI(w http.ResponseWriter, model string, vectors []any, backwards bool) {
+	data := make([]map[string]any, len(vectors))
+	for i, v := range vectors {
+		data[i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
+	}
+	if backwards {
+		slices.Reverse(data)
+	}
+	write(w, map[string]any{"object": "list", "model": model, "data": data,
+		"usage": map[string]int{"prompt_tokens": len(vectors), "total_tokens": len(vectors)}})
+}
+
+func write(w http.ResponseWriter, answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(fmt.Sprintf("embeddingtest: %v", err)) // a fault that is no JSON has to write it itself
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+}

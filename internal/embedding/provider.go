@@ -1,0 +1,151 @@
+// Package embedding turns texts into vectors: offline with Local, or with a provider reached through langchaingo.
+package embedding
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// MaxDimension is the longest vector that fits. A vector is stored uncompressed inside its row, and a row inside a page
+// of 8 kB: beside a user_id of 255 bytes, the longest that is allowed, PostgreSQL 15 takes 3,922 dimensions and no more.
+// This is the multiple of 512 below.
+const MaxDimension = 3584
+
+// Names for Config.Provider.
+const (
+	ProviderLocal  = "local"
+	ProviderOpenAI = "openai"
+	ProviderOllama = "ollama"
+)
+
+const (
+	openAIURL = "https://api.openai.com/v1"
+	ollamaURL = "http://127.0.0.1:11434"
+)
+
+// Embedder makes vectors of texts. It may be used by several goroutines at once.
+type Embedder interface {
+	// Model identifies what made a vector, such as "openai:text-embedding-3-small". Vectors of different models cannot
+	// be compared.
+	Model() string
+	// Dimension is the length of every vector, 1 to MaxDimension.
+	Dimension() int
+	// Embed returns a vector of length 1 for each text, in their order. The error is an *Error, or the context's. With
+	// an *Error of kind Permanent the vectors are returned too, nil for each text that was refused; with any other
+	// error there are none.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Config chooses an embedder. The zero value is the local one.
+type Config struct {
+	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
+	Provider string
+	// Model is the provider's name for the model. Required, except for local, which has one.
+	Model string
+	// Dimension is the length of the vectors, 1 to MaxDimension. Required, except for local, which has a default.
+	Dimension int
+	// SendDimension asks an OpenAI-compatible server for vectors of that length, which models that have only one
+	// length refuse. OpenAI's text-embedding-3 models, which can give any, are always asked.
+	SendDimension bool
+	// URL is the server. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	URL string
+	// APIKey is sent as a bearer token. Required by OpenAI itself; other servers may need none.
+	APIKey string
+	// Timeout limits one request. Default 30 seconds, for Ollama, which may have to load the model first, 2 minutes.
+	Timeout time.Duration
+	// BatchSize is how many texts go into one request, 1 to 2048. Default 128. Ollama gets one at a time.
+	BatchSize int
+	// Transport carries the requests. Default http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Open returns the embedder that cfg describes. It does not talk to the provider. An error names the field and its value.
+func Open(cfg Config) (Embedder, error) {
+	switch cfg.Provider {
+	case "", ProviderLocal:
+		return openLocal(cfg)
+	case ProviderOpenAI, ProviderOllama:
+		cfg, err := cfg.withDefaults()
+		if err != nil {
+			return nil, err
+		}
+		return newRemote(cfg)
+	}
+	return nil, fmt.Errorf("embedding provider %q is not known: use local, openai or ollama", cfg.Provider)
+}
+
+func openLocal(cfg Config) (Embedder, error) {
+	if cfg.Model != "" && cfg.Model != LocalModel {
+		return nil, fmt.Errorf("embedding model %q is none of the local provider's: leave it out, or name the provider", cfg.Model)
+	}
+	if cfg.Dimension == 0 {
+		cfg.Dimension = LocalDimension
+	}
+	if cfg.Dimension < 2 || cfg.Dimension > MaxDimension {
+		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension, MaxDimension)
+	}
+	return NewLocal(cfg.Dimension), nil
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	openAI := cfg.Provider == ProviderOpenAI
+	if cfg.URL == "" {
+		cfg.URL = ollamaURL
+		if openAI {
+			cfg.URL = openAIURL
+		}
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 2 * time.Minute
+		if openAI {
+			cfg.Timeout = 30 * time.Second
+		}
+	}
+	if cfg.BatchSize == 0 {
+		cfg.BatchSize = 128
+	}
+	if !openAI {
+		cfg.BatchSize = 1 // its client sends one text a request anyway; so one that is refused spoils no other
+	}
+	if strings.HasPrefix(cfg.Model, "text-embedding-3") {
+		cfg.SendDimension = true
+	}
+	if cfg.Transport == nil {
+		cfg.Transport = http.DefaultTransport
+	}
+
+	address, err := url.Parse(cfg.URL)
+	switch {
+	case strings.TrimSpace(cfg.Model) == "":
+		return cfg, fmt.Errorf("embedding model is empty: the provider %s needs the name of one", cfg.Provider)
+	case cfg.Dimension < 1 || cfg.Dimension > MaxDimension:
+		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension, cfg.Provider, cfg.Model, MaxDimension)
+	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
+		return cfg, fmt.Errorf("embedding URL %q is no http or https address", withoutSecrets(cfg.URL))
+	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
+		return cfg, fmt.Errorf("embedding API key is empty: %s needs one", cfg.URL)
+	case strings.ContainsAny(cfg.APIKey, "\r\n"):
+		return cfg, fmt.Errorf("embedding API key has a line break in it")
+	case cfg.Timeout < 0:
+		return cfg, fmt.Errorf("embedding timeout %s is negative", cfg.Timeout)
+	case cfg.BatchSize < 1 || cfg.BatchSize > 2048:
+		return cfg, fmt.Errorf("embedding batch size %d is out of range: it must be 1 to 2048", cfg.BatchSize)
+	}
+	return cfg, nil
+}
+
+// withoutSecrets cuts user, password and query from an address, however broken.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	if scheme, rest, ok := strings.Cut(address, "://"); ok {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			return scheme + "://" + rest[at+1:]
+		}
+		return address
+	}
+	return address[strings.LastIndex(address, "@")+1:]
+}

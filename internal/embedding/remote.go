@@ -1,0 +1,246 @@
+package embedding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmc/langchaingo/embeddings"
+	"github.com/tmc/langchaingo/llms/ollama"
+	"github.com/tmc/langchaingo/llms/openai"
+)
+
+// remote is a provider behind HTTP.
+type remote struct {
+	cfg    Config
+	client embeddings.EmbedderClient
+}
+
+func newRemote(cfg Config) (*remote, error) {
+	client := &http.Client{
+		Transport: &transport{next: cfg.Transport, apiKey: cfg.APIKey, timeout: cfg.Timeout},
+		// A redirect could carry key and texts to another host: it is an answer like any other.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var made embeddings.EmbedderClient
+	var err error
+	if cfg.Provider == ProviderOllama {
+		made, err = ollama.New(ollama.WithServerURL(cfg.URL), ollama.WithModel(cfg.Model), ollama.WithHTTPClient(client))
+	} else {
+		// Everything is given, since the library fills gaps from environment variables of its own. The transport
+		// replaces the token.
+		options := []openai.Option{
+			openai.WithBaseURL(cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
+			openai.WithModel(cfg.Model), openai.WithEmbeddingModel(cfg.Model), openai.WithHTTPClient(client),
+		}
+		if cfg.SendDimension {
+			options = append(options, openai.WithEmbeddingDimensions(cfg.Dimension))
+		}
+		made, err = openai.New(options...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embedding provider %s: %w", cfg.Provider, err)
+	}
+	return &remote{cfg: cfg, client: made}, nil
+}
+
+func (r *remote) Model() string  { return r.cfg.Provider + ":" + r.cfg.Model }
+func (r *remote) Dimension() int { return r.cfg.Dimension }
+
+func (r *remote) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	work := &batch{remote: r, texts: texts, vectors: make([][]float32, len(texts))}
+	for from := 0; from < len(texts); from += r.cfg.BatchSize {
+		if err := work.embed(ctx, from, min(from+r.cfg.BatchSize, len(texts))); err != nil {
+			return nil, err
+		}
+	}
+	if len(work.refused) > 0 {
+		last := *work.last
+		last.Kind, last.Texts = Permanent, work.refused
+		last.Message = fmt.Sprintf("%d of %d texts refused: %s", len(work.refused), len(texts), last.Message)
+		return work.vectors, &last
+	}
+	return work.vectors, nil
+}
+
+// batch is one call of Embed.
+type batch struct {
+	*remote
+	texts   []string
+	vectors [][]float32
+	probed  bool   // it is known that the provider accepts a harmless text
+	refused []int  // positions
+	last    *Error // why the last of them was refused
+}
+
+// embed fills vectors[from:to]. A refusal may be for one text or for the sum of them, so the half is asked for, down to
+// single texts; unless the provider refuses a harmless text too, for then it is not the texts.
+func (b *batch) embed(ctx context.Context, from, to int) error {
+	vectors, err := b.request(ctx, b.texts[from:to])
+	if err == nil {
+		copy(b.vectors[from:to], vectors)
+		return nil
+	}
+	refused := asRefusal(err)
+	if refused == nil {
+		return err
+	}
+	if !b.probed {
+		if _, err := b.request(ctx, []string{"Hello."}); err != nil {
+			return unrefused(err)
+		}
+		b.probed = true
+	}
+	if to-from > 1 {
+		middle := (from + to) / 2
+		if err := b.embed(ctx, from, middle); err != nil {
+			return err
+		}
+		return b.embed(ctx, middle, to)
+	}
+	return b.shorten(ctx, from, refused)
+}
+
+// shorten embeds the beginning of a text that is refused whole: most often it is too long for the model, and its
+// beginning is better than nothing. A short text is refused for another reason.
+func (b *batch) shorten(ctx context.Context, at int, refused *Error) error {
+	const short = 1024 // bytes
+	for text := firstHalf(b.texts[at]); len(text) >= short; text = firstHalf(text) {
+		vectors, err := b.request(ctx, []string{text})
+		if err == nil {
+			b.vectors[at] = vectors[0]
+			return nil
+		}
+		if refused = asRefusal(err); refused == nil {
+			return err
+		}
+	}
+	b.refused, b.last = append(b.refused, at), refused
+	return nil
+}
+
+func firstHalf(text string) string {
+	cut := len(text) / 2
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}
+
+// refusal marks an Error that may be about the texts.
+type refusal struct{ about *Error }
+
+func (r refusal) Error() string { return r.about.Error() }
+func (r refusal) Unwrap() error { return r.about }
+
+func asRefusal(err error) *Error {
+	if r, ok := errors.AsType[refusal](err); ok {
+		return r.about
+	}
+	return nil
+}
+
+// unrefused takes the doubt away: the provider refuses everything.
+func unrefused(err error) error {
+	if e := asRefusal(err); e != nil {
+		return e
+	}
+	return err
+}
+
+// request asks for the vectors of a few texts at once and checks what comes back.
+func (r *remote) request(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	noted, x := withExchange(ctx)
+	vectors, err := r.client.CreateEmbedding(noted, texts)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	switch {
+	case x.status != http.StatusOK:
+		return nil, r.failed(x)
+	case errors.Is(err, openai.ErrUnexpectedResponseLength), errors.Is(err, ollama.ErrIncompleteEmbedding):
+		return nil, r.invalid("%d vectors came back for %d texts", len(vectors), len(texts))
+	case err != nil:
+		return nil, r.invalid("the answer cannot be read as vectors: %s", oneLine(err))
+	case len(vectors) != len(texts):
+		return nil, r.invalid("%d vectors came back for %d texts", len(vectors), len(texts))
+	}
+	for _, v := range vectors {
+		if err := r.normalize(v); err != nil {
+			return nil, err
+		}
+	}
+	return vectors, nil
+}
+
+// failed says why there is no answer that counts.
+func (r *remote) failed(x *exchange) error {
+	e := &Error{Kind: Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter, Message: x.message}
+	where := withoutSecrets(r.cfg.URL)
+	if x.status == 0 {
+		e.Message = fmt.Sprintf("%s does not answer: %s", where, r.reason(x.failure))
+		return e
+	}
+	if e.Message == "" {
+		e.Message = fmt.Sprintf("%s said: %s", where, strings.ToLower(http.StatusText(x.status)))
+	}
+	switch x.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		e.Message += "; check the API key"
+	case http.StatusNotFound:
+		e.Message += fmt.Sprintf("; check the model %q and the URL %s", r.cfg.Model, where)
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return refusal{about: e}
+	}
+	return e
+}
+
+// reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
+func (r *remote) reason(err error) string {
+	switch err {
+	case errTimeout:
+		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
+	case nil:
+		return "no request could be made"
+	}
+	return oneLine(err)
+}
+
+func (r *remote) invalid(format string, args ...any) error {
+	return &Error{Kind: Invalid, Model: r.Model(), Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
+}
+
+// normalize checks one vector and gives it length 1, so that its numbers fit a half-precision column and keep their
+// angle, which is all that is compared.
+func (r *remote) normalize(v []float32) error {
+	if len(v) != r.cfg.Dimension {
+		return r.invalid("a vector has %d dimensions and the configuration says %d: set the dimension of the model", len(v), r.cfg.Dimension)
+	}
+	var sum float64
+	for _, f := range v {
+		sum += float64(f) * float64(f)
+	}
+	length := math.Sqrt(sum)
+	switch {
+	case math.IsNaN(length) || math.IsInf(length, 0):
+		return r.invalid("a vector has a number that is NaN or infinite")
+	case length == 0:
+		return r.invalid("a vector is all zero")
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / length)
+	}
+	return nil
+}
+
+func oneLine(err error) string {
+	return strings.Join(slices.Collect(strings.FieldsSeq(err.Error())), " ")
+}
