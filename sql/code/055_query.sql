@@ -1,0 +1,75 @@
+-- What a query asks for: its words (at most 64 terms of its first 2,000 characters) and the dates that it mentions.
+
+-- Months by their English names, abbreviated or not, and by Chinese numerals.
+create or replace function oxbow.month_number(name text) returns integer
+language sql immutable parallel safe
+return coalesce(
+  case when name ~ '^\d+$' then name::integer end,
+  array_position(array['jan','feb','mar','apr','may','jun','jul','aug','sep','oct','nov','dec'], left(lower(name), 3)),
+  array_position(array['一','二','三','四','五','六','七','八','九','十','十一','十二'], name));
+
+-- The terms (see date_terms) of the dates in a query, and the query without them. 2025年10月3日, 3月9日至12日, 十月, 2025年,
+-- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day; a day
+-- brings its month along, which ranks the days around it next. "may" and "march" are months when capitalised.
+create or replace function oxbow.query_dates(query text, out terms text[], out rest text)
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|'
+    || 'jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+  -- each form with the places of year, month, day, last month, last day in it
+  forms constant text[] := array[
+    '(?:(\d{4})年)?的?(\d{1,2}|十[一二]?|[一二三四五六七八九])月份?(?:(\d{1,2})[日号]?(?:[至到~—–-]+(?:(\d{1,2})月)?(\d{1,2})[日号]?)?)?', '1,2,3,4,5',
+    '(\d{4})年', '1,0,0,0,0',
+    '\m(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2}))?\M', '1,2,3,0,0',
+    '\m(\d{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? (\d{4})\M)?', '3,2,1,0,0',
+    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? (\d{4})\M)?', '3,1,2,0,0',
+    '\m' || month || '\M(?:,? (?:of )?(\d{4})\M)?', '2,1,0,0,0',
+    '\m((?:19|20)\d{2})\M', '1,0,0,0,0'];
+  places integer[];
+  found text[];
+  y integer; m integer; d integer; last_day integer;
+begin
+  terms := '{}';
+  rest := query;
+  for f in 1 .. cardinality(forms) by 2 loop
+    continue when rest !~ forms[f];
+    places := string_to_array(forms[f + 1], ',');
+    for found in select regexp_matches(rest, forms[f], 'g') loop
+      y := found[places[1]];
+      m := oxbow.month_number(found[places[2]]);
+      d := found[places[3]];
+      last_day := d;
+      if found[places[4]] is null or found[places[4]]::integer = m then
+        last_day := least(coalesce(found[places[5]]::integer, d), 31);
+      end if;
+      continue when m not between 1 and 12;
+      if d between 1 and 31 then
+        terms := terms || array(select '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00') || '-' || to_char(day, 'FM00')
+                                  from generate_series(d, greatest(d, last_day)) day);
+      end if;
+      if m is not null then
+        terms := terms || ('@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00'));
+      elsif y is not null then
+        terms := terms || ('@' || to_char(y, 'FM0000'));
+      end if;
+    end loop;
+    rest := regexp_replace(rest, forms[f], ' ', 'g');
+  end loop;
+  terms := array(select distinct unnest(terms) order by 1 limit 40);
+end $$;
+
+-- The lexemes to look for: words and dates. Chinese bigrams around a function or question word match everywhere and mean
+-- nothing; of a query made of nothing else they are kept.
+create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  asked text := left(coalesce(query, ''), 2000);
+  lexemes text[];
+begin
+  select d.terms into dates from oxbow.query_dates(asked) d;
+  lexemes := array(select l from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
+  words := array(select l from unnest(lexemes) l where l !~ '^(.?[的了什么吗呢哪是在和与及其何如怎谁几]|[的了什么吗呢哪是在和与及其何如怎谁几].)$' limit 64);
+  if words = '{}' then
+    words := lexemes[1:64];
+  end if;
+end $$;

@@ -1,0 +1,236 @@
+-- Recall: the memories of one user that answer a query, best first. Two channels, text (BM25) and vector (cosine), each
+-- over the user's own rows; in each, a memory passes part of its score to its neighbours in the conversation; then the
+-- channels are added up, and recency, importance and a trait's stage raise what is found.
+
+-- Whether a version of a memory holds: at _valid in the world (by default: now), as the system believed at _believed (by
+-- default: now). A version that was superseded after _believed had no end yet; one that was superseded before still tells
+-- what was true until its end.
+create or replace function oxbow.holds(created_at timestamptz, expired_at timestamptz, valid_at timestamptz, invalid_at timestamptz,
+  _valid timestamptz, _believed timestamptz, _now timestamptz) returns boolean
+language sql immutable parallel safe
+return case
+  when _valid is null and _believed is null then expired_at is null and (invalid_at is null or invalid_at > _now)
+  when _believed is not null and created_at > _believed then false
+  when _valid is null then (expired_at is null or expired_at > _believed)
+    and (invalid_at is null or invalid_at > _believed or expired_at > _believed)
+  else coalesce(valid_at, created_at) <= _valid
+    and case when expired_at is null or expired_at > coalesce(_believed, 'infinity')
+             then invalid_at is null or invalid_at > _valid or expired_at is not null
+             else invalid_at > _valid end
+end;
+
+-- The text channel: BM25 over the user's memories of the types. One index scan a term; its length is the document
+-- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories and
+-- 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+'). A date that the query
+-- mentions multiplies: by 1 + half the sum of the idf of the date terms that match.
+-- k1 1.2, b 0.75; a term weighs idf^1.5, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson, Zaragoza 2009, eq. 3.6 ff).
+create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _limit integer,
+  out ids uuid[], out types text[], out scores double precision[])
+language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
+declare
+  _documents double precision;
+  _average double precision;
+begin
+  select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
+    from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
+  with word as materialized (
+    select w.term, h.n, h.ids, h.types, h.lens,
+           ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf,
+           row_number() over (order by h.n) as nth,
+           sum(h.n) over (order by h.n rows unbounded preceding) as total
+      from unnest(_words) w(term), lateral (
+        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
+          from oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || w.term || '''')::tsquery) h
+     where h.n > 0
+  ), kept as materialized (
+    select term, ids, types, lens, idf ^ 1.5 as weight from word
+     where nth <= 2 or (n <= 0.3 * _documents and total <= 8000)
+  ), day as materialized (
+    select h.ids, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
+      from unnest(_dates) d(term), lateral (
+        select count(*)::double precision as n, array_agg(t.memory_id) as ids
+          from oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || d.term || '''')::tsquery) h
+     where h.n > 0
+  ), part as (
+    select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
+      from kept, unnest(ids, types, lens) p(id, type, len)
+    union all
+    select t.memory_id, t.memory_type,
+           weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
+      from kept, lateral (
+        select t.memory_id, t.memory_type, t.len from oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
+    union all
+    select p.id, null, 0, idf from day, unnest(ids) p(id)
+  ), best as (
+    select id, max(type) as type, sum(score) * (1 + 0.5 * sum(date)) as score
+      from part
+     where _allowed is null or id = any(_allowed)
+     group by id having sum(score) > 0
+     order by 3 desc, id
+     limit _limit
+  )
+  select array_agg(id), array_agg(type), array_agg(score) into ids, types, scores from best;
+end $$;
+
+-- The vector channel: the nearest of the user's vectors, by an exact scan. Where more exist than are kept, the distance of
+-- the last one kept is nought.
+create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _allowed uuid[], _limit integer,
+  out ids uuid[], out types text[], out scores double precision[])
+language plpgsql stable set enable_seqscan = off set jit = off as $$
+begin
+  with nearest as (
+    select v.memory_id as id, v.memory_type::text as type, 1 - (v.embedding <=> _embedding) as score
+      from oxbow.memory_vectors v
+     where v.user_id = _user_id and v.memory_type = any(_types) and (_allowed is null or v.memory_id = any(_allowed))
+     order by v.embedding <=> _embedding
+     limit _limit
+  ), floor as (
+    select case when count(*) < _limit then 0 else min(score) end as score from nearest where score <> 'NaN'
+  )
+  select array_agg(n.id), array_agg(n.type), array_agg(greatest(n.score - f.score, 0)) into ids, types, scores
+    from nearest n, floor f where n.score <> 'NaN';
+end $$;
+
+-- recall returns what the user's memories hold for a query, best first.
+--   query, embedding  either may be null; the embedding must be of the model in the settings
+--   types             fact, episodic, trait, document; null: all
+--   contexts          work, personal, …: a trait's context, or the key "context" in the metadata
+--   agent             only memories of that agent
+--   metadata_contains only memories whose metadata contains this object
+--   valid_as_of       what was true then;  believed_as_of: as was believed then; null: now
+-- It writes nothing. Forgotten memories, and traits in the stages trend, candidate and dissolved, are never returned.
+-- The score is the sum of the channels, each between 0 and 1 and weighted (settings, key recall), times 1 + recency
+-- (0 to 0.15, a month's scale, slower for aroused memories) + 0.15 importance + a trait's stage (0.05, 0.15, 0.25).
+create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null, types text[] default null,
+  max_results integer default 10, contexts text[] default null, agent text default null, metadata_contains jsonb default null,
+  valid_as_of timestamptz default null, believed_as_of timestamptz default null, now timestamptz default null)
+returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz, invalid_at timestamptz,
+  created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text, agent_id text, external_id text,
+  category text, importance double precision, metadata jsonb, explain jsonb)
+language plpgsql stable security definer set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+declare
+  _types text[];
+  _unknown text;
+  _now timestamptz := coalesce(recall.now, pg_catalog.now());
+  _filtered boolean := contexts is not null or agent is not null or metadata_contains is not null
+    or valid_as_of is not null or believed_as_of is not null;
+  _allowed uuid[];
+  _words text[]; _dates text[];
+  _text record; _vector record;
+  _weights jsonb;
+begin
+  perform oxbow.check_access(recall.user_id);
+  select t into _unknown from unnest(recall.types) t where t <> all(array['fact', 'episodic', 'trait', 'document']);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
+  elsif max_results is null or max_results not between 1 and 1000 then
+    perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
+  elsif coalesce(query, '') !~ '\S' and embedding is null then
+    perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
+  end if;
+
+  -- only types of which the user has something: the other partitions are not looked at
+  select array_agg(t) into _types
+    from unnest(coalesce(recall.types, array['fact', 'episodic', 'trait', 'document'])) t
+   where exists (select from oxbow.memory_term_stats s where s.user_id = recall.user_id and s.memory_type = t and s.documents > 0)
+      or exists (select from oxbow.memory_vectors v where v.user_id = recall.user_id and v.memory_type = t);
+  if _types is null then
+    return;
+  end if;
+  if _filtered then
+    select coalesce(array_agg(m.id), '{}') into _allowed
+      from oxbow.memories m
+     where m.user_id = recall.user_id and m.memory_type = any(_types) and m.forgotten_at is null
+       and (agent is null or m.agent_id = agent)
+       and (metadata_contains is null or m.metadata @> metadata_contains)
+       and (contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any(contexts))
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now);
+  end if;
+
+  select * into _text from oxbow.query_terms(query);
+  _words := _text.words; _dates := _text.dates;
+  select * into _text from oxbow.recall_text(recall.user_id, _types, _words, _dates, _allowed, 100 + max_results);
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
+  if embedding is not null then
+    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, 240 + max_results);
+  end if;
+  select value into _weights from oxbow.settings where key = 'recall';
+
+  return query
+  with candidate as (
+    -- the best hundred and more of each channel, with their places in their conversations
+    select m.memory_type, m.id, m.session_id, m.seq, max(c.text) as text, max(c.vector) as vector
+      from (select t.id, t.type, t.score as text, null::double precision as vector
+              from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
+            union all
+            (select v.id, v.type, null, v.score
+              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score) limit 100 + max_results)) c
+      join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
+     where m.forgotten_at is null
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
+     group by m.memory_type, m.id, m.session_id, m.seq
+  ), spread as (
+    select memory_type, id, text, vector from candidate
+    union all
+    select n.memory_type, n.id, c.text * n.share, c.vector * n.share
+      from candidate c, lateral (
+        (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
+           from oxbow.memories m
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq
+          order by m.seq limit 2)
+        union all
+        (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
+           from oxbow.memories m
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq
+          order by m.seq desc limit 2)) n
+     where c.session_id is not null
+  ), summed as (
+    select memory_type, id, sum(text) as text, sum(vector) as vector from spread group by memory_type, id
+  ), fused as (
+    select memory_type, id, text, vector,
+           rank() over (order by text desc nulls last) as text_rank,
+           rank() over (order by vector desc nulls last) as vector_rank,
+           coalesce(text / max(text) over (), 0) * coalesce((_weights ->> 'text')::double precision, 1)
+           + coalesce(vector / nullif(max(vector) over (), 0), 0) * coalesce((_weights ->> 'vector')::double precision, 1) as score
+      from summed
+  ), top as (
+    -- the bonuses are at most 0.55, so what has less than that share of the last place cannot reach it
+    select * from fused order by score desc limit 3 * max_results + 20
+  )
+  select m.id, m.memory_type::text, m.content, t.score * (1 + b.recency + b.importance + b.stage) as total,
+         m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id,
+         m.category, m.importance, m.metadata,
+         jsonb_strip_nulls(jsonb_build_object(
+           'text', case when t.text is not null then jsonb_build_object('score', t.text, 'rank', t.text_rank) end,
+           'vector', case when t.vector is not null then jsonb_build_object('score', t.vector, 'rank', t.vector_rank) end,
+           'recency', b.recency, 'importance', b.importance,
+           'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
+           'session', m.session_id))
+    from top t
+    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = t.memory_type and m.id = t.id
+   cross join lateral (
+    select 0.15 * exp(-greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0)::double precision
+             / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
+                 when 'number' then (m.metadata #>> '{emotion,arousal}')::double precision else 0 end))) as recency,
+           0.15 * m.importance as importance,
+           case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
+   where m.forgotten_at is null
+     and (m.memory_type <> 'trait' or m.trait_stage in ('emerging', 'established', 'core'))
+     and (_allowed is null or m.id = any(_allowed))
+     and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
+   order by total desc, m.seq, m.id
+   limit max_results;
+end $$;
+
+-- pgvector's operators are found where its extension was installed.
+do $$
+declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
+                        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+begin
+  execute 'alter function oxbow.recall_vector set search_path = ' || path;
+  execute 'alter function oxbow.recall set search_path = ' || path;
+end $$;
