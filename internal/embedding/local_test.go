@@ -51,8 +51,8 @@ func TestLocalNamesItself(t *testing.T) {
 func TestLocalIsTheSameForEver(t *testing.T) {
 	t.Parallel()
 	golden := map[string]uint64{
-		"":                                0x6601142782796218,
-		"Caroline: I adopted two puppies": 0xac95249034ba390c,
+		"":                              0x6601142782796218,
+		"Ingrid: I repaired two clocks": 0x185fadcfe032868a,
 		"昨天下午带狗狗去医院复查。":            0x92524d121747b620,
 		"Ｆｕｌｌ－ｗｉｄｔｈ café 東京タワー 서울": 0x82a47a4985762973,
 	}
@@ -209,7 +209,7 @@ func FuzzLocal(f *testing.F) {
 
 func BenchmarkLocal(b *testing.B) {
 	for _, c := range []struct{ name, text string }{
-		{"English", "Melanie: Yeah, the kids loved the pottery workshop last Friday! We made our own bowls and it was so relaxing."},
+		{"English", "Ingrid: The tram was late again, so I walked along the canal and bought bread on the way. Shall we have lunch on Thursday?"},
 		{"Chinese", "周末和家人去西湖边骑行，中午在楼外楼吃饭，下午回家整理照片，晚上给妈妈打电话商量下个月体检的事。"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
