@@ -38,13 +38,33 @@ func maintenanceDSN(ctx context.Context) (string, error) {
 	if dsn := os.Getenv(urlVariable); dsn != "" {
 		return dsn, nil
 	}
-	cache, err := cacheDir()
+	server, err := startServer(ctx)
 	if err != nil {
 		return "", err
 	}
+	return server.DSN("oxbow_test"), nil
+}
+
+// BinDir returns the directory of the programs of the private server, "" where OXBOW_TEST_DATABASE_URL replaces it.
+func BinDir(ctx context.Context) (string, error) {
+	if os.Getenv(urlVariable) != "" {
+		return "", nil
+	}
+	server, err := startServer(ctx)
+	if err != nil {
+		return "", err
+	}
+	return server.BinDir(), nil
+}
+
+func startServer(ctx context.Context) (*localpg.Server, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
 	base := filepath.Join(cache, "test-"+bootID())
 	if err := removeOtherBoots(ctx, cache, base); err != nil {
-		return "", err
+		return nil, err
 	}
 	server, err := localpg.Start(ctx, localpg.Config{
 		BaseDir:     base,
@@ -53,9 +73,9 @@ func maintenanceDSN(ctx context.Context) (string, error) {
 		KeepRunning: true,
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return server.DSN("oxbow_test"), server.Stop(ctx) // of its use only: KeepRunning
+	return server, server.Stop(ctx) // KeepRunning: this ends our use of it and nothing else
 }
 
 // Stop stops the private server and deletes its databases. With OXBOW_TEST_DATABASE_URL there is nothing to stop.

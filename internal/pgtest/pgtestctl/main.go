@@ -2,6 +2,7 @@
 //
 //	pgtestctl create     starts it if need be, makes an empty database and prints its URL
 //	pgtestctl drop URL   drops such a database
+//	pgtestctl dump URL   prints its schema oxbow as SQL
 //	pgtestctl stop       stops it and deletes all its databases
 package main
 
@@ -9,7 +10,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -37,8 +40,24 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	case len(args) == 2 && args[0] == "drop":
 		return pgtest.Drop(ctx, args[1])
+	case len(args) == 2 && args[0] == "dump":
+		return dump(ctx, args[1])
 	case len(args) == 1 && args[0] == "stop":
 		return pgtest.Stop(ctx)
 	}
-	return fmt.Errorf("use: pgtestctl create | drop URL | stop")
+	return fmt.Errorf("use: pgtestctl create | drop URL | dump URL | stop")
+}
+
+func dump(ctx context.Context, dsn string) error {
+	bin, err := pgtest.BinDir(ctx)
+	if err != nil {
+		return err
+	}
+	program := "pg_dump"
+	if bin != "" {
+		program = filepath.Join(bin, program)
+	}
+	cmd := exec.CommandContext(ctx, program, "--schema-only", "--schema=oxbow", "--no-owner", "--dbname="+dsn)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
 }
