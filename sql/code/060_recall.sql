@@ -20,13 +20,16 @@ return case
 end;
 
 -- The text channel: BM25 over the user's memories of the types. One index scan a term; its length is the document
--- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories and
--- 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+'). A date that the query
--- mentions multiplies: by 1 + half the sum of the idf of the date terms that match.
+-- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories (or 50)
+-- and 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+').
 -- k1 1.2, b 0.75; a term weighs idf^1.5, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson, Zaragoza 2009, eq. 3.6 ff).
+-- With T for that and D for the sum of the idf of the date terms that match, the score is T (1 + D) + D.
+-- The dates found come back with their idf, for the other channel.
 create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _limit integer,
-  out ids uuid[], out types text[], out scores double precision[])
-language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
+  out ids uuid[], out types text[], out scores double precision[], out dates tsquery[], out date_idfs double precision[])
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off set jit = off as $$
+#variable_conflict use_column
 declare
   _documents double precision;
   _average double precision;
@@ -45,11 +48,11 @@ begin
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
-     where nth <= 2 or (n <= 0.3 * _documents and total <= 8000)
+     where nth <= 2 or (n <= greatest(0.3 * _documents, 50) and total <= 8000)
   ), day as materialized (
-    select h.ids, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
+    select d.term, h.ids, h.types, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
       from unnest(_dates) d(term), lateral (
-        select count(*)::double precision as n, array_agg(t.memory_id) as ids
+        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
           from oxbow.memory_terms t
          where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || d.term || '''')::tsquery) h
      where h.n > 0
@@ -63,34 +66,40 @@ begin
         select t.memory_id, t.memory_type, t.len from oxbow.memory_terms t
          where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
     union all
-    select p.id, null, 0, idf from day, unnest(ids) p(id)
+    select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
   ), best as (
-    select id, max(type) as type, sum(score) * (1 + 0.5 * sum(date)) as score
+    select id, max(type) as type, sum(score) * (1 + sum(date)) + sum(date) as score
       from part
      where _allowed is null or id = any(_allowed)
-     group by id having sum(score) > 0
+     group by id
      order by 3 desc, id
      limit _limit
   )
-  select array_agg(id), array_agg(type), array_agg(score) into ids, types, scores from best;
+  select array_agg(id order by score desc), array_agg(type order by score desc), array_agg(score order by score desc),
+         (select array_agg(('''' || term || '''')::tsquery) from day), (select array_agg(idf) from day)
+    into ids, types, scores, dates, date_idfs from best;
 end $$;
 
 -- The vector channel: the nearest of the user's vectors, by an exact scan. Where more exist than are kept, the distance of
 -- the last one kept is nought.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _allowed uuid[], _limit integer,
   out ids uuid[], out types text[], out scores double precision[])
-language plpgsql stable set enable_seqscan = off set jit = off as $$
+language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
 begin
   with nearest as (
-    select v.memory_id as id, v.memory_type::text as type, 1 - (v.embedding <=> _embedding) as score
-      from oxbow.memory_vectors v
-     where v.user_id = _user_id and v.memory_type = any(_types) and (_allowed is null or v.memory_id = any(_allowed))
-     order by v.embedding <=> _embedding
-     limit _limit
+    -- the distance is computed once a row, and turned into a score for the few that are kept
+    select id, type, 1 - distance as score
+      from (select v.memory_id as id, v.memory_type as type, v.embedding <=> _embedding as distance
+              from oxbow.memory_vectors v
+             where v.user_id = _user_id and v.memory_type = any(_types) and (_allowed is null or v.memory_id = any(_allowed))
+             order by distance
+             limit _limit) v
   ), floor as (
     select case when count(*) < _limit then 0 else min(score) end as score from nearest where score <> 'NaN'
   )
-  select array_agg(n.id), array_agg(n.type), array_agg(greatest(n.score - f.score, 0)) into ids, types, scores
+  select array_agg(n.id order by n.score desc), array_agg(n.type order by n.score desc),
+         array_agg(greatest(n.score - f.score, 0) order by n.score desc) into ids, types, scores
     from nearest n, floor f where n.score <> 'NaN';
 end $$;
 
@@ -110,7 +119,8 @@ create or replace function oxbow.recall(user_id text, query text, embedding half
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz, invalid_at timestamptz,
   created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text, agent_id text, external_id text,
   category text, importance double precision, metadata jsonb, explain jsonb)
-language plpgsql stable security definer set enable_seqscan = off set jit = off as $$
+language plpgsql stable security definer set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
   _types text[];
@@ -121,7 +131,8 @@ declare
   _allowed uuid[];
   _words text[]; _dates text[];
   _text record; _vector record;
-  _weights jsonb;
+  _text_weight double precision;
+  _vector_weight double precision;
 begin
   perform oxbow.check_access(recall.user_id);
   select t into _unknown from unnest(recall.types) t where t <> all(array['fact', 'episodic', 'trait', 'document']);
@@ -158,21 +169,27 @@ begin
   if embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, 240 + max_results);
   end if;
-  select value into _weights from oxbow.settings where key = 'recall';
+  -- the offline model adds little to the words that it is made of; a trained one counts in full
+  select coalesce((r.value ->> 'text')::double precision, 1),
+         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end)
+    into _text_weight, _vector_weight
+    from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
 
   return query
   with candidate as (
     -- the best hundred and more of each channel, with their places in their conversations
-    select m.memory_type, m.id, m.session_id, m.seq, max(c.text) as text, max(c.vector) as vector
+    select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at,m.created_at) as at, max(c.text) as text, max(c.vector) as vector
       from (select t.id, t.type, t.score as text, null::double precision as vector
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
-            (select v.id, v.type, null, v.score
+            (select v.id, v.type, null, v.score * (1 + coalesce((
+                     select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
+                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
               from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score) limit 100 + max_results)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
      where m.forgotten_at is null
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
-     group by m.memory_type, m.id, m.session_id, m.seq
+     group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at,m.created_at)
   ), spread as (
     select memory_type, id, text, vector from candidate
     union all
@@ -180,12 +197,12 @@ begin
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq and coalesce(m.valid_at,m.created_at) <= c.at + interval '1 hour'
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq and coalesce(m.valid_at,m.created_at) >= c.at - interval '1 hour'
           order by m.seq desc limit 2)) n
      where c.session_id is not null
   ), summed as (
@@ -194,8 +211,8 @@ begin
     select memory_type, id, text, vector,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
-           coalesce(text / max(text) over (), 0) * coalesce((_weights ->> 'text')::double precision, 1)
-           + coalesce(vector / nullif(max(vector) over (), 0), 0) * coalesce((_weights ->> 'vector')::double precision, 1) as score
+           coalesce(text / max(text) over (), 0) * _text_weight
+           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight as score
       from summed
   ), top as (
     -- the bonuses are at most 0.55, so what has less than that share of the last place cannot reach it
