@@ -223,7 +223,7 @@ func ensureDatabase(ctx context.Context, maintenance, target, name string) error
 	if err != nil {
 		return fmt.Errorf("connect to the private PostgreSQL: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	var there bool
 	err = conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&there)
 	if err != nil {
@@ -238,7 +238,7 @@ func ensureDatabase(ctx context.Context, maintenance, target, name string) error
 	if err != nil {
 		return fmt.Errorf("connect to database %q: %w", name, err)
 	}
-	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer db.Close(context.WithoutCancel(ctx))
 	if _, err := db.Exec(ctx, "create extension if not exists vector"); err != nil {
 		return fmt.Errorf("create the extension vector in database %q: %w", name, err)
 	}

@@ -130,7 +130,7 @@ func Create(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	name := fmt.Sprintf("oxbow_adhoc_%d", time.Now().UnixNano())
 	if _, err := conn.Exec(ctx, "create database "+name); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func Drop(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, "drop database if exists "+pgx.Identifier{cfg.Database}.Sanitize()+" with (force)")
 	return err
 }

@@ -45,7 +45,7 @@ func newRun(ctx context.Context) (*run, error) {
 	cfg.ConnConfig.RuntimeParams["application_name"] = r.id
 	cfg.MaxConns, cfg.MinConns = 4, 1
 	cfg.MaxConnIdleTime, cfg.MaxConnLifetime = forever, forever
-	if r.admin, err = pgxpool.NewWithConfig(context.Background(), cfg); err != nil {
+	if r.admin, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), cfg); err != nil {
 		return nil, err
 	}
 	conn, err := r.admin.Acquire(ctx)

@@ -1,0 +1,68 @@
+# Run `make` to see what there is. Every target can be repeated.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The repository's own tools are built without cgo: sqlc then brings its parser as WebAssembly, which builds several
+# times faster than the C code.
+TOOLS := bin/tools
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install PostgreSQL and pgvector where they are missing (nothing to do with DATABASE_URL set)
+	@./scripts/setup
+
+.PHONY: build
+build: ## build bin/oxbow
+	go build -o bin/oxbow ./cli/oxbow
+
+.PHONY: demo
+demo: setup build ## set up, build, and run the main job on sample data
+	@./scripts/demo
+
+.PHONY: test
+test: ## set up, and run all tests with the race detector
+	@./scripts/setup --for-tests
+	go test -race ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## check style, common mistakes and the import table
+	$(TOOLS)/golangci-lint run ./...
+
+.PHONY: generate
+generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema)
+	cd sql && ../$(TOOLS)/sqlc generate
+
+.PHONY: schema
+schema: ## dump what the migrations make to sql/schema.sql
+	@./scripts/setup --for-tests
+	@./scripts/schema-dump
+
+.PHONY: check
+check: $(TOOLS)/sqlc ## check that sql/schema.sql and store/internal/dbsqlc are up to date
+	@./scripts/setup --for-tests
+	@./scripts/schema-dump --check
+	cd sql && ../$(TOOLS)/sqlc diff
+
+.PHONY: bench
+bench: setup build ## set up, build, and measure
+	@./scripts/bench
+
+.PHONY: ci
+ci: ## what continuous integration runs
+	@CI=true ./.ci/run </dev/null
+
+.PHONY: clean
+clean: ## stop the tests' PostgreSQL, delete its data and what was built
+	@go run ./internal/pgtest/pgtestctl stop
+	rm -rf bin
+
+$(TOOLS)/%: tools/go.mod tools/go.sum
+	@echo "building $* (minutes, once)"
+	@CGO_ENABLED=0 GOBIN=$(CURDIR)/$(TOOLS) go -C tools install \
+		$$(sed -nE 's|^[[:space:]]*(github\.com/[^ ]*/cmd/$*)$$|\1|p' tools/go.mod)
+	@touch $@
