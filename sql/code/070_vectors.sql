@@ -1,0 +1,41 @@
+-- write_vectors stores vectors of one user's memories, those of them that still exist and have none. The model must be
+-- the one in the settings (error OX001). The lock is shared: reembed takes it alone while it exchanges table and
+-- setting, so no vector of the old model gets among those of the new one.
+create or replace function oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
+returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _current jsonb;
+  _written bigint;
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0));
+  select value into _current from oxbow.settings where key = 'embedding';
+  if _current ->> 'model' is distinct from _model or (_current ->> 'dimension')::integer is distinct from _dimension then
+    raise exception using
+      errcode = 'OX001',
+      message = format('the database holds vectors of %s with %s dimensions, these are of %s with %s',
+                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), _model, _dimension),
+      detail  = _current::text;
+  end if;
+  -- in the order of their ids, as all do who lock several memories
+  insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  select m.user_id, m.memory_type, m.id, v.embedding
+    from unnest(_ids, _embeddings) v(id, embedding)
+    join oxbow.memories m on m.user_id = _user_id and m.id = v.id
+   order by m.id
+     for key share of m
+  on conflict do nothing;
+  get diagnostics _written = row_count;
+  return _written;
+end $$;
+
+-- refuse_vectors notes that a provider refuses the texts of memories.
+create or replace function oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _reason text)
+returns void language sql set search_path = pg_catalog, pg_temp as $$
+  insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
+  select m.user_id, m.memory_type, m.id, _model, left(_reason, 1000)
+    from oxbow.memories m
+   where m.user_id = _user_id and m.id = any(_ids)
+   order by m.id
+     for key share of m
+  on conflict do nothing;
+$$;

@@ -1,0 +1,59 @@
+-- reflection_due answers whether a user's inbox is to be reflected on, and why: a null type means not yet.
+--   importance_accumulated  the importance of what is in it sums to 30 on the scale of 1 to 10; the value is the sum
+--   session_end             a conversation ended, or nothing was said in it for 30 minutes; the value is how many
+--   scheduled               24 hours since the last reflection, or since the first memory came in; the value is in hours
+create or replace function oxbow.reflection_due(_user_id text, _now timestamptz default now(),
+  out trigger_type text, out trigger_value double precision)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _idle constant interval := '30 minutes';
+  _oldest timestamptz;
+  _importance double precision;
+  _last timestamptz;
+begin
+  select min(added_at), sum(importance) * 10 into _oldest, _importance from oxbow.reflection_inbox where user_id = _user_id;
+  if _oldest is null or exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
+    return;
+  end if;
+  if _importance > 30 - 1e-9 then -- sums of tenths are not exact
+    trigger_type := 'importance_accumulated';
+    trigger_value := round(_importance::numeric, 6);
+    return;
+  end if;
+
+  select nullif(count(*), 0) into trigger_value
+    from (select s.id from oxbow.sessions s
+           where s.user_id = _user_id
+             and coalesce(s.ended_at, s.last_activity_at + _idle) <= _now
+             and coalesce(s.ended_at, s.last_activity_at) > coalesce(s.last_reflected_at, '-infinity')
+          union
+          select i.session_id from oxbow.reflection_inbox i
+           where i.user_id = _user_id and i.session_id is not null
+             and not exists (select from oxbow.sessions s where s.user_id = _user_id and s.id = i.session_id
+                              and s.ended_at is null and s.last_activity_at > _now - _idle)
+           group by i.session_id having max(i.added_at) <= _now - _idle) over;
+  if trigger_value is not null then
+    trigger_type := 'session_end';
+    return;
+  end if;
+
+  select c.completed_at into _last from oxbow.reflection_cycles c
+   where c.user_id = _user_id and c.status = 'completed' order by c.started_at desc limit 1;
+  if coalesce(_last, _oldest) <= _now - interval '24 hours' then
+    trigger_type := 'scheduled';
+    trigger_value := round(extract(epoch from _now - coalesce(_last, _oldest)) / 3600, 3);
+  end if;
+end $$;
+
+-- inbox_users lists users who have something in their inbox, in order, from the one after _after on. Each is one look
+-- into the index, however many memories wait.
+create or replace function oxbow.inbox_users(_after text, _limit integer) returns setof text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with recursive u as (
+    (select user_id, 1 as n from oxbow.reflection_inbox where user_id > _after order by user_id limit 1)
+    union all
+    select (select i.user_id from oxbow.reflection_inbox i where i.user_id > u.user_id order by i.user_id limit 1), n + 1
+      from u where u.user_id is not null and n < _limit
+  )
+  select user_id from u where user_id is not null;
+$$;

@@ -1,0 +1,61 @@
+-- What the job sweep looks for.
+
+-- Whether embed still has something to do for a memory. A text that the provider of the model refuses counts as done.
+create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
+language sql stable
+return not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+    or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
+         or exists (select from oxbow.embedding_refusals r
+                     where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
+
+-- The memories that embed jobs still to be worked name.
+create or replace function oxbow.memories_in_queue() returns table (user_id text, id text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select j.args ->> 'user_id', unnest(string_to_array(j.args ->> 'ids', ','))
+    from oxbow.river_job j
+   where j.kind = 'embed' and j.state in ('available', 'pending', 'retryable', 'running', 'scheduled');
+$$;
+
+-- recount_terms puts the statistics of users right, where they differ from what is there, and returns how many rows it
+-- changed. The row is locked before it is counted: who indexes a memory adds to it after writing the terms, so whatever
+-- is not counted here will be added later.
+create or replace function oxbow.recount_terms(_user_id text) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare _changed bigint;
+begin
+  perform from oxbow.memory_term_stats s where s.user_id = _user_id order by s.memory_type for update;
+  update oxbow.memory_term_stats s set documents = n.documents, terms = n.terms
+    from (select s.memory_type, count(t.memory_id) as documents, coalesce(sum(t.len), 0) as terms
+            from oxbow.memory_term_stats s
+            left join oxbow.memory_terms t on t.user_id = _user_id and t.memory_type = s.memory_type
+           where s.user_id = _user_id
+           group by s.memory_type) n
+   where s.user_id = _user_id and s.memory_type = n.memory_type and (s.documents, s.terms) is distinct from (n.documents, n.terms);
+  get diagnostics _changed = row_count;
+  return _changed;
+end $$;
+
+-- fold_activity adds up to _limit reported uses to their memories and returns how many it took. They are deleted in the
+-- same transaction, so none counts twice; the memories are locked in the order of their ids.
+create or replace function oxbow.fold_activity(_limit integer) returns bigint
+language sql set search_path = pg_catalog, pg_temp as $$
+  with batch as (
+    select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
+  ), taken as (
+    delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
+    returning a.user_id, a.memory_id, a.at
+  ), used as (
+    select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
+  ), locked as (
+    select m.user_id, m.memory_type, m.id, u.times, u.last
+      from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
+     order by m.user_id, m.id
+       for no key update of m
+  ), folded as (
+    update oxbow.memories m
+       set access_count = m.access_count + l.times, last_accessed_at = greatest(m.last_accessed_at, l.last)
+      from locked l
+     where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
+  )
+  select count(*) from taken;
+$$;

@@ -1,0 +1,2 @@
+-- name: ActivityFold :one
+select oxbow.fold_activity(@max::integer)::bigint as taken;

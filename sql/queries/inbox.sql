@@ -1,0 +1,38 @@
+-- name: InboxBatch :many
+select memory_type, memory_id, importance, valid_at, session_id from oxbow.reflection_inbox
+where user_id = @user_id::text
+order by valid_at, memory_id
+limit @max::integer;
+
+-- name: InboxDelete :execrows
+delete from oxbow.reflection_inbox
+where user_id = @user_id::text and memory_type = @memory_type::text and memory_id = any(@memory_ids::uuid[]);
+
+-- name: InboxDeleteUser :execrows
+delete from oxbow.reflection_inbox where user_id = @user_id::text;
+
+-- name: InboxHasMore :one
+select exists (select from oxbow.reflection_inbox where user_id = @user_id::text);
+
+-- name: InboxUsersDue :many
+-- The next users who have something in their inbox, and whether and why it is to be reflected on now.
+select u.user_id::text as user_id, coalesce(d.trigger_type, '')::text as trigger_type, coalesce(d.trigger_value, 0)::double precision as trigger_value
+from oxbow.inbox_users(@after::text, @max::integer) as u(user_id), oxbow.reflection_due(u.user_id, coalesce(sqlc.narg('now')::timestamptz, now())) as d;
+
+-- name: ReflectionCycleInsert :exec
+insert into oxbow.reflection_cycles (user_id, trigger_type, trigger_value, memories_scanned, started_at, completed_at, status)
+values (@user_id::text, @trigger_type::text, @trigger_value::double precision, @memories_scanned::integer, @started_at::timestamptz,
+  clock_timestamp(), 'completed');
+
+-- name: ReflectionDue :one
+select coalesce(trigger_type, '')::text as trigger_type, coalesce(trigger_value, 0)::double precision as trigger_value
+from oxbow.reflection_due(@user_id::text, coalesce(sqlc.narg('now')::timestamptz, now()));
+
+-- name: SessionsReflected :exec
+-- Conversations in which something happened since they were last reflected on.
+update oxbow.sessions set last_reflected_at = @at::timestamptz
+where user_id = @user_id::text and last_activity_at <= @at::timestamptz
+  and greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+
+-- name: UserOptedOut :one
+select exists (select from oxbow.users where user_id = @user_id::text and opted_out);

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// Trigger is why a user's inbox is to be reflected on.
+type Trigger struct {
+	// Type is importance_accumulated, session_end, scheduled or manual; empty: not yet.
+	Type string
+	// Value is the importance on the scale of 1 to 10, the number of conversations, or the hours.
+	Value float64
+}
+
+// Due tells whether there is a reason.
+func (t Trigger) Due() bool { return t.Type != "" }
+
+// Unreflected is a memory that waits in the inbox.
+type Unreflected struct {
+	Type       MemoryType
+	ID         uuid.UUID
+	Importance float64 // 0 to 1
+	ValidAt    time.Time
+	SessionID  string
+}
+
+// ReflectionTrigger tells whether and why a user's inbox is to be reflected on at a moment.
+func ReflectionTrigger(ctx context.Context, db DB, userID string, now time.Time) (Trigger, error) {
+	row, err := dbsqlc.New().ReflectionDue(ctx, db, &dbsqlc.ReflectionDueParams{UserID: userID, Now: &now})
+	if err != nil {
+		return Trigger{}, fmt.Errorf("ask whether reflection is due: %w", err)
+	}
+	return Trigger{row.TriggerType, row.TriggerValue}, nil
+}
+
+// UserTrigger is a user with something in the inbox.
+type UserTrigger struct {
+	UserID string
+	Trigger
+}
+
+// InboxTriggers asks ReflectionTrigger for the next users after one, at most limit of them, who have something in their
+// inbox. The users are in order; fewer than limit: there are no more.
+func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
+	rows, err := dbsqlc.New().InboxUsersDue(ctx, db, &dbsqlc.InboxUsersDueParams{After: after, Max: int32(limit), Now: &now})
+	if err != nil {
+		return nil, fmt.Errorf("ask for whom reflection is due: %w", err)
+	}
+	users := make([]UserTrigger, len(rows))
+	for i, r := range rows {
+		users[i] = UserTrigger{r.UserID, Trigger{r.TriggerType, r.TriggerValue}}
+	}
+	return users, nil
+}
+
+// InboxBatch returns the first memories of a user's inbox, the earliest first.
+func InboxBatch(ctx context.Context, db DB, userID string, limit int) ([]Unreflected, error) {
+	rows, err := dbsqlc.New().InboxBatch(ctx, db, &dbsqlc.InboxBatchParams{UserID: userID, Max: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("load the inbox: %w", err)
+	}
+	batch := make([]Unreflected, len(rows))
+	for i, r := range rows {
+		batch[i] = Unreflected{Type: MemoryType(r.MemoryType), ID: r.MemoryID, Importance: r.Importance, ValidAt: r.ValidAt}
+		if r.SessionID != nil {
+			batch[i].SessionID = *r.SessionID
+		}
+	}
+	return batch, nil
+}
+
+// RemoveFromInbox takes a batch out and returns how many of it were still there.
+func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []Unreflected) (int64, error) {
+	byType := map[MemoryType][]uuid.UUID{}
+	for _, m := range batch {
+		byType[m.Type] = append(byType[m.Type], m.ID)
+	}
+	var removed int64
+	for _, memoryType := range MemoryTypes() { // in one order, as rows are locked
+		ids := byType[memoryType]
+		if len(ids) == 0 {
+			continue
+		}
+		n, err := dbsqlc.New().InboxDelete(ctx, db,
+			&dbsqlc.InboxDeleteParams{UserID: userID, MemoryType: string(memoryType), MemoryIds: ids})
+		if err != nil {
+			return 0, fmt.Errorf("take memories out of the inbox: %w", err)
+		}
+		removed += n
+	}
+	return removed, nil
+}
+
+// EmptyInbox takes everything of a user out.
+func EmptyInbox(ctx context.Context, db DB, userID string) error {
+	if _, err := dbsqlc.New().InboxDeleteUser(ctx, db, userID); err != nil {
+		return fmt.Errorf("empty the inbox: %w", err)
+	}
+	return nil
+}
+
+// InboxHasMore tells whether a user's inbox holds anything.
+func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
+	more, err := dbsqlc.New().InboxHasMore(ctx, db, userID)
+	if err != nil {
+		return false, fmt.Errorf("look into the inbox: %w", err)
+	}
+	return more, nil
+}
+
+// OptedOut tells whether a user does not want to be reflected on.
+func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
+	out, err := dbsqlc.New().UserOptedOut(ctx, db, userID)
+	if err != nil {
+		return false, fmt.Errorf("ask whether the user opted out: %w", err)
+	}
+	return out, nil
+}
+
+// Cycle is one finished reflection.
+type Cycle struct {
+	UserID    string
+	Trigger   Trigger
+	Scanned   int64 // memories
+	StartedAt time.Time
+}
+
+// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on.
+func RecordCycle(ctx context.Context, db DB, c Cycle) error {
+	err := dbsqlc.New().ReflectionCycleInsert(ctx, db, &dbsqlc.ReflectionCycleInsertParams{
+		UserID: c.UserID, TriggerType: c.Trigger.Type, TriggerValue: c.Trigger.Value,
+		MemoriesScanned: int32(c.Scanned), StartedAt: c.StartedAt,
+	})
+	if err != nil {
+		return fmt.Errorf("record the reflection: %w", err)
+	}
+	if err := dbsqlc.New().SessionsReflected(ctx, db, &dbsqlc.SessionsReflectedParams{UserID: c.UserID, At: c.StartedAt}); err != nil {
+		return fmt.Errorf("mark the conversations as reflected on: %w", err)
+	}
+	return nil
+}
