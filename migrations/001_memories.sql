@@ -90,6 +90,8 @@ create unique index memories_document_user_id_id_key on oxbow.memories_document 
 create index memories_session_idx   on oxbow.memories (user_id, session_id, seq) where session_id is not null;
 create index memories_forgotten_idx on oxbow.memories (forgotten_at) where forgotten_at is not null;
 create index memories_created_idx   on oxbow.memories using brin (created_at) with (pages_per_range = 32, autosummarize = on);
+-- what recall must leave out
+create index memories_ended_idx     on oxbow.memories (user_id) where expired_at is not null or forgotten_at is not null or invalid_at is not null;
 -- finds the current fact that a new one repeats
 create index memories_fact_hash_idx on oxbow.memories_fact (user_id, content_hash) where expired_at is null;
 

@@ -110,3 +110,12 @@ begin
                     execute function oxbow.uncount_terms()', t);
   end loop;
 end $$;
+
+-- clean_terms moves what the text indexes keep in their pending lists to its place: every search reads those lists whole.
+create or replace function oxbow.clean_terms() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform gin_clean_pending_list(i.indexrelid)
+     from pg_inherits p join pg_index i on i.indrelid = p.inhrelid join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
+    where p.inhparent = 'oxbow.memory_terms'::regclass and a.amname = 'gin';
+end $$;

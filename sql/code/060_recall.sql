@@ -19,13 +19,19 @@ return case
              else invalid_at > _valid end
 end;
 
+-- Whether a memory may be recalled at all.
+create or replace function oxbow.recallable(forgotten_at timestamptz, memory_type text, trait_stage text) returns boolean
+language sql immutable parallel safe
+return forgotten_at is null and (memory_type <> 'trait' or coalesce(trait_stage in ('emerging', 'established', 'core'), false));
+
 -- The text channel: BM25 over the user's memories of the types. One index scan a term; its length is the document
 -- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories (or 50)
 -- and 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+').
 -- k1 1.2, b 0.75; a term weighs idf^1.5, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson, Zaragoza 2009, eq. 3.6 ff).
 -- With T for that and D for the sum of the idf of the date terms that match, the score is T (1 + D) + D.
 -- The dates found come back with their idf, for the other channel.
-create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _limit integer,
+create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[],
+  _limit integer,
   out ids uuid[], out types text[], out scores double precision[], out dates tsquery[], out date_idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off set jit = off as $$
@@ -70,7 +76,7 @@ begin
   ), best as (
     select id, max(type) as type, sum(score) * (1 + sum(date)) + sum(date) as score
       from part
-     where _allowed is null or id = any(_allowed)
+     where (_allowed is null or id = any(_allowed)) and (_hidden is null or id <> all(_hidden))
      group by id
      order by 3 desc, id
      limit _limit
@@ -82,7 +88,7 @@ end $$;
 
 -- The vector channel: the nearest of the user's vectors, by an exact scan. Where more exist than are kept, the distance of
 -- the last one kept is nought.
-create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _allowed uuid[], _limit integer,
+create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
   out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
@@ -92,7 +98,8 @@ begin
     select id, type, 1 - distance as score
       from (select v.memory_id as id, v.memory_type as type, v.embedding <=> _embedding as distance
               from oxbow.memory_vectors v
-             where v.user_id = _user_id and v.memory_type = any(_types) and (_allowed is null or v.memory_id = any(_allowed))
+             where v.user_id = _user_id and v.memory_type = any(_types)
+               and (_allowed is null or v.memory_id = any(_allowed)) and (_hidden is null or v.memory_id <> all(_hidden))
              order by distance
              limit _limit) v
   ), floor as (
@@ -106,10 +113,12 @@ end $$;
 -- recall returns what the user's memories hold for a query, best first.
 --   query, embedding  either may be null; the embedding must be of the model in the settings
 --   types             fact, episodic, trait, document; null: all
+--   max_results       1 to 1,000
 --   contexts          work, personal, …: a trait's context, or the key "context" in the metadata
 --   agent             only memories of that agent
 --   metadata_contains only memories whose metadata contains this object
 --   valid_as_of       what was true then;  believed_as_of: as was believed then; null: now
+--   now               the moment to which recency refers
 -- It writes nothing. Forgotten memories, and traits in the stages trend, candidate and dissolved, are never returned.
 -- The score is the sum of the channels, each between 0 and 1 and weighted (settings, key recall), times 1 + recency
 -- (0 to 0.15, a month's scale, slower for aroused memories) + 0.15 importance + a trait's stage (0.05, 0.15, 0.25).
@@ -119,18 +128,18 @@ create or replace function oxbow.recall(user_id text, query text, embedding half
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz, invalid_at timestamptz,
   created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text, agent_id text, external_id text,
   category text, importance double precision, metadata jsonb, explain jsonb)
-language plpgsql stable security definer set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
-  set enable_mergejoin = off set jit = off as $$
+language plpgsql stable security definer
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
+  _now timestamptz := coalesce(recall.now, pg_catalog.now());
   _types text[];
   _unknown text;
-  _now timestamptz := coalesce(recall.now, pg_catalog.now());
-  _filtered boolean := contexts is not null or agent is not null or metadata_contains is not null
-    or valid_as_of is not null or believed_as_of is not null;
-  _allowed uuid[];
-  _words text[]; _dates text[];
-  _text record; _vector record;
+  _allowed uuid[]; -- of a filtered recall, the memories that pass
+  _hidden uuid[];  -- of any other, those that are not current
+  _asked record;
+  _text record;
+  _vector record;
   _text_weight double precision;
   _vector_weight double precision;
 begin
@@ -152,22 +161,32 @@ begin
   if _types is null then
     return;
   end if;
-  if _filtered then
+  -- what may be found is settled before the channels cut their lists, or a memory's own history could crowd it out
+  if contexts is not null or agent is not null or metadata_contains is not null or valid_as_of is not null or believed_as_of is not null then
     select coalesce(array_agg(m.id), '{}') into _allowed
       from oxbow.memories m
-     where m.user_id = recall.user_id and m.memory_type = any(_types) and m.forgotten_at is null
+     where m.user_id = recall.user_id and m.memory_type = any(_types)
+       and oxbow.recallable(m.forgotten_at, m.memory_type, m.trait_stage)
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
        and (agent is null or m.agent_id = agent)
        and (metadata_contains is null or m.metadata @> metadata_contains)
-       and (contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any(contexts))
-       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now);
+       and (contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any(contexts));
+  else
+    select array_agg(h.id) into _hidden
+      from (select m.id from oxbow.memories m
+             where m.user_id = recall.user_id and m.memory_type = any(_types)
+               and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null)
+               and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
+            union all
+            select m.id from oxbow.memories_trait m
+             where m.user_id = recall.user_id and 'trait' = any(_types) and not oxbow.recallable(null, 'trait', m.trait_stage)) h;
   end if;
 
-  select * into _text from oxbow.query_terms(query);
-  _words := _text.words; _dates := _text.dates;
-  select * into _text from oxbow.recall_text(recall.user_id, _types, _words, _dates, _allowed, 100 + max_results);
+  select * into _asked from oxbow.query_terms(query);
+  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _allowed, _hidden, 100 + max_results);
   select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
   if embedding is not null then
-    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, 240 + max_results);
+    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 100 + max_results);
   end if;
   -- the offline model adds little to the words that it is made of; a trained one counts in full
   select coalesce((r.value ->> 'text')::double precision, 1),
@@ -177,19 +196,18 @@ begin
 
   return query
   with candidate as (
-    -- the best hundred and more of each channel, with their places in their conversations
-    select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at,m.created_at) as at, max(c.text) as text, max(c.vector) as vector
+    -- what the channels found, with its place in its conversation
+    select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
+           max(c.text) as text, max(c.vector) as vector
       from (select t.id, t.type, t.score as text, null::double precision as vector
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
-            (select v.id, v.type, null, v.score * (1 + coalesce((
+            select v.id, v.type, null, v.score * (1 + coalesce((
                      select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
                       where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
-              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score) limit 100 + max_results)) c
+              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
-     where m.forgotten_at is null
-       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
-     group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at,m.created_at)
+     group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
     select memory_type, id, text, vector from candidate
     union all
@@ -197,12 +215,16 @@ begin
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq and coalesce(m.valid_at,m.created_at) <= c.at + interval '1 hour'
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq
+            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
+            and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq and coalesce(m.valid_at,m.created_at) >= c.at - interval '1 hour'
+          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq
+            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
+            and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
      where c.session_id is not null
   ), summed as (
@@ -211,34 +233,31 @@ begin
     select memory_type, id, text, vector,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
-           coalesce(text / max(text) over (), 0) * _text_weight
+           coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
            + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight as score
       from summed
-  ), top as (
-    -- the bonuses are at most 0.55, so what has less than that share of the last place cannot reach it
-    select * from fused order by score desc limit 3 * max_results + 20
+  ), reachable as (
+    -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
+    select * from fused
+     where score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   )
-  select m.id, m.memory_type::text, m.content, t.score * (1 + b.recency + b.importance + b.stage) as total,
+  select m.id, m.memory_type::text, m.content, f.score * (1 + b.recency + b.importance + b.stage) as total,
          m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id,
          m.category, m.importance, m.metadata,
          jsonb_strip_nulls(jsonb_build_object(
-           'text', case when t.text is not null then jsonb_build_object('score', t.text, 'rank', t.text_rank) end,
-           'vector', case when t.vector is not null then jsonb_build_object('score', t.vector, 'rank', t.vector_rank) end,
+           'text', case when f.text is not null then jsonb_build_object('score', f.text, 'rank', f.text_rank) end,
+           'vector', case when f.vector is not null then jsonb_build_object('score', f.vector, 'rank', f.vector_rank) end,
            'recency', b.recency, 'importance', b.importance,
            'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
            'session', m.session_id))
-    from top t
-    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = t.memory_type and m.id = t.id
+    from reachable f
+    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
    cross join lateral (
     select 0.15 * exp(-greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0)::double precision
              / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
-                 when 'number' then (m.metadata #>> '{emotion,arousal}')::double precision else 0 end))) as recency,
+                 when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::double precision, 0), 1) else 0 end))) as recency,
            0.15 * m.importance as importance,
            case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
-   where m.forgotten_at is null
-     and (m.memory_type <> 'trait' or m.trait_stage in ('emerging', 'established', 'core'))
-     and (_allowed is null or m.id = any(_allowed))
-     and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
    order by total desc, m.seq, m.id
    limit max_results;
 end $$;

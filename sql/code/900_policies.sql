@@ -76,10 +76,10 @@ declare f regprocedure;
 begin
   for f in select p.oid::regprocedure from pg_proc p
             where p.pronamespace = 'oxbow'::regnamespace and p.proname in
-              ('secure_tables', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector')
+              ('secure_tables', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms')
   loop
     execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts' then
+    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms' then
       execute format('grant execute on function %s to oxbow_worker', f);
     end if;
   end loop;
