@@ -11,33 +11,33 @@ import (
 	"github.com/google/uuid"
 )
 
-const findByExternalID = `-- name: FindByExternalID :many
+const memoriesByExternalID = `-- name: MemoriesByExternalID :many
 select memory_type::text as memory_type, external_id::text as external_id, id
 from oxbow.memories
 where user_id = $1::text and external_id = any($2::text[])
 `
 
-type FindByExternalIDParams struct {
+type MemoriesByExternalIDParams struct {
 	UserID      string
 	ExternalIds []string
 }
 
-type FindByExternalIDRow struct {
+type MemoriesByExternalIDRow struct {
 	MemoryType string
 	ExternalID string
 	ID         uuid.UUID
 }
 
 // The memories of one user that go by the names.
-func (q *Queries) FindByExternalID(ctx context.Context, db DBTX, arg *FindByExternalIDParams) ([]FindByExternalIDRow, error) {
-	rows, err := db.Query(ctx, findByExternalID, arg.UserID, arg.ExternalIds)
+func (q *Queries) MemoriesByExternalID(ctx context.Context, db DBTX, arg *MemoriesByExternalIDParams) ([]MemoriesByExternalIDRow, error) {
+	rows, err := db.Query(ctx, memoriesByExternalID, arg.UserID, arg.ExternalIds)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []FindByExternalIDRow{}
+	items := []MemoriesByExternalIDRow{}
 	for rows.Next() {
-		var i FindByExternalIDRow
+		var i MemoriesByExternalIDRow
 		if err := rows.Scan(&i.MemoryType, &i.ExternalID, &i.ID); err != nil {
 			return nil, err
 		}
@@ -49,20 +49,44 @@ func (q *Queries) FindByExternalID(ctx context.Context, db DBTX, arg *FindByExte
 	return items, nil
 }
 
-const getMemory = `-- name: GetMemory :one
+const memoriesInsert = `-- name: MemoriesInsert :execrows
+insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
+  external_id, source, category, importance, metadata)
+select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
+  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
+  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
+from json_to_recordset($1::json) as m (user_id text, memory_type text, id uuid, content text,
+  valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
+  external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
+order by m.n
+on conflict do nothing
+`
+
+// The memories come as one JSON array, in which what is missing is null. A memory whose id or external_id is there
+// already is left out. There is no RETURNING and no conflict target, so that it needs the right to insert only. seq
+// must not be left to its default, whose microseconds may repeat within a statement: n keeps the order.
+func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories []byte) (int64, error) {
+	result, err := db.Exec(ctx, memoriesInsert, memories)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const memoryGet = `-- name: MemoryGet :one
 select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from from oxbow.memories
 where user_id = $1::text and id = $2::uuid
 order by memory_type
 limit 1
 `
 
-type GetMemoryParams struct {
+type MemoryGetParams struct {
 	UserID string
 	ID     uuid.UUID
 }
 
-func (q *Queries) GetMemory(ctx context.Context, db DBTX, arg *GetMemoryParams) (OxbowMemory, error) {
-	row := db.QueryRow(ctx, getMemory, arg.UserID, arg.ID)
+func (q *Queries) MemoryGet(ctx context.Context, db DBTX, arg *MemoryGetParams) (OxbowMemory, error) {
+	row := db.QueryRow(ctx, memoryGet, arg.UserID, arg.ID)
 	var i OxbowMemory
 	err := row.Scan(
 		&i.UserID,
@@ -106,28 +130,4 @@ func (q *Queries) GetMemory(ctx context.Context, db DBTX, arg *GetMemoryParams) 
 		&i.TraitDerivedFrom,
 	)
 	return i, err
-}
-
-const insertMemories = `-- name: InsertMemories :execrows
-insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
-  external_id, source, category, importance, metadata)
-select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
-  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
-  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
-from json_to_recordset($1::json) as m (user_id text, memory_type text, id uuid, content text,
-  valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
-  external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
-order by m.n
-on conflict do nothing
-`
-
-// The memories come as one JSON array, in which what is missing is null. A memory whose id or external_id is there
-// already is left out. There is no RETURNING and no conflict target, so that it needs the right to insert only. seq
-// must not be left to its default, whose microseconds may repeat within a statement: n keeps the order.
-func (q *Queries) InsertMemories(ctx context.Context, db DBTX, memories []byte) (int64, error) {
-	result, err := db.Exec(ctx, insertMemories, memories)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
 }

@@ -1,0 +1,176 @@
+package oxbow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// DB is the database of a Client, most often a *pgxpool.Pool. It must be safe for concurrent use if the client is used
+// by several goroutines, or reports uses (see WithoutUseReports).
+type DB interface {
+	store.DB
+	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
+}
+
+// Client remembers and recalls. It is safe for concurrent use when its DB is. End it with Close.
+type Client struct {
+	db       DB
+	tx       pgx.Tx // set by WithTx
+	embedder Embedder
+	timeout  time.Duration
+	log      *slog.Logger
+	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
+	uses     *uses        // nil: they are not reported
+}
+
+// Option changes a Client.
+type Option func(*Client) error
+
+// WithEmbedder sets what embeds the texts of queries. Default: LocalEmbedder.
+func WithEmbedder(e Embedder) Option {
+	return func(c *Client) error {
+		if e == nil {
+			return errors.New("oxbow: WithEmbedder: the embedder is nil")
+		}
+		c.embedder = e
+		return nil
+	}
+}
+
+// WithEmbedTimeout limits how long Recall waits for the embedder before it searches by words alone. Default 5 seconds.
+func WithEmbedTimeout(d time.Duration) Option {
+	return func(c *Client) error {
+		if d <= 0 {
+			return fmt.Errorf("oxbow: WithEmbedTimeout: %s is not positive", d)
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WithLogger sets where failures in the background are logged. Default: slog.Default().
+func WithLogger(l *slog.Logger) Option {
+	return func(c *Client) error {
+		if l == nil {
+			return errors.New("oxbow: WithLogger: the logger is nil")
+		}
+		c.log = l
+		return nil
+	}
+}
+
+// WithoutUseReports keeps the client from reporting, in the background, which memories were recalled: for a read-only
+// database, a measurement, or a DB that is not safe for concurrent use.
+func WithoutUseReports() Option {
+	return func(c *Client) error {
+		c.uses = nil
+		return nil
+	}
+}
+
+// New returns a client of the migrated database db. It does not talk to it: the first call of a method does, and
+// checks that the schema is this program's.
+func New(db DB, options ...Option) (*Client, error) {
+	if db == nil {
+		return nil, errors.New("oxbow: New: the database is nil")
+	}
+	c := &Client{
+		db:       db,
+		embedder: LocalEmbedder(),
+		timeout:  5 * time.Second,
+		log:      slog.Default(),
+		checked:  &atomic.Bool{},
+		uses:     newUses(),
+	}
+	for _, option := range options {
+		if err := option(c); err != nil {
+			return nil, err
+		}
+	}
+	if c.uses != nil {
+		c.uses.send = c.sendUses
+	}
+	return c, nil
+}
+
+// WithTx returns a client whose methods run on tx: what they change is committed, or rolled back, with it. tx is used
+// by one goroutine at a time. Under row-level security its own setting oxbow.user_id holds; the client sets nothing.
+// Only the client that New made needs Close.
+func (c *Client) WithTx(tx pgx.Tx) *Client {
+	bound := *c
+	bound.tx = tx
+	return &bound
+}
+
+// Close sends the reports of uses that are still waiting, and ends the background work. Another call does nothing.
+// The database stays open. ctx limits how long it takes.
+func (c *Client) Close(ctx context.Context) error {
+	if c.uses == nil {
+		return nil
+	}
+	return c.uses.close(ctx)
+}
+
+// on runs f for one user: on the caller's transaction, or in one of its own, in which oxbow.user_id names the user
+// unless the connection names one already. Errors are explained.
+func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) error {
+	if err := store.ValidateUserID(userID); err != nil {
+		return err
+	}
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	if c.tx != nil {
+		return store.Explain(f(c.tx))
+	}
+	return c.inTx(ctx, beginAs(userID), f)
+}
+
+func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx) error) error {
+	tx, err := c.db.BeginTx(ctx, options)
+	if err != nil {
+		return store.Explain(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after the commit; the first error is told
+	if err := f(tx); err != nil {
+		return store.Explain(err)
+	}
+	return store.Explain(tx.Commit(ctx))
+}
+
+// beginAs begins a transaction and names the user in one round trip. What the connection has set already is left: it
+// guards against crossed users.
+func beginAs(userID string) pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: "begin; select set_config('oxbow.user_id', " + literal(userID) +
+		", true) where coalesce(current_setting('oxbow.user_id', true), '') = ''"}
+}
+
+// literal quotes a string for SQL, whatever standard_conforming_strings says.
+func literal(s string) string {
+	return ` E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + `'`
+}
+
+// check looks at the schema before the first statement.
+func (c *Client) check(ctx context.Context) error {
+	if c.checked.Load() {
+		return nil
+	}
+	var db store.DB = c.db
+	if c.tx != nil {
+		db = c.tx
+	}
+	if err := store.CheckSchema(ctx, db); err != nil {
+		return err
+	}
+	c.checked.Store(true)
+	return nil
+}

@@ -1,0 +1,178 @@
+package oxbow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Query asks for memories of one user. Only UserID and Text are required; a zero value means "not given".
+type Query struct {
+	UserID string
+	// Text is what is asked for. Its first 2,000 characters are searched by words; all of it is embedded.
+	Text string
+	// Limit is how many memories at most, 1 to 1000, by default 10.
+	Limit int
+	// Types are those to search, by default all.
+	Types []MemoryType
+	// Contexts are those of a trait (work, personal, …), or the key "context" in the metadata of another memory.
+	Contexts []string
+	// AgentID asks for the memories of one agent only.
+	AgentID string
+	// Metadata asks for memories whose metadata contains this object; see NewMemory.Metadata.
+	Metadata any
+	// ValidAsOf asks what was true then, BelievedAsOf what was believed then. Default: now.
+	ValidAsOf, BelievedAsOf time.Time
+	// Now is the moment from which recency is counted. Default: the database's clock.
+	Now time.Time
+	// Embedding is the vector of Text, if the application has it, of the database's model.
+	Embedding []float32
+	// WordsOnly leaves the vectors out.
+	WordsOnly bool
+}
+
+// Recollection is the answer to a Query.
+type Recollection struct {
+	// Memories are the best first.
+	Memories []Recalled
+	// Degraded is why the memories were found by their words alone, though vectors were asked for: the embedder could
+	// not be reached, or did not answer in time. Nil otherwise.
+	Degraded error
+}
+
+// Recalled is one memory that answers a query, with what brought it there.
+type Recalled = store.Recalled
+
+// Explanation says where the score of a Recalled comes from.
+type Explanation = store.Explanation
+
+// ChannelScore is a memory's place in one channel of an Explanation.
+type ChannelScore = store.ChannelScore
+
+// Recall returns the memories of a user that answer a query, best first: found by words and by vectors, each raising
+// its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing; that the memories were
+// recalled is reported later (see Used).
+//
+// If the embedder fails, the words alone are searched and Recollection.Degraded says why. If it is not the one whose
+// vectors the database holds, the error is a *ModelMismatchError.
+func (c *Client) Recall(ctx context.Context, q Query) (Recollection, error) {
+	params, err := q.params()
+	if err != nil {
+		return Recollection{}, err
+	}
+	var result Recollection
+	if !q.WordsOnly && params.Embedding == nil {
+		params.Embedding, err = c.embed(ctx, q.Text)
+		if ctx.Err() != nil {
+			return Recollection{}, ctx.Err()
+		}
+		result.Degraded = err
+	}
+	var recorded store.EmbeddingModel
+	err = c.on(ctx, q.UserID, func(db pgx.Tx) (err error) {
+		result.Memories, recorded, err = store.Recall(ctx, db, params)
+		return err
+	})
+	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
+		return Recollection{}, mismatch // it explains err, too: vectors of two lengths cannot be compared
+	}
+	if err != nil {
+		return Recollection{}, err
+	}
+	ids := make([]uuid.UUID, len(result.Memories))
+	for i, m := range result.Memories {
+		ids[i] = m.ID
+	}
+	c.Used(q.UserID, ids...)
+	return result, nil
+}
+
+// mismatch compares what the database records with what made the query's vector.
+func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own bool) error {
+	mine := store.EmbeddingModel{Model: c.embedder.Model(), Dimension: c.embedder.Dimension()}
+	switch {
+	case recorded.Model == "" || vector == nil:
+		return nil
+	case own && len(vector) != recorded.Dimension:
+		return &InvalidError{Index: -1, Field: "embedding", Value: fmt.Sprintf("%d dimensions", len(vector)),
+			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension, recorded.Model)}
+	case !own && recorded != mine:
+		return &ModelMismatchError{Database: recorded, Given: mine}
+	}
+	return nil
+}
+
+// embed gives the embedder as long as recall may wait for it.
+func (c *Client) embed(ctx context.Context, text string) ([]float32, error) {
+	waiting, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	vectors, err := c.embedder.Embed(waiting, []string{text})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("embedding with %s took longer than %s: %w", c.embedder.Model(), c.timeout, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(vectors) != 1 || len(vectors[0]) != c.embedder.Dimension() {
+		return nil, fmt.Errorf("embedding with %s: the answer is not one vector of %d dimensions", c.embedder.Model(), c.embedder.Dimension())
+	}
+	return vectors[0], nil
+}
+
+// params checks the query.
+func (q Query) params() (store.RecallParams, error) {
+	var none store.RecallParams
+	if err := store.ValidateUserID(q.UserID); err != nil {
+		return none, err
+	}
+	invalid := func(field, value, rule string) error {
+		return &InvalidError{Index: -1, Field: field, Value: strconv.Quote(value), Rule: rule}
+	}
+	switch {
+	case strings.TrimSpace(q.Text) == "" && q.Embedding == nil:
+		return none, invalid("text", q.Text, "must not be blank when there is no embedding")
+	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
+		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")
+	case q.Limit < 0 || q.Limit > 1000:
+		return none, invalid("limit", strconv.Itoa(q.Limit), "must be between 1 and 1000")
+	}
+	for _, t := range q.Types {
+		if !slices.Contains(store.MemoryTypes(), t) {
+			return none, invalid("types", string(t), "must be fact, episodic, trait or document")
+		}
+	}
+	for i, x := range q.Embedding {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must consist of finite numbers")
+		}
+	}
+	metadata, err := store.ValidateMetadata(q.Metadata)
+	if err != nil {
+		return none, err
+	}
+	return store.RecallParams{
+		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts, Metadata: metadata,
+		Limit: given(q.Limit), Agent: given(q.AgentID),
+		ValidAsOf: given(q.ValidAsOf), BelievedAsOf: given(q.BelievedAsOf), AtNow: given(q.Now),
+	}, nil
+}
+
+// given is nil for a zero value.
+func given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// For errors.Is. The text of the error that wraps them says what to do.
+var (
+	// ErrNotFound: the user has no such memory; it may be another user's, which is not told.
+	ErrNotFound = errors.New("no such memory")
+	// ErrSuperseded: the memory is an older version; the error names the newer.
+	ErrSuperseded = errors.New("the memory is superseded already")
+	// ErrForgotten: the memory is forgotten, and must be restored first.
+	ErrForgotten = errors.New("the memory is forgotten")
+	// ErrNotForgotten: there is nothing to restore.
+	ErrNotForgotten = errors.New("the memory is not forgotten")
+	// ErrDenied: the database role may not do this, or may see another user only.
+	ErrDenied = errors.New("the database refuses access")
+	// ErrNotMigrated: the database has no Oxbow schema.
+	ErrNotMigrated = errors.New("the database has no Oxbow schema")
+	// ErrBehind: the database's schema is older than this program.
+	ErrBehind = errors.New("the database is older than this program")
+	// ErrAhead: the database's schema is newer than this program.
+	ErrAhead = errors.New("the database is newer than this program")
+	// ErrNoExtension: pgvector is not installed in the database.
+	ErrNoExtension = errors.New("the PostgreSQL extension vector is missing")
+	// ErrUnreachable: there is no connection to the database, or it broke.
+	ErrUnreachable = errors.New("the database cannot be reached")
+)
+
+// InvalidError is a value that cannot be stored or asked for.
+type InvalidError struct {
+	// Index is the position in RememberMany, from 0; -1 elsewhere.
+	Index int
+	// Line is the line in an import, from 1; 0 elsewhere.
+	Line int
+	// Field is the field as the database names it, such as "importance"; "" for a line of an import as a whole.
+	Field string
+	// Value is what it was, shortened when it is long.
+	Value string
+	// Rule is what it must be, such as "must be between 0 and 1".
+	Rule string
+}
+
+func (e *InvalidError) Error() string {
+	var b strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
+	if e.Index >= 0 {
+		fmt.Fprintf(&b, "memory %d: ", e.Index)
+	}
+	if e.Field != "" {
+		b.WriteString(e.Field + " ")
+	}
+	b.WriteString(e.Rule)
+	if e.Value != "" {
+		b.WriteString(", got " + e.Value)
+	}
+	return b.String()
+}
+
+// Codes that sql/code raises with, beside PostgreSQL's own.
+const (
+	codeNotFound     = "OX001"
+	codeSuperseded   = "OX002"
+	codeForgotten    = "OX003"
+	codeNotForgotten = "OX004"
+)
+
+// known are the codes of PostgreSQL, and ours, that have an error of their own, with what to do about them.
+var known = map[string]struct {
+	err  error
+	todo string
+}{
+	codeNotFound:     {ErrNotFound, ""},
+	codeSuperseded:   {ErrSuperseded, ""},
+	codeForgotten:    {ErrForgotten, ""},
+	codeNotForgotten: {ErrNotForgotten, ""},
+	"42501":          {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
+	"3F000":          {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
+	"42P01":          {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table
+	"42883":          {ErrBehind, "run oxbow migrate up"},                          // undefined_function
+	"42703":          {ErrBehind, "run oxbow migrate up"},                          // undefined_column
+	"3D000":          {ErrUnreachable, "create the database, or name another one"}, // invalid_catalog_name
+	"28P01":          {ErrUnreachable, "check the password in DATABASE_URL"},
+	"28000":          {ErrUnreachable, "check the user in DATABASE_URL, and pg_hba.conf"},
+	"53300":          {ErrUnreachable, "there are too many connections: use fewer, or raise max_connections"},
+	"57P01":          {ErrUnreachable, "the connection was closed: try again"},
+	"57P03":          {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
+}
+
+// Explain turns an error of PostgreSQL into a typed one that says what to do. Others, and nil, pass.
+func Explain(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if _, done := errors.AsType[*explained](err); done {
+		return err
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ErrNotFound
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return explainConnection(err)
+	}
+	if pg.Code == "23514" && pg.ColumnName != "" { // raised by oxbow.reject
+		return &InvalidError{Index: -1, Field: pg.ColumnName, Value: rejectedValue(pg.Detail),
+			Rule: strings.TrimPrefix(pg.Message, pg.ColumnName+" ")}
+	}
+	k, ok := known[pg.Code]
+	if !ok {
+		return err
+	}
+	todo := k.todo
+	if pg.Hint != "" && pg.Code != "42883" { // PostgreSQL's own hint there is about type casts
+		todo = pg.Hint
+	}
+	text := pg.Message
+	if pg.Detail != "" {
+		text += " (" + strings.TrimSuffix(pg.Detail, ".") + ")"
+	}
+	if todo != "" {
+		text += ": " + todo
+	}
+	return &explained{text: text, is: k.err, cause: err}
+}
+
+func explainConnection(err error) error {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &connect) || errors.As(err, &network) {
+		return &explained{text: fmt.Sprintf("%v: %v: check that PostgreSQL runs and that DATABASE_URL names it", ErrUnreachable, err),
+			is: ErrUnreachable, cause: err}
+	}
+	return err
+}
+
+// rejectedValue takes the value out of the detail that oxbow.reject writes.
+func rejectedValue(detail string) string {
+	for _, prefix := range []string{"The value is ", "The value "} {
+		if rest, ok := strings.CutPrefix(detail, prefix); ok {
+			return strings.TrimSuffix(rest, ".")
+		}
+	}
+	return detail
+}
+
+// explained is an error with a text for people and the error that it came from.
+type explained struct {
+	text      string
+	is, cause error
+}
+
+func (e *explained) Error() string   { return e.text }
+func (e *explained) Unwrap() []error { return []error{e.is, e.cause} }

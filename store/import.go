@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// ImportOptions say how a file is read. The zero value stops at the first bad line, keeps nothing of the file then, and
+// refuses traits.
+type ImportOptions struct {
+	// SkipBad leaves bad lines out and counts them.
+	SkipBad bool
+	// OnBad gets each line that SkipBad leaves out.
+	OnBad func(*InvalidError)
+	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data.
+	Traits bool
+	// Rename returns the user that a line's user becomes. Default: the same.
+	Rename func(userID string) string
+	// Progress is called now and then while lines are read, and once at the end.
+	Progress func(ImportReport)
+}
+
+// ImportReport is what an import did.
+type ImportReport struct {
+	Lines    int   // lines read, blank ones included
+	Memories int   // lines with a memory
+	New      int64 // memories that were not there before
+	Records  int   // lines with something else of an export: history, links, messages, …
+	Ignored  int   // questions, which are for measuring recall
+	Bad      int   // lines left out by SkipBad
+}
+
+// progressEvery is how many lines pass between two calls of ImportOptions.Progress.
+const progressEvery = 1000
+
+// Import reads JSON Lines, compressed with gzip or not, into the database, on tx: COPY into a temporary table, and from
+// there, because COPY knows neither row-level security nor conflicts. An error about a line is an *InvalidError with
+// its Line; the caller rolls back.
+func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (ImportReport, error) {
+	tables, err := recordTables(ctx, tx)
+	if err != nil {
+		return ImportReport{}, Explain(err)
+	}
+	// origin: see the trigger that keeps applications from inserting traits
+	if _, err := tx.Exec(ctx, `select set_config('oxbow.origin', 'import', true)`); err != nil {
+		return ImportReport{}, Explain(err)
+	}
+	columns := append([]string{"n"}, copyColumns...)
+	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
+		select 0::bigint as n, `+strings.Join(copyColumns[:len(copyColumns)-2], ", ")+`, ''::text as record_table, null::jsonb as record
+		from oxbow.memories with no data`)
+	if err != nil {
+		return ImportReport{}, Explain(err)
+	}
+	in, err := newLines(r)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables}
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, src); err != nil {
+		if src.err != nil {
+			err = src.err // what the server says of it is only that the COPY was given up
+		}
+		return src.report, Explain(err)
+	}
+	report := src.report
+	if report.New, err = insertImported(ctx, tx); err != nil {
+		return report, err
+	}
+	for _, table := range src.recorded {
+		if err := insertRecords(ctx, tx, table); err != nil {
+			return report, err
+		}
+	}
+	_, err = tx.Exec(ctx, `drop table oxbow_import; select set_config('oxbow.origin', '', true)`)
+	if o.Progress != nil {
+		o.Progress(report)
+	}
+	return report, Explain(err)
+}
+
+// insertImported moves the memories from the temporary table, in the order of the file.
+func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
+	defaults := map[string]string{
+		"seq":           "coalesce(seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + n)",
+		"created_at":    "coalesce(created_at, now())",
+		"importance":    "coalesce(importance, 0.5)",
+		"metadata":      "coalesce(metadata, '{}')",
+		"version":       "coalesce(version, 1)",
+		"strength":      "coalesce(strength, 1)",
+		"mention_count": "coalesce(mention_count, 1)",
+		"access_count":  "coalesce(access_count, 0)",
+	}
+	columns := copyColumns[:len(copyColumns)-2]
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		if values[i] = defaults[c]; values[i] == "" {
+			values[i] = c
+		}
+	}
+	tag, err := tx.Exec(ctx, fmt.Sprintf(
+		`insert into oxbow.memories (%s) select %s from oxbow_import where record is null order by n on conflict do nothing`,
+		strings.Join(columns, ", "), strings.Join(values, ", ")))
+	return tag.RowsAffected(), Explain(err)
+}
+
+// importSource turns lines into rows for COPY.
+type importSource struct {
+	ctx     context.Context
+	lines   *lines
+	options ImportOptions
+	tables  map[string]bool
+
+	row      []any
+	recorded []string // the tables of records, as they came
+	report   ImportReport
+	err      error
+}
+
+// Next reads on to the next line that makes a row.
+func (s *importSource) Next() bool {
+	for s.err == nil && s.ctx.Err() == nil && s.lines.next() {
+		s.report.Lines = s.lines.number
+		if s.options.Progress != nil && s.report.Lines%progressEvery == 0 {
+			s.options.Progress(s.report)
+		}
+		row, err := s.read(s.lines.text)
+		if bad, ok := errors.AsType[*InvalidError](err); ok {
+			bad.Line = s.lines.number
+			if s.options.SkipBad {
+				s.report.Bad++
+				if s.options.OnBad != nil {
+					s.options.OnBad(bad)
+				}
+				continue
+			}
+		}
+		if err != nil {
+			s.err = err
+			return false
+		}
+		if row != nil {
+			s.row = row
+			return true
+		}
+	}
+	if s.err == nil {
+		s.err = errors.Join(s.ctx.Err(), s.lines.err)
+	}
+	return false
+}
+
+// Values returns the row that Next read.
+func (s *importSource) Values() ([]any, error) { return s.row, nil }
+
+// Err ends the COPY when a line was bad.
+func (s *importSource) Err() error { return s.err }
+
+// read returns the row of a line, nil if it has none.
+func (s *importSource) read(line []byte) ([]any, error) {
+	if len(line) == 0 {
+		return nil, nil
+	}
+	f, err := parseFields(line)
+	if err != nil {
+		return nil, err
+	}
+	kind := f.string("type")
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case kind == "" || kind == "memory":
+		m, err := s.memory(f)
+		if err != nil {
+			return nil, err
+		}
+		s.report.Memories++
+		return append([]any{int64(s.lines.number)}, m...), nil
+	case kind == "question":
+		s.report.Ignored++
+		return nil, nil
+	case s.tables[kind]:
+		record, err := f.record(s.options.Rename)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(s.recorded, kind) {
+			s.recorded = append(s.recorded, kind)
+		}
+		s.report.Records++
+		row := make([]any, len(copyColumns)+1)
+		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.number), kind, record
+		return row, nil
+	}
+	return nil, invalid("type", kind, "must be memory, question, or a table of an export")
+}
+
+// copyColumns are the columns of a row after n; the last two are for records.
+var copyColumns = []string{
+	"user_id", "memory_type", "id", "content", "valid_at", "invalid_at", "created_at", "expired_at", "updated_at",
+	"forgotten_at", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id", "external_id", "source",
+	"category", "importance", "strength", "mention_count", "access_count", "last_accessed_at", "metadata",
+	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
+	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
+	"trait_window_start", "trait_window_end", "trait_derived_from",
+	"record_table", "record",
+}
+
+// memory reads a memory's line. The names user, session, at and role are those of conversation files; all others are
+// the columns' own. An id that is a UUID is the memory's id, any other one its external_id.
+func (s *importSource) memory(f *fields) ([]any, error) {
+	m := NewMemory{
+		UserID: f.either("user", "user_id"), Content: f.string("content"), Type: MemoryType(f.string("memory_type")),
+		SessionID: f.either("session", "session_id"), Speaker: f.string("speaker"), AgentID: f.string("agent_id"),
+		ExternalID: f.string("external_id"), Source: f.string("source"), Category: f.string("category"),
+		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
+		Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
+	}
+	if at := f.time("at"); m.ValidAt.IsZero() {
+		m.ValidAt = at
+	}
+	if m.Type == "" {
+		m.Type = Episodic
+	}
+	name := f.string("id")
+	if id, err := uuid.Parse(name); err == nil {
+		m.ID = id
+	} else if m.ExternalID == "" {
+		m.ExternalID = name
+	}
+	if f.err == nil && s.options.Rename != nil {
+		m.UserID = s.options.Rename(m.UserID)
+	}
+	rest := []any{ // in the order of copyColumns
+		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")), null(f.time("forgotten_at")),
+		null(f.uuid("superseded_by")), f.integer("version"),
+	}
+	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"), null(f.time("last_accessed_at"))}
+	trait := []any{
+		null(f.string("trait_subtype")), null(f.string("trait_stage")), f.number("trait_confidence"),
+		null(f.time("trait_confidence_at")), null(f.string("trait_context")), null(f.uuid("trait_parent_id")),
+		f.integer("trait_reinforcement_count"), f.integer("trait_contradiction_count"), null(f.time("trait_last_reinforced")),
+		null(f.time("trait_first_observed")), null(f.time("trait_window_start")), null(f.time("trait_window_end")),
+		null(f.string("trait_derived_from")),
+	}
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	metadata, err := m.validate()
+	if err != nil {
+		return nil, err
+	}
+	if m.Type == Trait && !s.options.Traits {
+		return nil, invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
+	}
+	if m.ID == uuid.Nil {
+		if m.ID, err = uuid.NewV7(); err != nil {
+			return nil, err
+		}
+	}
+	row := []any{m.UserID, string(m.Type), m.ID, m.Content, null(m.ValidAt), null(m.InvalidAt)}
+	row = append(row, rest...)
+	row = append(row, null(m.SessionID), m.Seq, null(m.Speaker), null(m.AgentID), null(m.ExternalID), null(m.Source),
+		null(m.Category), m.Importance)
+	row = append(row, counters...)
+	row = append(row, jsonOrNull(metadata))
+	row = append(row, trait...)
+	return append(row, nil, nil), nil
+}
+
+// null is nil for a zero value.
+func null[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+func jsonOrNull(raw json.RawMessage) any {
+	if raw == nil {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// maxLine limits what one line can make this program hold: a content of 1 MiB, every byte of it escaped, is far below.
+const maxLine = 64 << 20
+
+// lines reads a file line by line.
+type lines struct {
+	scanner *bufio.Scanner
+	number  int    // of the line read last, from 1
+	text    []byte // that line, without white space around it; valid until the next
+	err     error
+}
+
+// newLines tells compressed from plain files by their first bytes.
+func newLines(r io.Reader) (*lines, error) {
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	var plain io.Reader = buffered
+	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
+		}
+		plain = unpacked
+	}
+	scanner := bufio.NewScanner(plain)
+	scanner.Buffer(make([]byte, 1<<16), maxLine)
+	return &lines{scanner: scanner}, nil
+}
+
+func (l *lines) next() bool {
+	if !l.scanner.Scan() {
+		switch err := l.scanner.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			l.err = fmt.Errorf("line %d is longer than 64 MiB", l.number+1)
+		case err != nil:
+			l.err = fmt.Errorf("read after line %d: %w", l.number, err)
+		}
+		return false
+	}
+	l.number++
+	l.text = l.scanner.Bytes()
+	if l.number == 1 {
+		l.text = bytes.TrimPrefix(l.text, []byte("\ufeff")) // a byte order mark
+	}
+	l.text = bytes.TrimSpace(l.text)
+	return true
+}
+
+// fields are the members of a line's object. Each is read by its name, once; done refuses what was not asked for. The
+// first error is kept in err.
+type fields struct {
+	raw  map[string]json.RawMessage
+	read map[string]bool
+	err  error
+}
+
+func parseFields(line []byte) (*fields, error) {
+	if !utf8.Valid(line) {
+		at := 0
+		for at < len(line) {
+			r, size := utf8.DecodeRune(line[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
+		return nil, &InvalidError{Index: -1, Value: fmt.Sprintf("%q at byte %d", line[at:at+1], at+1), Rule: "must be valid UTF-8"}
+	}
+	f := &fields{read: map[string]bool{}}
+	if err := json.Unmarshal(line, &f.raw); err != nil || f.raw == nil {
+		rule := "must be a JSON object"
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			rule = fmt.Sprintf("must be a JSON object (%s after %d bytes)", syntax.Error(), syntax.Offset)
+		}
+		bad := invalid("", string(line), rule)
+		return nil, bad
+	}
+	return f, nil
+}
+
+// get decodes a member into v; ok is false if it is missing or null.
+func (f *fields) get(name, rule string, v any) (ok bool) {
+	raw, there := f.raw[name]
+	f.read[name] = true
+	if !there || f.err != nil || string(raw) == "null" {
+		return false
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		f.fail(name, rule)
+		return false
+	}
+	return true
+}
+
+func (f *fields) fail(name, rule string) {
+	if f.err == nil {
+		bad := invalid(name, string(f.raw[name]), rule)
+		bad.Value = shorten(string(f.raw[name]))
+		f.err = bad
+	}
+}
+
+func (f *fields) string(name string) (s string) {
+	f.get(name, "must be a string", &s)
+	if err := text(name, s); err != nil && f.err == nil {
+		f.err = err
+	}
+	return s
+}
+
+// either reads a member with two names.
+func (f *fields) either(name, column string) string {
+	if s := f.string(name); s != "" {
+		f.read[column] = f.raw[column] == nil // both is one too many
+		return s
+	}
+	return f.string(column)
+}
+
+func (f *fields) integer(name string) *int64 {
+	var n int64
+	if !f.get(name, "must be a whole number of at most 64 bits", &n) {
+		return nil
+	}
+	if (name == "version" || name == "mention_count" || name == "access_count" || name == "trait_reinforcement_count" ||
+		name == "trait_contradiction_count") && (n < 0 || n > math.MaxInt32) {
+		f.fail(name, "must be between 0 and "+strconv.Itoa(math.MaxInt32))
+	}
+	return &n
+}
+
+func (f *fields) number(name string) *float64 {
+	var n float64
+	if !f.get(name, "must be a number", &n) {
+		return nil
+	}
+	return &n
+}
+
+func (f *fields) time(name string) (t time.Time) {
+	const rule = "must be a time like 2025-10-12T08:00:00Z, in the years 1 to 9999"
+	if f.get(name, rule, &t) && (t.Before(minTime) || t.After(maxTime)) {
+		f.fail(name, rule)
+	}
+	return t
+}
+
+func (f *fields) uuid(name string) (id uuid.UUID) {
+	f.get(name, "must be a UUID", &id)
+	return id
+}
+
+// metadata is the member of that name; the role of a conversation's turn is kept there.
+func (f *fields) metadata() any {
+	metadata := map[string]json.RawMessage{}
+	f.get("metadata", "must be a JSON object", &metadata)
+	if role := f.string("role"); role != "" && metadata["role"] == nil {
+		encoded, _ := json.Marshal(role) // a string can be encoded
+		metadata["role"] = encoded
+	}
+	if len(metadata) == 0 {
+		return nil
+	}
+	return metadata
+}
+
+// record is a whole line of an export as JSON, for its table.
+func (f *fields) record(rename func(string) string) (json.RawMessage, error) {
+	userID := f.string("user_id")
+	if f.err != nil {
+		return nil, f.err
+	}
+	if rename != nil {
+		userID = rename(userID)
+	}
+	if err := ValidateUserID(userID); err != nil {
+		return nil, err
+	}
+	delete(f.raw, "type")
+	f.raw["user_id"], _ = json.Marshal(userID)
+	record, err := ValidateMetadata(f.raw)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		bad.Field = ""
+	}
+	return record, err
+}
+
+// done returns the first error; a member that nothing asked for is one, because it would be lost.
+func (f *fields) done() error {
+	if f.err != nil {
+		return f.err
+	}
+	for name := range f.raw {
+		if !f.read[name] {
+			return invalid(name, string(f.raw[name]), "is no field of a memory: what is the application's own belongs into metadata")
+		}
+	}
+	return nil
+}

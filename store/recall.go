@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+)
+
+// RecallParams are the arguments of oxbow.recall; a nil is its default.
+type RecallParams struct {
+	UserID                         string
+	Query                          string
+	Embedding                      []float32
+	Types                          []MemoryType
+	Limit                          *int
+	Contexts                       []string
+	Agent                          *string
+	Metadata                       json.RawMessage
+	ValidAsOf, BelievedAsOf, AtNow *time.Time
+}
+
+// Recalled is one memory that answers a query, with what brought it there.
+type Recalled struct {
+	ID         uuid.UUID      `json:"id"`
+	Type       MemoryType     `json:"memory_type"`
+	Content    string         `json:"content"`
+	Score      float64        `json:"score"` // comparable within one recall only
+	ValidAt    time.Time      `json:"valid_at,omitzero"`
+	InvalidAt  time.Time      `json:"invalid_at,omitzero"`
+	CreatedAt  time.Time      `json:"created_at"`
+	ExpiredAt  time.Time      `json:"expired_at,omitzero"`
+	SessionID  string         `json:"session_id,omitzero"`
+	Seq        int64          `json:"seq"`
+	Speaker    string         `json:"speaker,omitzero"`
+	AgentID    string         `json:"agent_id,omitzero"`
+	ExternalID string         `json:"external_id,omitzero"`
+	Category   string         `json:"category,omitzero"`
+	Importance float64        `json:"importance"`
+	Metadata   map[string]any `json:"metadata"`
+	Explain    Explanation    `json:"explain"`
+}
+
+// Explanation says where a score comes from: (the channels, weighted and added up) · (1 + the bonuses).
+type Explanation struct {
+	Text   *ChannelScore `json:"text,omitempty"`   // BM25 over the words; nil if no word matched
+	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if it was not near, or there was no vector
+	// Bonuses: 0 to 0.15 for recency, 0 to 0.15 for importance, 0.05, 0.15 or 0.25 for a trait's stage.
+	Recency    float64 `json:"recency"`
+	Importance float64 `json:"importance"`
+	StageBoost float64 `json:"stage_boost,omitzero"`
+	Stage      string  `json:"stage,omitzero"`   // a trait's
+	Session    string  `json:"session,omitzero"` // where the memory comes from
+}
+
+// ChannelScore is a memory's place in one channel, with what its neighbours in the conversation gave it.
+type ChannelScore struct {
+	Score float64 `json:"score"`
+	Rank  int     `json:"rank"` // from 1
+}
+
+// Recall asks oxbow.recall. In the same round trip, and the same snapshot where db is a transaction, it reads whose
+// vectors the database holds.
+func Recall(ctx context.Context, db DB, p RecallParams) ([]Recalled, EmbeddingModel, error) {
+	var setting EmbeddingModel
+	var vector *pgvector.HalfVector
+	if p.Embedding != nil {
+		v := pgvector.NewHalfVector(p.Embedding)
+		vector = &v
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&setting)
+	})
+	var recalled []Recalled
+	batch.Queue(`
+		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
+		       agent_id, external_id, category, importance, metadata, explain
+		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 10),
+		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
+		p.UserID, p.Query, vector, p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf, p.BelievedAsOf, p.AtNow,
+	).Query(func(rows pgx.Rows) (err error) {
+		recalled, err = pgx.CollectRows(rows, scanRecalled)
+		return err
+	})
+	err := db.SendBatch(ctx, batch).Close()
+	return recalled, setting, Explain(err)
+}
+
+func scanRecalled(row pgx.CollectableRow) (Recalled, error) {
+	var r Recalled
+	var validAt, invalidAt, expiredAt *time.Time
+	var session, speaker, agent, externalID, category *string
+	err := row.Scan(&r.ID, &r.Type, &r.Content, &r.Score, &validAt, &invalidAt, &r.CreatedAt, &expiredAt, &session, &r.Seq,
+		&speaker, &agent, &externalID, &category, &r.Importance, &r.Metadata, &r.Explain)
+	r.ValidAt, r.InvalidAt, r.ExpiredAt = or(validAt), or(invalidAt), or(expiredAt)
+	r.SessionID, r.Speaker, r.AgentID = or(session), or(speaker), or(agent)
+	r.ExternalID, r.Category = or(externalID), or(category)
+	return r, err
+}
+
+// Touch reports that memories were used.
+func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID) error {
+	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2)`, userID, ids); err != nil {
+		return fmt.Errorf("touch %d memories: %w", len(ids), Explain(err))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// derived are the tables that an export leaves out, because the worker makes them again from the memories, or because
+// they hold what is waiting for it.
+var derived = []string{"memory_vectors", "memory_terms", "memory_term_stats", "embedding_refusals", "reflection_inbox", "activity"}
+
+// recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
+// is forgotten when it is added.
+func recordTables(ctx context.Context, db DB) (map[string]bool, error) {
+	rows, err := db.Query(ctx, `
+		select c.relname::text
+		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
+		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+		  and c.relname <> 'memories' and c.relname <> all ($1)`, derived)
+	if err != nil {
+		return nil, err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	tables := make(map[string]bool, len(names))
+	for _, name := range names {
+		tables[name] = true
+	}
+	return tables, nil
+}
+
+// insertRecords moves the records of one table from the temporary one. Columns that no record has, being younger than
+// the export, get their defaults.
+func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
+	rows, err := tx.Query(ctx, `
+		select a.attname::text from pg_attribute a
+		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+		  and exists (select from oxbow_import i where i.record_table = $1 and i.record ? a.attname)
+		order by a.attnum`, table)
+	if err != nil {
+		return Explain(err)
+	}
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return Explain(err)
+	}
+	unknown, err := unknownMember(ctx, tx, table, columns)
+	if err != nil {
+		return err
+	}
+	if unknown != nil {
+		return unknown
+	}
+	for i, c := range columns {
+		columns[i] = pgx.Identifier{c}.Sanitize()
+	}
+	list, into := strings.Join(columns, ", "), pgx.Identifier{"oxbow", table}.Sanitize()
+	_, err = tx.Exec(ctx, fmt.Sprintf(
+		`insert into %s (%s) overriding system value
+		 select %s from oxbow_import i, jsonb_populate_record(null::%s, i.record)
+		 where i.record_table = $1 order by i.n on conflict do nothing`, into, list, list, into), table)
+	if err != nil {
+		return fmt.Errorf("import the lines of type %s: %w", table, Explain(err))
+	}
+	return nil
+}
+
+// unknownMember finds a record with a member that is no column, which would be lost.
+func unknownMember(ctx context.Context, tx pgx.Tx, table string, columns []string) (error, error) {
+	rows, err := tx.Query(ctx, `
+		select i.n, key from oxbow_import i, jsonb_object_keys(i.record) key
+		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		Line int
+		Key  string
+	}])
+	if err != nil || len(found) == 0 {
+		return nil, Explain(err)
+	}
+	return &InvalidError{Index: -1, Line: found[0].Line, Field: found[0].Key, Rule: "is no column of " + table}, nil
+}

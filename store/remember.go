@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// insertRows and insertBytes limit one INSERT: what it holds in memory at once, here and in the server.
+const (
+	insertRows  = 5000
+	insertBytes = 16 << 20
+)
+
+// A Batch is memories ready to be inserted: checked, encoded, each with an id.
+type Batch struct {
+	IDs []uuid.UUID // of the memories, in their order
+
+	memories []NewMemory
+	parts    [][]byte // JSON arrays, one a statement
+	rows     int
+}
+
+// row is a memory as the query MemoriesInsert reads it.
+type row struct {
+	UserID     string          `json:"user_id"`
+	Type       MemoryType      `json:"memory_type"`
+	ID         uuid.UUID       `json:"id"`
+	Content    string          `json:"content"`
+	ValidAt    time.Time       `json:"valid_at,omitzero"`
+	InvalidAt  time.Time       `json:"invalid_at,omitzero"`
+	SessionID  string          `json:"session_id,omitzero"`
+	Seq        *int64          `json:"seq,omitempty"`
+	Speaker    string          `json:"speaker,omitzero"`
+	AgentID    string          `json:"agent_id,omitzero"`
+	ExternalID string          `json:"external_id,omitzero"`
+	Source     string          `json:"source,omitzero"`
+	Category   string          `json:"category,omitzero"`
+	Importance *float64        `json:"importance,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	N          int             `json:"n"`
+}
+
+// NewBatch checks the memories, all before the first is stored. An error is an *InvalidError with the Index of the
+// first bad one.
+func NewBatch(memories []NewMemory) (*Batch, error) {
+	b := &Batch{memories: memories, IDs: make([]uuid.UUID, len(memories))}
+	for i := range memories {
+		encoded, err := b.encode(i)
+		if err != nil {
+			if bad, ok := errors.AsType[*InvalidError](err); ok {
+				bad.Index = i
+			}
+			return nil, err
+		}
+		b.add(encoded)
+	}
+	for i, part := range b.parts {
+		b.parts[i] = append(part, ']')
+	}
+	return b, nil
+}
+
+func (b *Batch) encode(i int) ([]byte, error) {
+	m := b.memories[i]
+	metadata, err := m.validate()
+	if err != nil {
+		return nil, err
+	}
+	if m.Type == Trait {
+		return nil, invalid("memory_type", string(m.Type), "must be fact, episodic or document: traits are made by reflection only")
+	}
+	if m.Type == "" {
+		m.Type = Fact
+	}
+	if m.ID == uuid.Nil {
+		if m.ID, err = uuid.NewV7(); err != nil { // in the order of time, which keeps neighbours together in the index
+			return nil, err
+		}
+	}
+	b.IDs[i] = m.ID
+	return json.Marshal(row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.SessionID, m.Seq,
+		m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i})
+}
+
+func (b *Batch) add(encoded []byte) {
+	last := len(b.parts) - 1
+	if last < 0 || b.rows == insertRows || len(b.parts[last])+len(encoded) > insertBytes {
+		b.parts = append(b.parts, append([]byte{'['}, encoded...))
+		b.rows = 1
+		return
+	}
+	b.parts[last] = append(append(b.parts[last], ','), encoded...)
+	b.rows++
+}
+
+// Statements is how many statements Insert runs; with more than one it needs a transaction to be all or nothing.
+func (b *Batch) Statements() int { return len(b.parts) }
+
+// Insert stores the memories, and returns how many of them are new: one whose id or external id is there already is
+// left as it is.
+func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
+	for _, part := range b.parts {
+		n, err := queries.MemoriesInsert(ctx, db, part)
+		if err != nil {
+			return added, Explain(err)
+		}
+		added += n
+	}
+	return added, nil
+}
+
+// Users are those whose memories have an external id, for Resolve.
+func (b *Batch) Users() []string {
+	var users []string
+	seen := map[string]bool{}
+	for _, m := range b.memories {
+		if m.ExternalID != "" && !seen[m.UserID] {
+			seen[m.UserID] = true
+			users = append(users, m.UserID)
+		}
+	}
+	return users
+}
+
+// Resolve corrects the IDs of the user's memories that were there already under their external id. The role on db must
+// be able to read the user's memories.
+func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
+	type name struct{ memoryType, externalID string }
+	var names []string
+	for _, m := range b.memories {
+		if m.UserID == userID && m.ExternalID != "" {
+			names = append(names, m.ExternalID)
+		}
+	}
+	found, err := queries.MemoriesByExternalID(ctx, db, &dbsqlc.MemoriesByExternalIDParams{UserID: userID, ExternalIds: names})
+	if err != nil {
+		return Explain(err)
+	}
+	ids := make(map[name]uuid.UUID, len(found))
+	for _, f := range found {
+		ids[name{f.MemoryType, f.ExternalID}] = f.ID
+	}
+	for i, m := range b.memories {
+		if m.UserID != userID || m.ExternalID == "" {
+			continue
+		}
+		memoryType := m.Type
+		if memoryType == "" {
+			memoryType = Fact
+		}
+		id, ok := ids[name{string(memoryType), m.ExternalID}]
+		if !ok {
+			return fmt.Errorf("%w: the %s with external_id %q of user %q is there already, but its id cannot be read: "+
+				"SET LOCAL oxbow.user_id in the transaction", ErrDenied, memoryType, m.ExternalID, userID)
+		}
+		b.IDs[i] = id
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of the schema.
+const (
+	maxUserID  = 255
+	maxName    = 1024 // session_id, external_id
+	maxContent = 1 << 20
+	maxDepth   = 200 // of metadata: PostgreSQL's parser recurses
+)
+
+// The years that a timestamptz and its text can both express.
+var (
+	minTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+)
+
+// invalid makes an InvalidError, its value quoted and cut to what a line can hold.
+func invalid(field, value, rule string) *InvalidError {
+	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value)), Rule: rule}
+}
+
+// shorten cuts a value that is long.
+func shorten(shown string) string {
+	if len(shown) <= 80 {
+		return shown
+	}
+	cut := 70
+	for !utf8.RuneStart(shown[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", shown[:cut], len(shown))
+}
+
+// ValidateUserID refuses what no table takes.
+func ValidateUserID(id string) error {
+	if len(id) < 1 || len(id) > maxUserID {
+		return invalid("user_id", id, "must have 1 to 255 bytes")
+	}
+	return text("user_id", id)
+}
+
+// text refuses what PostgreSQL cannot store as text.
+func text(field, value string) error {
+	if !utf8.ValidString(value) {
+		return invalid(field, value, "must be valid UTF-8")
+	}
+	if strings.ContainsRune(value, 0) {
+		return invalid(field, value, "must not contain a NUL character")
+	}
+	return nil
+}
+
+// validate refuses what the database would refuse, and returns the memory's metadata as JSON.
+func (m *NewMemory) validate() (json.RawMessage, error) {
+	if err := ValidateUserID(m.UserID); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(m.Content) == "" {
+		return nil, invalid("content", m.Content, "must not be blank")
+	}
+	if len(m.Content) > maxContent {
+		return nil, invalid("content", m.Content, "must not be longer than 1 MiB")
+	}
+	for _, t := range []struct{ field, value string }{
+		{"content", m.Content}, {"external_id", m.ExternalID}, {"session_id", m.SessionID}, {"speaker", m.Speaker},
+		{"agent_id", m.AgentID}, {"source", m.Source}, {"category", m.Category},
+	} {
+		if err := text(t.field, t.value); err != nil {
+			return nil, err
+		}
+		if (t.field == "external_id" || t.field == "session_id") && len(t.value) > maxName {
+			return nil, invalid(t.field, t.value, "must have at most 1024 bytes")
+		}
+	}
+	if m.Type != "" && !slices.Contains(MemoryTypes(), m.Type) {
+		return nil, invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
+	}
+	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
+		return nil, invalid("importance", strconv.FormatFloat(*i, 'g', -1, 64), "must be between 0 and 1")
+	}
+	if err := period(m.ValidAt, m.InvalidAt); err != nil {
+		return nil, err
+	}
+	return ValidateMetadata(m.Metadata)
+}
+
+func period(validAt, invalidAt time.Time) error {
+	for _, t := range []struct {
+		field string
+		at    time.Time
+	}{{"valid_at", validAt}, {"invalid_at", invalidAt}} {
+		if err := moment(t.field, t.at); err != nil {
+			return err
+		}
+	}
+	if !validAt.IsZero() && !invalidAt.IsZero() && invalidAt.Before(validAt) {
+		return invalid("invalid_at", invalidAt.Format(time.RFC3339Nano),
+			"must not be before valid_at ("+validAt.Format(time.RFC3339Nano)+")")
+	}
+	return nil
+}
+
+func moment(field string, at time.Time) error {
+	if !at.IsZero() && (at.Before(minTime) || at.After(maxTime)) {
+		return invalid(field, at.Format(time.RFC3339), "must be in the years 1 to 9999")
+	}
+	return nil
+}
+
+// ValidateMetadata encodes v, which must become a JSON object that PostgreSQL takes: nil for none.
+func ValidateMetadata(v any) (json.RawMessage, error) {
+	const field = "metadata"
+	if raw, ok := v.(json.RawMessage); v == nil || ok && raw == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return nil, invalid(field, fmt.Sprintf("%v", v), "must be a JSON object: "+err.Error())
+	}
+	// Decoded and encoded again, broken UTF-16 escapes are gone and a key stands once.
+	dec := json.NewDecoder(bytes.NewReader(encoded))
+	dec.UseNumber()
+	var decoded any
+	if err := dec.Decode(&decoded); err != nil {
+		return nil, invalid(field, string(encoded), "must be a JSON object: "+err.Error())
+	}
+	if decoded == nil {
+		return nil, nil
+	}
+	if _, ok := decoded.(map[string]any); !ok {
+		return nil, invalid(field, string(encoded), "must be a JSON object")
+	}
+	if rule := storable(decoded, 0); rule != "" {
+		return nil, invalid(field, string(encoded), rule)
+	}
+	return json.Marshal(decoded)
+}
+
+// storable returns the rule that a decoded JSON value breaks, "" if PostgreSQL's jsonb takes it.
+func storable(v any, depth int) string {
+	if depth > maxDepth {
+		return fmt.Sprintf("must not be nested deeper than %d", maxDepth)
+	}
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return "must not contain a NUL character"
+		}
+	case json.Number:
+		if f, err := v.Float64(); err != nil || math.IsInf(f, 0) {
+			return "must not contain a number beyond 1e308"
+		}
+	case []any:
+		for _, element := range v {
+			if rule := storable(element, depth+1); rule != "" {
+				return rule
+			}
+		}
+	case map[string]any:
+		for key, value := range v {
+			if strings.ContainsRune(key, 0) {
+				return "must not contain a NUL character"
+			}
+			if rule := storable(value, depth+1); rule != "" {
+				return rule
+			}
+		}
+	}
+	return ""
+}
