@@ -1,9 +1,10 @@
 -- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
 -- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
 -- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out), and
--- folds facts that repeat a current one. It returns the ids that it took up.
+-- folds facts that repeat a current one. It returns the ids that it took up. The plans that are wrong for large tables are
+-- switched off, because the first call of a session may meet empty ones.
 create or replace function oxbow.index_memories(_user_id text, _ids uuid[]) returns setof uuid
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
@@ -33,7 +34,7 @@ begin
   ), noticed as (
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
-      from fresh f join memory m on m.id = f.memory_id
+      from fresh f join oxbow.memories m on m.user_id = _user_id and m.memory_type = f.memory_type and m.id = f.memory_id
      where f.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
     on conflict do nothing
   )
