@@ -37,7 +37,7 @@ func Database(t testing.TB) string {
 // Empty returns the connection URL of a database without schema or extensions, which is dropped when the test ends.
 func Empty(t testing.TB) string {
 	t.Helper()
-	return database(t, func(ctx context.Context, r *run) (string, error) { return r.create(ctx, "template1") })
+	return database(t, func(ctx context.Context, r *run) (string, error) { return r.create(ctx, "template0") })
 }
 
 func database(t testing.TB, create func(context.Context, *run) (string, error)) string {
