@@ -1,0 +1,205 @@
+// Package eval reads files in the evaluation format and computes the measures of recall. It knows no database.
+//
+// A file is JSON Lines, compressed with gzip or not: memories as an import takes them, and questions,
+//
+//	{"type":"question","user":U,"question":Q,"gold":[ID,…],"category":C}
+//
+// where gold names the memories that answer the question by their ids in the file, which are a user's own.
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxLine is the longest line that is read.
+const maxLine = 64 << 20
+
+// Set is what a file asks. What its memories are is left to the import.
+type Set struct {
+	// Users are those of the memories and questions, in the order of the file.
+	Users []string
+	// Memories is how many lines are memories.
+	Memories int
+	// Questions are those with at least one gold memory, in the order of the file.
+	Questions []Question
+	// Unanswerable counts the questions without gold memories; nothing can be measured by them.
+	Unanswerable int
+	// Missing are gold ids that are no memory of the question's user in the file. They count as not found.
+	Missing []Missing
+}
+
+// Question is a question with the memories that answer it.
+type Question struct {
+	Line     int
+	User     string
+	Text     string
+	Gold     []string // each once
+	Category string   // "" if the file gives none
+}
+
+// Missing is a gold id of a question that names no memory.
+type Missing struct {
+	Line int
+	ID   string
+}
+
+// line is what matters here of a line.
+type line struct {
+	Type       string          `json:"type"`
+	User       string          `json:"user"`
+	UserID     string          `json:"user_id"`
+	ID         json.RawMessage `json:"id"`
+	ExternalID json.RawMessage `json:"external_id"`
+	Question   json.RawMessage `json:"question"`
+	Gold       json.RawMessage `json:"gold"`
+	Category   json.RawMessage `json:"category"`
+}
+
+// Read reads a file. An error names the line, the field and the value.
+func Read(r io.Reader) (*Set, error) {
+	plain, err := decompressed(r)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{}
+	ids := map[[2]string]bool{} // of the memories, with their user
+	users := map[string]bool{}
+	scanner := bufio.NewScanner(plain)
+	scanner.Buffer(make([]byte, 1<<16), maxLine)
+	number := 0
+	for scanner.Scan() {
+		number++
+		text := bytes.TrimSpace(scanner.Bytes())
+		if number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark
+		}
+		if len(text) == 0 {
+			continue
+		}
+		l, err := parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		if l.Type == "question" {
+			q, err := l.question()
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", number, err)
+			}
+			if q.Line = number; len(q.Gold) == 0 {
+				set.Unanswerable++
+				continue
+			}
+			set.Questions = append(set.Questions, q)
+		} else if l.Type == "" || l.Type == "memory" {
+			set.Memories++
+			for _, raw := range []json.RawMessage{l.ID, l.ExternalID} {
+				var id string
+				if json.Unmarshal(raw, &id) == nil { // an id of another kind is for the import to refuse
+					ids[[2]string{l.User, id}] = true
+				}
+			}
+		} else {
+			continue
+		}
+		if !users[l.User] {
+			users[l.User] = true
+			set.Users = append(set.Users, l.User)
+		}
+	}
+	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d is longer than 64 MiB", number+1)
+	} else if err != nil {
+		return nil, fmt.Errorf("read after line %d: %w", number, err)
+	}
+	for _, q := range set.Questions {
+		for _, id := range q.Gold {
+			if !ids[[2]string{q.User, id}] {
+				set.Missing = append(set.Missing, Missing{q.Line, id})
+			}
+		}
+	}
+	return set, nil
+}
+
+// decompressed tells compressed from plain files by their first bytes.
+func decompressed(r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := buffered.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return buffered, nil
+	}
+	plain, err := gzip.NewReader(buffered)
+	if err != nil {
+		return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
+	}
+	return plain, nil
+}
+
+func parse(text []byte) (line, error) {
+	var l line
+	if !utf8.Valid(text) {
+		return l, errors.New("must be valid UTF-8")
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && mistyped.Field != "" {
+			return l, fmt.Errorf("%s must be a string, got a JSON %s", mistyped.Field, mistyped.Value)
+		}
+		return l, fmt.Errorf("must be a JSON object (%w), got %s", err, quoted(text))
+	}
+	if l.User == "" {
+		l.User = l.UserID
+	}
+	return l, nil
+}
+
+func (l line) question() (Question, error) {
+	q := Question{User: l.User}
+	if q.User == "" {
+		return q, errors.New(`user must be a string that is not empty, got ""`)
+	}
+	if json.Unmarshal(l.Question, &q.Text) != nil || len(bytes.TrimSpace([]byte(q.Text))) == 0 {
+		return q, fmt.Errorf("question must be a string that is not blank, got %s", value(l.Question))
+	}
+	if l.Gold != nil && json.Unmarshal(l.Gold, &q.Gold) != nil {
+		return q, fmt.Errorf("gold must be a list of ids, got %s", value(l.Gold))
+	}
+	if l.Category != nil && json.Unmarshal(l.Category, &q.Category) != nil {
+		return q, fmt.Errorf("category must be a string, got %s", value(l.Category))
+	}
+	seen := map[string]bool{}
+	q.Gold = slices.DeleteFunc(q.Gold, func(id string) bool {
+		twice := seen[id]
+		seen[id] = true
+		return twice
+	})
+	return q, nil
+}
+
+func value(raw json.RawMessage) string {
+	if raw == nil {
+		return "none"
+	}
+	return shorten(string(raw))
+}
+
+func quoted(text []byte) string { return strconv.Quote(shorten(string(text))) }
+
+// shorten cuts what is too long for a message.
+func shorten(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	cut := 60
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
