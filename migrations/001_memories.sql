@@ -68,6 +68,10 @@ create table oxbow.memories (
     or oxbow.reject('importance', importance::text, 'must be between 0 and 1')),
   constraint metadata_object check (jsonb_typeof(metadata) = 'object'
     or oxbow.reject('metadata', metadata::text, 'must be a JSON object')),
+  constraint valid_at_range check (valid_at is null or valid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('valid_at', valid_at::text, 'must be in the years 1 to 9999')),
+  constraint invalid_at_range check (invalid_at is null or invalid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('invalid_at', invalid_at::text, 'must be in the years 1 to 9999; null means that it has not ended')),
   constraint invalid_at_order check (invalid_at is null or valid_at is null or invalid_at >= valid_at
     or oxbow.reject('invalid_at', invalid_at::text, 'must not be before valid_at')),
   constraint external_id_length check (external_id is null or octet_length(external_id) <= 1024
@@ -88,6 +92,7 @@ create unique index memories_trait_user_id_id_key    on oxbow.memories_trait (us
 create unique index memories_document_user_id_id_key on oxbow.memories_document (user_id, id);
 
 create index memories_session_idx   on oxbow.memories (user_id, session_id, seq) where session_id is not null;
+create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) where superseded_by is not null;
 create index memories_forgotten_idx on oxbow.memories (forgotten_at) where forgotten_at is not null;
 create index memories_created_idx   on oxbow.memories using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 -- what recall must leave out

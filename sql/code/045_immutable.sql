@@ -1,0 +1,50 @@
+-- What a memory says, and whose it is, never changes: a changed fact is a new row. The trigger fires only for statements
+-- that name one of these columns, so updates of counters and times do not pay for it.
+create or replace function oxbow.refuse_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  field text := case when old.content is distinct from new.content then 'content'
+                     when old.user_id <> new.user_id then 'user_id'
+                     when old.memory_type <> new.memory_type then 'memory_type'
+                     else 'id' end;
+begin
+  raise exception using
+    errcode = 'restrict_violation',
+    column  = field,
+    message = format('%s of a memory cannot be changed in place', field),
+    detail  = format('The memory is %s %s of user %L.', old.memory_type, old.id, old.user_id),
+    hint    = case field
+      when 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
+                                 old.user_id, old.id)
+      else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
+end $$;
+
+create or replace trigger refuse_change
+  before update of content, user_id, memory_type, id on oxbow.memories
+  for each row
+  when (old.content is distinct from new.content or old.user_id is distinct from new.user_id
+     or old.memory_type is distinct from new.memory_type or old.id is distinct from new.id)
+  execute function oxbow.refuse_change();
+
+-- Traits are made by reflection. Old ones are imported by `oxbow import --traits`. Either says so in the setting
+-- oxbow.origin of its transaction, and is the owner of the tables, a member of the owner, or the worker.
+create or replace function oxbow.refuse_trait() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  origin constant text := coalesce(current_setting('oxbow.origin', true), '');
+begin
+  if origin in ('reflection', 'import') and oxbow.is_trusted(current_user) then
+    return new;
+  end if;
+  raise exception using
+    errcode = 'check_violation',
+    column  = 'memory_type',
+    message = 'memory_type must not be trait: only reflection makes traits',
+    detail  = 'The value is ''trait''.',
+    hint    = case
+      when origin = '' then 'Insert a fact or an episode. To bring old traits in: oxbow import --traits FILE, as the owner of the tables.'
+      else format('The setting oxbow.origin is %L, but %s is neither the owner of the tables nor the worker.', origin, current_user) end;
+end $$;
+
+create or replace trigger refuse_trait before insert on oxbow.memories_trait
+  for each row execute function oxbow.refuse_trait();

@@ -1,0 +1,124 @@
+-- Erasure: what is erased leaves no trace in the database, in jobs and their errors neither.
+
+-- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
+-- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
+-- reference. It returns how many rows were deleted, 0 if there is no such memory.
+create or replace function oxbow.erase_memory(user_id text, id uuid) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _type text;
+  _total bigint := 0;
+  _n bigint;
+  _child record;
+begin
+  perform oxbow.check_access(erase_memory.user_id);
+  for _type in
+    -- a job that is just working on the memory holds its row, and is waited for
+    select m.memory_type from oxbow.memories m
+     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+  loop
+    -- The foreign keys would do it; this counts.
+    for _child in
+      select c.conrelid::regclass as name,
+             format('(%s) = ($1, $2, $3)', (select string_agg(quote_ident(a.attname), ', ' order by k.nth)
+                from unnest(c.conkey) with ordinality k(attnum, nth)
+                join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
+        from pg_constraint c
+       where c.contype = 'f' and c.confrelid = 'oxbow.memories'::regclass and c.conparentid = 0 and cardinality(c.conkey) = 3
+       order by c.conrelid::regclass::text, c.conname
+    loop
+      execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
+      get diagnostics _n = row_count;
+      _total := _total + _n;
+    end loop;
+    delete from oxbow.memories m
+     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id;
+    get diagnostics _n = row_count;
+    _total := _total + _n;
+  end loop;
+
+  delete from oxbow.activity a where a.user_id = erase_memory.user_id and a.memory_id = erase_memory.id;
+  get diagnostics _n = row_count;
+  _total := _total + _n;
+  -- the history of the version before tells what the erased one said
+  update oxbow.memory_history h set new_content = null, new_metadata = null
+    from oxbow.memories m
+   where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id and h.event = 'SUPERSEDE'
+     and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;
+  update oxbow.memories m set superseded_by = null where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id;
+  update oxbow.memories_trait m set trait_parent_id = null
+   where m.user_id = erase_memory.user_id and m.trait_parent_id = erase_memory.id;
+  return _total + oxbow.erase_from_jobs(erase_memory.user_id, erase_memory.id);
+end $$;
+
+-- erase_from_jobs takes a memory out of the arguments and errors of the user's jobs. A job that has no other memory is
+-- deleted, also while it runs: what it was about to write refers to the memory's row, and is lost with it.
+create or replace function oxbow.erase_from_jobs(_user_id text, _id uuid) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _deleted bigint;
+begin
+  delete from oxbow.river_job j
+   where j.args @> jsonb_build_object('user_id', _user_id)
+     and strpos(j.args::text, _id::text) > 0
+     and (j.args ->> 'ids' is null or j.args ->> 'ids' = _id::text);
+  get diagnostics _deleted = row_count;
+  update oxbow.river_job j
+     set args = jsonb_set(j.args, '{ids}', to_jsonb(array_to_string(array_remove(string_to_array(j.args ->> 'ids', ','), _id::text), ',')))
+   where j.args @> jsonb_build_object('user_id', _user_id) and strpos(j.args ->> 'ids', _id::text) > 0;
+  update oxbow.river_job j set errors = null
+   where j.args @> jsonb_build_object('user_id', _user_id) and strpos(j.errors::text, _id::text) > 0;
+  return _deleted;
+end $$;
+revoke all on function oxbow.erase_from_jobs from public;
+
+-- erase_user erases a user: every row of every table that has a user_id, and every job that names the user, finished ones
+-- and their errors included, in the caller's transaction. It returns how many rows each table lost. A table that is added
+-- later is erased too, since the catalog says which there are.
+create or replace function oxbow.erase_user(user_id text) returns table (table_name text, rows bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _attempt integer := 0;
+begin
+  perform oxbow.check_access(erase_user.user_id);
+  loop
+    begin
+      return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
+      return;
+    exception when deadlock_detected then
+      -- with a job that folds repeated facts: it has the statistics' row, and waits for a memory
+      _attempt := _attempt + 1;
+      if _attempt = 5 then
+        raise;
+      end if;
+    end;
+  end loop;
+end $$;
+
+create or replace function oxbow.erase_rows(_user_id text) returns table (table_name text, rows bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _table regclass;
+begin
+  -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
+  perform from oxbow.memories m where m.user_id = _user_id for update;
+  for _table in
+    select c.oid::regclass
+      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
+     where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     -- Those that refer to others before those referred to, so that each row is counted with its own table; the
+     -- statistics, which deleting terms changes, last.
+     order by c.relname = 'memory_term_stats', exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
+              c.relname = 'memories', c.relname
+  loop
+    execute format('delete from %s t where t.user_id = $1', _table) using _user_id;
+    get diagnostics rows = row_count;
+    table_name := split_part(_table::text, '.', 2);
+    return next;
+  end loop;
+  delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
+  get diagnostics rows = row_count;
+  table_name := 'river_job';
+  return next;
+end $$;
+revoke all on function oxbow.erase_rows from public;
