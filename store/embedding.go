@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -19,7 +20,9 @@ type EmbeddingModel struct {
 	Dimension int    `json:"dimension"`
 }
 
-func (m EmbeddingModel) String() string { return fmt.Sprintf("%s with %d dimensions", m.Model, m.Dimension) }
+func (m EmbeddingModel) String() string {
+	return fmt.Sprintf("%s with %d dimensions", m.Model, m.Dimension)
+}
 
 // ModelMismatchError says that vectors of one model were about to be compared with those of another.
 type ModelMismatchError struct {
@@ -96,6 +99,13 @@ func modelMismatch(err error, given EmbeddingModel) error {
 		return err
 	}
 	return mismatch
+}
+
+// IsDataError tells whether PostgreSQL refused a value for itself (classes 22, data exception, and 54, limit exceeded), so
+// that the same statement will never succeed with it.
+func IsDataError(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54"))
 }
 
 // RefuseVectors notes that the model's provider refuses the texts of memories, so that it is not asked again.

@@ -64,6 +64,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 
 	root.AddCommand(
 		newMigrateCommand(a),
+		newWorkCommand(a),
 	)
 	a.watchStart(root)
 	return root

@@ -1,16 +1,20 @@
--- name: SweepForgotten :many
--- Memories that were forgotten too long ago to be restored.
-select user_id, id from oxbow.memories
-where forgotten_at < @before::timestamptz
-order by forgotten_at
-limit @max::integer;
+-- name: SweepForgotten :execrows
+-- Erases memories that were forgotten too long ago to be restored; all that belongs to them goes with them.
+delete from oxbow.memories m
+using (select f.user_id, f.memory_type, f.id from oxbow.memories f
+  where f.forgotten_at < @before::timestamptz
+  order by f.forgotten_at, f.user_id, f.id
+  limit @max::integer
+  for update skip locked) old
+where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
 
 -- name: SweepGivenUp :many
 -- Embed jobs that were given up and not looked at since.
 select id, coalesce(args ->> 'user_id', '')::text as user_id, coalesce(args ->> 'ids', '')::text as ids from oxbow.river_job
 where kind = 'embed' and state in ('cancelled', 'discarded') and finalized_at < @before::timestamptz and not metadata ? 'swept'
 order by id
-limit @max::integer;
+limit @max::integer
+for update skip locked;
 
 -- name: SweepGivenUpDone :exec
 update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any(@ids::bigint[]);
@@ -35,7 +39,12 @@ where (m.user_id, m.memory_type, m.id) > (@user_id::text, @memory_type::text, @i
   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
 order by m.user_id, m.id;
 
+-- name: SweepQueueIsLong :one
+select count(*) = @max::integer as long
+from (select id from oxbow.river_job where queue = 'embed' and state in ('available', 'retryable', 'scheduled') limit @max::integer) j;
+
 -- name: SweepRecent :many
+-- Of the memories made between two moments, those that lack something and that no job is going to see to.
 select m.user_id, m.id from oxbow.memories m
 where m.created_at > @after::timestamptz and m.created_at <= @before::timestamptz and m.forgotten_at is null
   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, @model::text)
@@ -44,13 +53,13 @@ order by m.user_id, m.id
 limit @max::integer;
 
 -- name: SweepUnembedded :many
-select m.id from oxbow.memories m
+select m.user_id, m.id from oxbow.memories m
 where m.user_id = @user_id::text and m.id = any(@ids::uuid[]) and m.forgotten_at is null
   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, @model::text)
 order by m.id;
 
--- name: StatsUsers :many
-select distinct user_id from oxbow.memory_term_stats where user_id > @after::text order by user_id limit @max::integer;
-
 -- name: StatsRecount :one
 select oxbow.recount_terms(@user_id::text)::bigint as changed;
+
+-- name: StatsUsers :many
+select distinct user_id from oxbow.memory_term_stats where user_id > @after::text order by user_id limit @max::integer;

@@ -52,11 +52,14 @@ func (q *Queries) StatsUsers(ctx context.Context, db DBTX, arg *StatsUsersParams
 	return items, nil
 }
 
-const sweepForgotten = `-- name: SweepForgotten :many
-select user_id, id from oxbow.memories
-where forgotten_at < $1::timestamptz
-order by forgotten_at
-limit $2::integer
+const sweepForgotten = `-- name: SweepForgotten :execrows
+delete from oxbow.memories m
+using (select f.user_id, f.memory_type, f.id from oxbow.memories f
+  where f.forgotten_at < $1::timestamptz
+  order by f.forgotten_at, f.user_id, f.id
+  limit $2::integer
+  for update skip locked) old
+where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id
 `
 
 type SweepForgottenParams struct {
@@ -64,30 +67,13 @@ type SweepForgottenParams struct {
 	Max    int32
 }
 
-type SweepForgottenRow struct {
-	UserID string
-	ID     uuid.UUID
-}
-
-// Memories that were forgotten too long ago to be restored.
-func (q *Queries) SweepForgotten(ctx context.Context, db DBTX, arg *SweepForgottenParams) ([]SweepForgottenRow, error) {
-	rows, err := db.Query(ctx, sweepForgotten, arg.Before, arg.Max)
+// Erases memories that were forgotten too long ago to be restored; all that belongs to them goes with them.
+func (q *Queries) SweepForgotten(ctx context.Context, db DBTX, arg *SweepForgottenParams) (int64, error) {
+	result, err := db.Exec(ctx, sweepForgotten, arg.Before, arg.Max)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	items := []SweepForgottenRow{}
-	for rows.Next() {
-		var i SweepForgottenRow
-		if err := rows.Scan(&i.UserID, &i.ID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return result.RowsAffected(), nil
 }
 
 const sweepGivenUp = `-- name: SweepGivenUp :many
@@ -95,6 +81,7 @@ select id, coalesce(args ->> 'user_id', '')::text as user_id, coalesce(args ->> 
 where kind = 'embed' and state in ('cancelled', 'discarded') and finalized_at < $1::timestamptz and not metadata ? 'swept'
 order by id
 limit $2::integer
+for update skip locked
 `
 
 type SweepGivenUpParams struct {
@@ -230,6 +217,18 @@ func (q *Queries) SweepPageEnd(ctx context.Context, db DBTX, arg *SweepPageEndPa
 	return i, err
 }
 
+const sweepQueueIsLong = `-- name: SweepQueueIsLong :one
+select count(*) = $1::integer as long
+from (select id from oxbow.river_job where queue = 'embed' and state in ('available', 'retryable', 'scheduled') limit $1::integer) j
+`
+
+func (q *Queries) SweepQueueIsLong(ctx context.Context, db DBTX, max int32) (bool, error) {
+	row := db.QueryRow(ctx, sweepQueueIsLong, max)
+	var long bool
+	err := row.Scan(&long)
+	return long, err
+}
+
 const sweepRecent = `-- name: SweepRecent :many
 select m.user_id, m.id from oxbow.memories m
 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
@@ -251,6 +250,7 @@ type SweepRecentRow struct {
 	ID     uuid.UUID
 }
 
+// Of the memories made between two moments, those that lack something and that no job is going to see to.
 func (q *Queries) SweepRecent(ctx context.Context, db DBTX, arg *SweepRecentParams) ([]SweepRecentRow, error) {
 	rows, err := db.Query(ctx, sweepRecent,
 		arg.After,
@@ -277,7 +277,7 @@ func (q *Queries) SweepRecent(ctx context.Context, db DBTX, arg *SweepRecentPara
 }
 
 const sweepUnembedded = `-- name: SweepUnembedded :many
-select m.id from oxbow.memories m
+select m.user_id, m.id from oxbow.memories m
 where m.user_id = $1::text and m.id = any($2::uuid[]) and m.forgotten_at is null
   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
 order by m.id
@@ -289,19 +289,24 @@ type SweepUnembeddedParams struct {
 	Model  string
 }
 
-func (q *Queries) SweepUnembedded(ctx context.Context, db DBTX, arg *SweepUnembeddedParams) ([]uuid.UUID, error) {
+type SweepUnembeddedRow struct {
+	UserID string
+	ID     uuid.UUID
+}
+
+func (q *Queries) SweepUnembedded(ctx context.Context, db DBTX, arg *SweepUnembeddedParams) ([]SweepUnembeddedRow, error) {
 	rows, err := db.Query(ctx, sweepUnembedded, arg.UserID, arg.IDs, arg.Model)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []SweepUnembeddedRow{}
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i SweepUnembeddedRow
+		if err := rows.Scan(&i.UserID, &i.ID); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

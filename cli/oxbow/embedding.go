@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+)
+
+// embeddingFlags choose the embedding provider, each with an environment variable as its default.
+type embeddingFlags struct {
+	cfg     embedding.Config
+	invalid error // of a variable
+}
+
+// add adds the flags to a command. prefix distinguishes them where a command has others.
+func (f *embeddingFlags) add(flags *pflag.FlagSet) {
+	f.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // no flag: it would stand in the list of processes
+	flags.StringVar(&f.cfg.Provider, "embedding-provider", os.Getenv("OXBOW_EMBEDDING_PROVIDER"),
+		"local, openai (any server with OpenAI's API) or ollama ($OXBOW_EMBEDDING_PROVIDER, default local)")
+	flags.StringVar(&f.cfg.Model, "embedding-model", os.Getenv("OXBOW_EMBEDDING_MODEL"),
+		"the provider's model ($OXBOW_EMBEDDING_MODEL)")
+	flags.IntVar(&f.cfg.Dimension, "embedding-dimension", f.number("OXBOW_EMBEDDING_DIMENSION"),
+		"the length of its vectors ($OXBOW_EMBEDDING_DIMENSION)")
+	flags.StringVar(&f.cfg.URL, "embedding-url", os.Getenv("OXBOW_EMBEDDING_URL"),
+		"the server, if it is not the provider's usual one ($OXBOW_EMBEDDING_URL)")
+	flags.BoolVar(&f.cfg.SendDimension, "embedding-send-dimension", f.yes("OXBOW_EMBEDDING_SEND_DIMENSION"),
+		"ask the server for vectors of that length ($OXBOW_EMBEDDING_SEND_DIMENSION)")
+	flags.DurationVar(&f.cfg.Timeout, "embedding-timeout", f.duration("OXBOW_EMBEDDING_TIMEOUT"),
+		"limit of one request ($OXBOW_EMBEDDING_TIMEOUT, default 30s, for ollama 2m)")
+	flags.IntVar(&f.cfg.BatchSize, "embedding-batch-size", f.number("OXBOW_EMBEDDING_BATCH_SIZE"),
+		"how many texts one request has ($OXBOW_EMBEDDING_BATCH_SIZE, default 128)")
+	for _, name := range []string{"provider", "model", "dimension", "url", "send-dimension", "timeout", "batch-size"} {
+		flags.Lookup("embedding-" + name).DefValue = "" // the usage says it, and help must be the same everywhere
+	}
+}
+
+// config returns the choice. An error names the variable and its value.
+func (f *embeddingFlags) config() (embedding.Config, error) { return f.cfg, f.invalid }
+
+func (f *embeddingFlags) number(name string) int {
+	return parsed(f, name, "a number", strconv.Atoi)
+}
+
+func (f *embeddingFlags) yes(name string) bool {
+	return parsed(f, name, "true or false", strconv.ParseBool)
+}
+
+func (f *embeddingFlags) duration(name string) time.Duration {
+	return parsed(f, name, "a duration such as 30s", time.ParseDuration)
+}
+
+func parsed[T any](f *embeddingFlags, name, what string, parse func(string) (T, error)) (value T) {
+	text := os.Getenv(name)
+	if text == "" {
+		return value
+	}
+	value, err := parse(text)
+	if err != nil && f.invalid == nil {
+		f.invalid = usagef("%s is %q, which is not %s", name, text, what)
+	}
+	return value
+}

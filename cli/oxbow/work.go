@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+// workFlags are those of the commands that work jobs.
+type workFlags struct {
+	embedding embeddingFlags
+	cfg       worker.Config
+}
+
+func (f *workFlags) add(flags *pflag.FlagSet) {
+	f.embedding.add(flags)
+	flags.IntVar(&f.cfg.Concurrency, "concurrency", 0, "how many embed jobs run at once (default: the CPUs, 2 to 4; 8 for a remote provider)")
+	flags.DurationVar(&f.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on when stopped")
+	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
+	flags.Lookup("concurrency").DefValue = "0" // printed by the usage
+}
+
+// config completes the worker's configuration.
+func (f *workFlags) config(dsn string, log *slog.Logger) (worker.Config, error) {
+	cfg := f.cfg
+	var err error
+	cfg.Embedding, err = f.embedding.config()
+	cfg.DatabaseURL, cfg.Logger = dsn, log
+	cfg.CheckSchema = func(ctx context.Context, db store.DB) error { return migrations.Check(ctx, db) }
+	return cfg, err
+}
+
+func newWorkCommand(a *app) *cobra.Command {
+	var flags workFlags
+	var untilIdle bool
+	cmd := &cobra.Command{
+		Use:   "work",
+		Short: "Work the jobs that memories cause",
+		Long: `Work the jobs that memories cause: embed them, reflect on them, repair what was lost.
+
+Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish (up to
+--stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dsn, err := a.dsn()
+			if err != nil {
+				return err
+			}
+			log := a.logger()
+			if !untilIdle {
+				log = a.serviceLogger()
+			}
+			cfg, err := flags.config(dsn, log)
+			if err != nil {
+				return err
+			}
+			w, err := worker.New(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			if untilIdle {
+				return a.workUntilIdle(cmd.Context(), w)
+			}
+			return w.Run(cmd.Context())
+		},
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&untilIdle, "until-idle", false, "stop when nothing is left to do; fails when something has to wait")
+	cmd.Flags().BoolVar(&flags.cfg.PollOnly, "poll-only", false, "do not LISTEN, for poolers that share connections by transaction")
+	return cmd
+}
+
+// workUntilIdle works what there is and tells how it goes.
+func (a *app) workUntilIdle(ctx context.Context, w *worker.Worker) error {
+	progress := newJobProgress(a.err, terminal(a.err))
+	err := w.RunUntilIdle(ctx, progress.report)
+	progress.end()
+	return err
+}
+
+// jobProgress shows how many jobs are left: as a bar on a terminal, elsewhere as a line every ten seconds.
+type jobProgress struct {
+	out   io.Writer
+	bar   *progressbar.ProgressBar
+	most  int64
+	spoke time.Time
+}
+
+func newJobProgress(out io.Writer, terminal bool) *jobProgress {
+	p := &jobProgress{out: out, spoke: time.Now()}
+	if terminal {
+		p.bar = progressbar.NewOptions64(1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("jobs"),
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+	}
+	return p
+}
+
+func (p *jobProgress) report(left store.Backlog) {
+	p.most = max(p.most, left.Now)
+	switch {
+	case p.bar != nil:
+		p.bar.ChangeMax64(max(p.most, 1))
+		_ = p.bar.Set64(p.most - left.Now) // a bar that cannot be drawn stops nothing
+	case time.Since(p.spoke) >= 10*time.Second:
+		p.spoke = time.Now()
+		_, _ = fmt.Fprintf(p.out, "%d jobs are left\n", left.Now)
+	}
+}
+
+func (p *jobProgress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+// serviceLogger is for a command that runs for long: with times, and what is done.
+func (a *app) serviceLogger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}

@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// FlushActivityArgs are empty: the job is about everybody.
+type FlushActivityArgs struct{}
+
+// Kind is "flush_activity".
+func (FlushActivityArgs) Kind() string { return "flush_activity" }
+
+// InsertOpts allows one at a time; the next one comes with the clock.
+func (FlushActivityArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
+}
+
+// activityBatch is how many uses one transaction adds up.
+const activityBatch = 1000
+
+// flushActivityWorker adds the uses that oxbow.touch reported to their memories.
+type flushActivityWorker struct {
+	river.WorkerDefaults[FlushActivityArgs]
+	db store.DB
+}
+
+// Work goes on until a batch is not full. Each batch is a transaction that deletes what it counts.
+func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
+	for {
+		taken, err := store.FoldActivity(ctx, w.db, activityBatch)
+		if err != nil || taken < activityBatch {
+			return err
+		}
+	}
+}

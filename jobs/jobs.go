@@ -1,0 +1,48 @@
+// Package jobs holds the work that memories cause, a file per kind: its arguments, its place in the queue, its worker,
+// and the interfaces that it needs of others.
+//
+// Jobs are delivered at least once. A handler loads, decides, calls out, and then, in one transaction, writes its results
+// and completes its job; so a job that is repeated after a crash finds nothing left to do. No transaction is open while
+// a network is waited for.
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// The queues. Each has workers of its own, so that a long reflection never holds up an embedding.
+const (
+	QueueEmbed   = "embed"
+	QueueDefault = river.QueueDefault
+	QueueReflect = "reflect"
+)
+
+// Timeout limits a job of a kind that does not say otherwise. None of those asks anything outside the database.
+const Timeout = 30 * time.Second
+
+// live are the states in which a job is still going to be worked. River's own default counts completed ones too, and
+// would hold back the next job until they are cleared away.
+func live() []rivertype.JobState {
+	return []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}
+}
+
+// enqueue inserts a job in tx. A unique one that is there already stays alone.
+func enqueue(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
+	_, err := river.ClientFromContext[pgx.Tx](ctx).InsertTx(ctx, tx, args, nil)
+	return err
+}
+
+// complete marks a job as completed in tx, so that its results and its end are committed together.
+func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+	return err
+}

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Config is what the workers work with. All fields are required unless they say otherwise.
+type Config struct {
+	// DB is a pool.
+	DB store.DB
+	// Embedder makes the vectors.
+	Embedder Embedder
+	// Provider records how Embedder fares.
+	Provider *Provider
+	// CallTime limits one call of Embedder.
+	CallTime time.Duration
+	// CallTexts is how many texts one call has at most, 1 to 128.
+	CallTexts int
+	// Logger gets what a person should know.
+	Logger *slog.Logger
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// Register adds a worker for every kind of job.
+func Register(workers *river.Workers, c Config) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	river.AddWorker(workers, newEmbedWorker(c))
+	river.AddWorker(workers, &checkTriggerWorker{db: c.DB, now: c.Now})
+	river.AddWorker(workers, &reflectWorker{db: c.DB, now: c.Now})
+	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
+	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), now: c.Now, log: c.Logger})
+}
+
+func newEmbedWorker(c Config) *embedWorker {
+	return &embedWorker{
+		db: c.DB, embedder: c.Embedder, provider: c.Provider,
+		callTime: c.CallTime, callTexts: min(max(c.CallTexts, 1), embedIDs), log: c.Logger,
+	}
+}

@@ -1,0 +1,173 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// SweepArgs are empty: the job is about everybody.
+type SweepArgs struct{}
+
+// Kind is "sweep".
+func (SweepArgs) Kind() string { return "sweep" }
+
+// InsertOpts allows one at a time; the next one comes with the clock.
+func (SweepArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
+}
+
+// What one run does at most, and how old things are before it looks at them.
+const (
+	sweepJobs      = 100              // embed jobs that were given up
+	sweepLost      = 2000             // new memories without a job
+	sweepWalk      = 2000             // memories looked at in the walk through all
+	sweepUsers     = 500              // inboxes
+	sweepForgotten = 500              // memories to erase
+	sweepCounted   = 10               // users whose terms are counted
+	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
+	sweepAge       = 10 * time.Minute // younger memories are still on their way
+	restorable     = 30 * 24 * time.Hour
+)
+
+// sweepWorker repairs what lost, given-up and never-made jobs left undone, and asks the questions that time raises. Each
+// of its steps is bounded, remembers in the settings how far it got, and is a transaction of its own.
+type sweepWorker struct {
+	river.WorkerDefaults[SweepArgs]
+	db    store.DB
+	model string
+	now   func() time.Time
+	log   *slog.Logger
+}
+
+// Work goes through all the steps, whichever of them fail.
+func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
+	steps := []struct {
+		did string
+		do  func(ctx context.Context, tx pgx.Tx) (int, error)
+	}{
+		{"enqueued again what embed jobs had given up", w.reviveGivenUp},
+		{"enqueued new memories without a job", w.embedRecent},
+		{"enqueued memories without a job", w.embedWalk},
+		{"enqueued reflections that became due", w.askTriggers},
+		{"erased memories forgotten 30 days ago", w.eraseForgotten},
+		{"corrected term statistics", w.recountTerms},
+	}
+	var failed error
+	for _, step := range steps {
+		var n int
+		err := pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
+			n, err = step.do(ctx, tx)
+			return err
+		})
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case n > 0:
+			w.log.InfoContext(ctx, "sweep "+step.did, "number", n)
+		}
+	}
+	return failed
+}
+
+// reviveGivenUp makes a new job for what a discarded or cancelled embed job did not get done. A job gives up after some
+// three weeks of growing pauses, and each is looked at once, so that nothing is tried in a tight loop. Texts that a
+// provider refuses count as done.
+func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error) {
+	given, err := store.GivenUpEmbeds(ctx, tx, w.now().Add(-sweepAge), sweepJobs)
+	if err != nil || len(given) == 0 {
+		return 0, err
+	}
+	var left []store.MemoryRef
+	for _, job := range given {
+		ids, err := EmbedArgs{UserID: job.UserID, IDs: job.IDs}.memories()
+		if err != nil {
+			w.log.WarnContext(ctx, "sweep cannot read a job that was given up", "job", job.ID, "error", err)
+			continue
+		}
+		lacking, err := store.Unembedded(ctx, tx, job.UserID, ids, w.model)
+		if err != nil {
+			return 0, err
+		}
+		left = append(left, lacking...)
+	}
+	if err := store.MarkGivenUp(ctx, tx, given); err != nil {
+		return 0, err
+	}
+	return w.embed(ctx, tx, left)
+}
+
+func (w *sweepWorker) embedRecent(ctx context.Context, tx pgx.Tx) (int, error) {
+	return w.embedLost(ctx, tx, store.LostRecently, sweepLost)
+}
+
+func (w *sweepWorker) embedWalk(ctx context.Context, tx pgx.Tx) (int, error) {
+	return w.embedLost(ctx, tx, store.LostAnywhere, sweepWalk)
+}
+
+type findLost func(ctx context.Context, tx store.DB, before time.Time, limit int, model string) ([]store.MemoryRef, error)
+
+func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, limit int) (int, error) {
+	if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {
+		return 0, err
+	}
+	lost, err := find(ctx, tx, w.now().Add(-sweepAge), limit, w.model)
+	if err != nil {
+		return 0, err
+	}
+	return w.embed(ctx, tx, lost)
+}
+
+// embed enqueues embed jobs and returns for how many memories.
+func (w *sweepWorker) embed(ctx context.Context, tx pgx.Tx, memories []store.MemoryRef) (int, error) {
+	byUser := map[string][]uuid.UUID{}
+	for _, m := range memories {
+		byUser[m.UserID] = append(byUser[m.UserID], m.ID)
+	}
+	var jobs []river.InsertManyParams
+	for user, ids := range byUser {
+		for chunk := range slices.Chunk(ids, embedIDs) {
+			jobs = append(jobs, river.InsertManyParams{Args: EmbedMemories(user, chunk)})
+		}
+	}
+	return len(memories), enqueueMany(ctx, tx, jobs)
+}
+
+func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
+	due, err := store.DueTriggers(ctx, tx, sweepUsers, w.now())
+	if err != nil {
+		return 0, err
+	}
+	jobs := make([]river.InsertManyParams, len(due))
+	for i, user := range due {
+		jobs[i] = river.InsertManyParams{Args: reflectOn(user.UserID, user.Trigger)}
+	}
+	return len(due), enqueueMany(ctx, tx, jobs)
+}
+
+func (w *sweepWorker) eraseForgotten(ctx context.Context, tx pgx.Tx) (int, error) {
+	return store.EraseForgotten(ctx, tx, w.now().Add(-restorable), sweepForgotten)
+}
+
+func (w *sweepWorker) recountTerms(ctx context.Context, tx pgx.Tx) (int, error) {
+	return store.RecountTerms(ctx, tx, sweepCounted)
+}
+
+func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if _, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("enqueue jobs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// Backlog is how many jobs are not finished.
+type Backlog struct {
+	Now   int64 // running or due
+	Soon  int64 // due in a moment
+	Later int64
+}
+
+// ReadBacklog counts the jobs that are not finished; soon is how long a moment is.
+func ReadBacklog(ctx context.Context, db DB, soon time.Duration) (Backlog, error) {
+	row, err := dbsqlc.New().QueueToWork(ctx, db, soon.Seconds())
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count the jobs: %w", err)
+	}
+	return Backlog{Now: row.Now, Soon: row.Soon, Later: row.Later}, nil
+}

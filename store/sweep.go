@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// MemoryRef names a memory.
+type MemoryRef struct {
+	UserID string
+	ID     uuid.UUID
+}
+
+// GivenUpJob is an embed job that is not tried any more.
+type GivenUpJob struct {
+	ID     int64
+	UserID string
+	IDs    string // as in its arguments
+}
+
+// GivenUpEmbeds returns and locks embed jobs that were discarded or cancelled before a moment and not marked since.
+func GivenUpEmbeds(ctx context.Context, tx DB, before time.Time, limit int) ([]GivenUpJob, error) {
+	rows, err := dbsqlc.New().SweepGivenUp(ctx, tx, &dbsqlc.SweepGivenUpParams{Before: before, Max: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("look for jobs that were given up: %w", err)
+	}
+	given := make([]GivenUpJob, len(rows))
+	for i, r := range rows {
+		given[i] = GivenUpJob(r)
+	}
+	return given, nil
+}
+
+// MarkGivenUp makes GivenUpEmbeds pass over the jobs.
+func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
+	ids := make([]int64, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	if err := dbsqlc.New().SweepGivenUpDone(ctx, tx, ids); err != nil {
+		return fmt.Errorf("mark jobs that were given up: %w", err)
+	}
+	return nil
+}
+
+// Unembedded returns those of a user's memories that lack terms, or a vector of the model.
+func Unembedded(ctx context.Context, db DB, userID string, ids []uuid.UUID, model string) ([]MemoryRef, error) {
+	rows, err := dbsqlc.New().SweepUnembedded(ctx, db, &dbsqlc.SweepUnembeddedParams{UserID: userID, IDs: ids, Model: model})
+	if err != nil {
+		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
+	}
+	refs := make([]MemoryRef, len(rows))
+	for i, r := range rows {
+		refs[i] = MemoryRef(r)
+	}
+	return refs, nil
+}
+
+// EmbedQueueIsLong tells whether limit embed jobs wait, or more.
+func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
+	long, err := dbsqlc.New().SweepQueueIsLong(ctx, db, int32(limit))
+	if err != nil {
+		return false, fmt.Errorf("count embed jobs: %w", err)
+	}
+	return long, nil
+}
+
+// Where the sweep has got to, in the settings.
+const (
+	sweepRecentKey = "sweep.recent"
+	sweepWalkKey   = "sweep.walk"
+	sweepInboxKey  = "sweep.inbox"
+	sweepStatsKey  = "sweep.stats"
+)
+
+// LostRecently returns memories made since the last call (at first: within a day) and before a moment that are not
+// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place.
+func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
+	after := before.Add(-24 * time.Hour)
+	if err := readSetting(ctx, tx, sweepRecentKey, &after); err != nil {
+		return nil, err
+	}
+	rows, err := dbsqlc.New().SweepRecent(ctx, tx,
+		&dbsqlc.SweepRecentParams{After: after, Before: before, Max: int32(limit), Model: model})
+	if err != nil {
+		return nil, fmt.Errorf("look for new memories that are not embedded: %w", err)
+	}
+	refs := make([]MemoryRef, len(rows))
+	for i, r := range rows {
+		refs[i] = MemoryRef(r)
+	}
+	if len(refs) == limit || before.Before(after) {
+		return refs, nil
+	}
+	return refs, writeSetting(ctx, tx, sweepRecentKey, before)
+}
+
+// walkKey is a place in the order of all memories.
+type walkKey struct {
+	UserID string     `json:"user_id"`
+	Type   MemoryType `json:"memory_type"`
+	ID     uuid.UUID  `json:"id"`
+}
+
+// LostAnywhere looks at the next memories, at most limit, in the order of their keys, goes on there the next time, and
+// begins anew after the last. It returns those made before a moment that are not embedded, nor named by a job.
+func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
+	var from walkKey
+	if err := readSetting(ctx, tx, sweepWalkKey, &from); err != nil {
+		return nil, err
+	}
+	end, err := dbsqlc.New().SweepPageEnd(ctx, tx,
+		&dbsqlc.SweepPageEndParams{UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID, Max: int32(limit)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		if from == (walkKey{}) {
+			return nil, nil // there is no memory at all
+		}
+		return nil, writeSetting(ctx, tx, sweepWalkKey, walkKey{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("walk through the memories: %w", err)
+	}
+	rows, err := dbsqlc.New().SweepPage(ctx, tx, &dbsqlc.SweepPageParams{
+		UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID,
+		LastUserID: end.UserID, LastMemoryType: end.MemoryType, LastID: end.ID, Before: before, Model: model,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
+	}
+	refs := make([]MemoryRef, len(rows))
+	for i, r := range rows {
+		refs[i] = MemoryRef(r)
+	}
+	return refs, writeSetting(ctx, tx, sweepWalkKey, walkKey{end.UserID, MemoryType(end.MemoryType), end.ID})
+}
+
+// DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it goes on
+// there the next time, and begins anew after the last. It returns those for whom it is.
+func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
+	var after string
+	if err := readSetting(ctx, tx, sweepInboxKey, &after); err != nil {
+		return nil, err
+	}
+	users, err := InboxTriggers(ctx, tx, after, limit, now)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if len(users) == limit {
+		next = users[limit-1].UserID
+	}
+	var due []UserTrigger
+	for _, u := range users {
+		if u.Due() {
+			due = append(due, u)
+		}
+	}
+	if next == after {
+		return due, nil
+	}
+	return due, writeSetting(ctx, tx, sweepInboxKey, next)
+}
+
+// EraseForgotten erases memories that were forgotten before a moment, at most limit, and returns how many.
+func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
+	n, err := dbsqlc.New().SweepForgotten(ctx, db, &dbsqlc.SweepForgottenParams{Before: before, Max: int32(limit)})
+	if err != nil {
+		return 0, fmt.Errorf("erase what was forgotten: %w", err)
+	}
+	return int(n), nil
+}
+
+// RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and begins
+// anew after the last. It returns how many statistics were wrong. Each user is a statement of its own.
+func RecountTerms(ctx context.Context, db DB, limit int) (int, error) {
+	var after string
+	if err := readSetting(ctx, db, sweepStatsKey, &after); err != nil {
+		return 0, err
+	}
+	users, err := dbsqlc.New().StatsUsers(ctx, db, &dbsqlc.StatsUsersParams{After: after, Max: int32(limit)})
+	if err != nil {
+		return 0, fmt.Errorf("count terms: %w", err)
+	}
+	wrong := 0
+	for _, user := range users {
+		n, err := dbsqlc.New().StatsRecount(ctx, db, user)
+		if err != nil {
+			return wrong, fmt.Errorf("count terms: %w", err)
+		}
+		wrong += int(n)
+	}
+	next := ""
+	if len(users) == limit {
+		next = users[limit-1]
+	}
+	if next == after {
+		return wrong, nil
+	}
+	return wrong, writeSetting(ctx, db, sweepStatsKey, next)
+}

@@ -1,0 +1,130 @@
+// Package worker assembles what works the jobs: the pool of connections, the store, the embedding provider and River.
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Config says what to work on and how. DatabaseURL is required.
+type Config struct {
+	// DatabaseURL names the database. pgx's own parameters may be in it, such as pool_max_conns, or, for a pooler that
+	// shares connections by transaction, default_query_exec_mode=exec.
+	DatabaseURL string
+	// Embedding chooses the provider. Default: the local one.
+	Embedding embedding.Config
+	// Concurrency is how many embed jobs run at once. Default: the number of CPUs, 2 to 4; for a provider that is asked
+	// over a network 8.
+	Concurrency int
+	// PollOnly leaves LISTEN alone, which poolers that share connections by transaction do not carry. Jobs are found by
+	// polling, as they are anyway when no notification comes.
+	PollOnly bool
+	// PollInterval is how often the queue of new memories is looked at. Default 100 ms.
+	PollInterval time.Duration
+	// StopTimeout is how long running jobs may go on when the worker is stopped. Default 30 seconds.
+	StopTimeout time.Duration
+	// HealthAddr is where health and readiness are served over HTTP, such as "127.0.0.1:8080". Default: nowhere.
+	HealthAddr string
+	// CheckSchema tells whether the database is what this program needs. Default: no check.
+	CheckSchema func(ctx context.Context, db store.DB) error
+	// Logger gets what is done. Default: nothing is logged.
+	Logger *slog.Logger
+
+	fast bool // tests: no staggered start of maintenance
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Concurrency == 0 {
+		c.Concurrency = 8
+		if c.local() {
+			c.Concurrency = min(max(runtime.NumCPU(), 2), 4)
+		}
+	}
+	c.PollInterval = cmp.Or(c.PollInterval, 100*time.Millisecond)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.CheckSchema == nil {
+		c.CheckSchema = func(context.Context, store.DB) error { return nil }
+	}
+	switch {
+	case c.Concurrency < 1 || c.Concurrency > 1000:
+		return c, fmt.Errorf("concurrency %d is out of range: it must be 1 to 1000", c.Concurrency)
+	case c.PollInterval < 10*time.Millisecond:
+		return c, fmt.Errorf("poll interval %s is too short: it must be 10ms or more", c.PollInterval)
+	case c.StopTimeout < 0:
+		return c, fmt.Errorf("stop timeout %s is negative", c.StopTimeout)
+	}
+	return c, nil
+}
+
+func (c Config) local() bool {
+	return c.Embedding.Provider == "" || c.Embedding.Provider == embedding.ProviderLocal
+}
+
+// callTime limits one call of the embedder. A call may take several requests when a provider refuses texts, so it is
+// somewhat more than the limit of a request.
+func (c Config) callTime() time.Duration {
+	switch {
+	case c.local():
+		return 10 * time.Second
+	case c.Embedding.Timeout > 0:
+		return c.Embedding.Timeout + 5*time.Second
+	case c.Embedding.Provider == embedding.ProviderOllama:
+		return 2*time.Minute + 5*time.Second
+	}
+	return 35 * time.Second
+}
+
+// callTexts is how many texts one call has: few where a call takes long, so that little is lost with one that fails.
+func (c Config) callTexts() int {
+	switch {
+	case c.local():
+		return 128
+	case c.Embedding.Provider == embedding.ProviderOllama:
+		return 8 // its server is asked for one text at a time
+	}
+	return 64
+}
+
+// openPool connects, and fails with pgx's error where the database does not answer.
+func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(c.DatabaseURL, "pool_max_conns") {
+		// one for each job, and those of River itself: fetching, completing, listening, leading
+		cfg.MaxConns = int32(c.Concurrency + defaultWorkers + reflectWorkers + 6)
+	}
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow worker " + hostname()
+	}
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return store.RegisterTypes(ctx, conn) }
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return pool, nil
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "on an unknown host"
+	}
+	return name
+}

@@ -1,0 +1,27 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/jobs"
+)
+
+// embedder tells the jobs of a provider's errors in their words.
+type embedder struct{ embedding.Embedder }
+
+func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := e.Embedder.Embed(ctx, texts)
+	var failed *embedding.Error
+	if !errors.As(err, &failed) {
+		return vectors, err
+	}
+	switch failed.Kind {
+	case embedding.Unavailable:
+		return nil, &jobs.UnavailableError{RetryAfter: failed.RetryAfter, Err: err}
+	case embedding.Permanent:
+		return vectors, &jobs.RefusedError{Texts: failed.Texts, Err: err}
+	}
+	return nil, err
+}

@@ -1,0 +1,52 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// errorHandler reports failed jobs. River itself logs them below the level that is looked at.
+type errorHandler struct{ log *slog.Logger }
+
+func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	level := slog.LevelWarn
+	if job.Attempt >= job.MaxAttempts {
+		level = slog.LevelError // it is not tried again
+	}
+	h.log.Log(ctx, level, "a job failed", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "of", job.MaxAttempts, "error", err)
+	return nil
+}
+
+func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+	h.log.ErrorContext(ctx, "a job panicked, which is a mistake in this program", "kind", job.Kind, "job", job.ID,
+		"attempt", job.Attempt, "of", job.MaxAttempts, "panic", value, "trace", trace)
+	return nil
+}
+
+// interrupted lets a job that was cut short by a stop be taken up again at once, without counting it as an attempt.
+type interrupted struct{ river.MiddlewareDefaults }
+
+func (*interrupted) Work(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
+	err := work(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
+		return river.JobSnooze(0)
+	}
+	return err
+}
+
+// riverLogger passes on what River has to say from warnings on; it describes each of its own steps below that.
+func riverLogger(log *slog.Logger) *slog.Logger { return slog.New(fromWarn{log.Handler()}) }
+
+type fromWarn struct{ slog.Handler }
+
+func (h fromWarn) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+func (h fromWarn) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return fromWarn{h.Handler.WithAttrs(attrs)}
+}
+func (h fromWarn) WithGroup(name string) slog.Handler { return fromWarn{h.Handler.WithGroup(name)} }

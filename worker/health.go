@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Health is what /readyz answers.
+type Health struct {
+	Ready    bool           `json:"ready"`
+	Database string         `json:"database"` // "ok", or what is wrong
+	Worker   string         `json:"worker"`
+	Provider ProviderHealth `json:"provider"`
+}
+
+// ProviderHealth is how the embedding provider fares. One that is down does not make a worker unready: memories are
+// indexed by their words meanwhile, and no other worker would fare better.
+type ProviderHealth struct {
+	Model    string    `json:"model"`
+	Status   string    `json:"status"` // "ok", "not asked yet", or what is wrong
+	WorkedAt time.Time `json:"worked_at,omitzero"`
+	RetryAt  time.Time `json:"retry_at,omitzero"`
+}
+
+// Health looks at everything that the worker needs.
+func (w *Worker) Health(ctx context.Context) Health {
+	h := Health{Database: "ok", Worker: "ok", Provider: w.providerHealth()}
+	if err := w.checkStill(ctx); err != nil {
+		h.Database = err.Error()
+	}
+	if !w.started.Load() {
+		h.Worker = "not working jobs"
+	}
+	h.Ready = h.Database == "ok" && h.Worker == "ok"
+	return h
+}
+
+// checkStill repeats the checks of New: a migration or a reembed may have come since.
+func (w *Worker) checkStill(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := w.cfg.CheckSchema(ctx, w.pool); err != nil {
+		return err
+	}
+	return store.CheckModel(ctx, w.pool, store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()})
+}
+
+func (w *Worker) providerHealth() ProviderHealth {
+	s := w.provider.Status()
+	h := ProviderHealth{Model: w.embedder.Model(), Status: "ok", WorkedAt: s.WorkedAt}
+	switch {
+	case s.Down():
+		h.Status, h.RetryAt = s.Err.Error(), s.RetryAt
+	case s.WorkedAt.IsZero():
+		h.Status = "not asked yet"
+	}
+	return h
+}
+
+// serveHealth answers on Config.HealthAddr until the returned function is called.
+//
+//	/healthz  200 while the process lives
+//	/readyz   200 while it works jobs of a database that is as it should be, else 503; what is wrong in JSON
+func (w *Worker) serveHealth(ctx context.Context) (stop func(), err error) {
+	if w.cfg.HealthAddr == "" {
+		return func() {}, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", w.cfg.HealthAddr)
+	if err != nil {
+		return nil, fmt.Errorf("serve health on %q: %w", w.cfg.HealthAddr, err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, r *http.Request) {
+		h := w.Health(r.Context())
+		rw.Header().Set("Content-Type", "application/json")
+		if !h.Ready {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_ = json.NewEncoder(rw).Encode(h) // the client may be gone
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			w.log.ErrorContext(ctx, "health is no longer served", "error", err)
+		}
+	}()
+	w.log.InfoContext(ctx, "serving health", "address", listener.Addr().String())
+	return func() { _ = server.Close() }, nil
+}

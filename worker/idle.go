@@ -1,0 +1,84 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// soon is how far ahead RunUntilIdle waits for a job that is to be tried again.
+const soon = 3 * time.Second
+
+// UnfinishedError says that jobs are left which cannot be worked now.
+type UnfinishedError struct {
+	Jobs int64 // how many wait
+	Err  error // why, where that is known
+}
+
+func (e *UnfinishedError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%d jobs are left for later: %s", e.Jobs, e.Err)
+	}
+	return fmt.Sprintf("%d jobs failed and are left for later: oxbow status shows them", e.Jobs)
+}
+
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// RunUntilIdle works jobs until none is left that is due, including those that jobs cause. It enqueues no periodic jobs.
+// report, if it is not nil, is told now and then how much is left.
+//
+// Jobs that wait for a provider that is down, or that failed and are to be tried again only later, are not waited for: the
+// error is then an *UnfinishedError. Where ctx ends first, the running jobs are finished as in Run.
+func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) error {
+	client, err := w.client(nil)
+	if err != nil {
+		return err
+	}
+	if err := w.start(ctx, client); err != nil {
+		return err
+	}
+	left, waitErr := w.waitUntilIdle(ctx, report)
+	if err := w.stop(ctx, client); err != nil {
+		return err
+	}
+	if waitErr != nil {
+		return waitErr
+	}
+	return w.unfinished(left)
+}
+
+// waitUntilIdle returns when the queue was found idle twice in a row: a job is counted as running while its worker
+// completes it outside of our sight.
+func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) (store.Backlog, error) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for idle := 0; ; {
+		left, err := store.ReadBacklog(ctx, w.pool, soon)
+		if err != nil {
+			return left, err
+		}
+		if report != nil {
+			report(left)
+		}
+		if left.Now > 0 || (left.Soon > 0 && !w.provider.Status().Down()) {
+			idle = 0
+		} else if idle++; idle == 2 {
+			return left, nil
+		}
+		select {
+		case <-ctx.Done():
+			return left, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+func (w *Worker) unfinished(left store.Backlog) error {
+	waiting := left.Soon + left.Later
+	if waiting == 0 {
+		return nil
+	}
+	return &UnfinishedError{Jobs: waiting, Err: w.provider.Status().Err}
+}

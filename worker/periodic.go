@@ -1,0 +1,22 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/jobs"
+)
+
+// periodicJobs are enqueued by whichever worker leads. Each is unique, so one that takes longer than its period is not
+// enqueued twice.
+func periodicJobs() []*river.PeriodicJob {
+	every := func(d time.Duration, args river.JobArgs) *river.PeriodicJob {
+		return river.NewPeriodicJob(river.PeriodicInterval(d),
+			func() (river.JobArgs, *river.InsertOpts) { return args, nil }, nil)
+	}
+	return []*river.PeriodicJob{
+		every(10*time.Second, jobs.FlushActivityArgs{}),
+		every(time.Minute, jobs.SweepArgs{}),
+	}
+}

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const (
+	// riverSchema is where River's tables are.
+	riverSchema = "oxbow"
+
+	defaultWorkers = 4
+	reflectWorkers = 2
+
+	// rescueAfter is the least time after which a running job is taken for one whose worker was killed. A kind whose
+	// timeout is longer gets that time. River looks every 30 seconds.
+	rescueAfter = 45 * time.Second
+
+	// completedRetention: the job of a single memory is of interest while it is new, or while something is wrong with it.
+	completedRetention = time.Hour
+)
+
+// Worker works jobs until it is stopped. It is made by New, for one Run or RunUntilIdle, and ended by Close.
+type Worker struct {
+	cfg      Config
+	pool     *pgxpool.Pool
+	provider *jobs.Provider
+	embedder embedding.Embedder
+	log      *slog.Logger
+	started  atomic.Bool
+}
+
+// New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
+// Config.CheckSchema says, a *store.ModelMismatchError, and wrong values in the Config.
+func New(ctx context.Context, cfg Config) (*Worker, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	made, err := embedding.Open(cfg.Embedding)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.checkDatabase(ctx, made); err != nil {
+		return nil, err
+	}
+	pool, err := cfg.openPool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made, log: cfg.Logger}, nil
+}
+
+// checkDatabase looks at the schema before the pool does: its connections need the extension.
+func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) error {
+	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	if err := c.CheckSchema(ctx, conn); err != nil {
+		return err
+	}
+	return store.CheckModel(ctx, conn, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
+}
+
+// Close ends the connections. Run and RunUntilIdle must have returned.
+func (w *Worker) Close() { w.pool.Close() }
+
+// Pool returns the worker's connections, for looking at what it works on.
+func (w *Worker) Pool() *pgxpool.Pool { return w.pool }
+
+// Run works jobs until ctx ends. Then it takes no new ones and waits up to Config.StopTimeout for those that run, before
+// it interrupts them; what was interrupted will be done by the next worker. A stop that was asked for is no error.
+func (w *Worker) Run(ctx context.Context) error {
+	client, err := w.client(periodicJobs())
+	if err != nil {
+		return err
+	}
+	stopHealth, err := w.serveHealth(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopHealth()
+	if err := w.start(ctx, client); err != nil {
+		return err
+	}
+	w.log.InfoContext(ctx, "working", "model", w.embedder.Model(), "dimension", w.embedder.Dimension(),
+		"concurrency", w.cfg.Concurrency, "poll_only", w.cfg.PollOnly)
+	<-ctx.Done()
+	w.log.InfoContext(ctx, "stopping", "limit", w.cfg.StopTimeout.String())
+	return w.stop(ctx, client)
+}
+
+func (w *Worker) start(ctx context.Context, client *river.Client[pgx.Tx]) error {
+	// River stops when its context ends; stop does it in order.
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start to work jobs: %w", err)
+	}
+	w.started.Store(true)
+	return nil
+}
+
+// lastWait is what a job gets to return after it was interrupted.
+const lastWait = 5 * time.Second
+
+func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
+	defer w.started.Store(false)
+	ctx = context.WithoutCancel(ctx) // it is over, most likely
+	soft, cancel := context.WithTimeout(ctx, w.cfg.StopTimeout)
+	defer cancel()
+	err := client.Stop(soft)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop: %w", err)
+	}
+	w.log.WarnContext(ctx, "interrupting the jobs that still run", "after", w.cfg.StopTimeout.String())
+	hard, cancel := context.WithTimeout(ctx, lastWait)
+	defer cancel()
+	if err := client.StopAndCancel(hard); err != nil {
+		return fmt.Errorf("jobs did not end within %s, nor within %s of being interrupted: another worker takes them up: %w",
+			w.cfg.StopTimeout, lastWait, err)
+	}
+	return nil
+}
+
+func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], error) {
+	workers := river.NewWorkers()
+	jobs.Register(workers, jobs.Config{
+		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, Logger: w.log,
+		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
+	})
+	return river.NewClient(riverpgxv5.New(w.pool), &river.Config{
+		Schema:  riverSchema,
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{
+			// A fetch as soon as a job has ended: the queue of new memories is where people wait.
+			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
+			// What follows from a memory may wait a second where no notification comes.
+			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
+			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
+		},
+		PeriodicJobs:                periodic,
+		PollOnly:                    w.cfg.PollOnly,
+		JobTimeout:                  jobs.Timeout,
+		RescueStuckJobsAfter:        rescueAfter,
+		CompletedJobRetentionPeriod: completedRetention,
+		ErrorHandler:                errorHandler{w.log},
+		Middleware:                  []rivertype.Middleware{&interrupted{}},
+		Logger:                      riverLogger(w.log),
+		TestOnly:                    w.cfg.fast,
+	})
+}
