@@ -88,27 +88,29 @@ func TestLeftoversAreDropped(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.drop(context.Background(), mine)) })
 
-	long := time.Now().Add(-2 * templateLife).UTC().Format(time.RFC3339)
-	for _, sql := range []string{
-		"create database oxbow_test_run_dead00_1",
-		"create database " + templatePrefix + "unfinished",
-		"create database " + templatePrefix + "unused",
-		"comment on database " + templatePrefix + "unused is '" + long + "'",
-		"create database " + templatePrefix + "recent",
-		"comment on database " + templatePrefix + "recent is '" + time.Now().UTC().Format(time.RFC3339) + "'",
-	} {
-		_, err := r.admin.Exec(t.Context(), sql)
+	// Under the lock, as in newRun: other programs make templates and drop what is left over at the same time.
+	conn := connect(t, r.adminDSN)
+	exec := func(sql string, args ...any) {
+		_, err := conn.Exec(t.Context(), sql, args...)
 		require.NoError(t, err)
 	}
-	conn := connect(t, r.adminDSN)
+	exec("select pg_advisory_lock($1)", int64(advisoryLock))
+	leftover := "oxbow_test_run_" + randomHex() + "_1"
+	unfinished, unused, recent := templatePrefix+randomHex(), templatePrefix+randomHex(), templatePrefix+randomHex()
+	for _, name := range []string{leftover, unfinished, unused, recent} {
+		exec("create database " + name)
+	}
+	exec("comment on database " + unused + " is '" + time.Now().Add(-2*templateLife).UTC().Format(time.RFC3339) + "'")
+	exec("comment on database " + recent + " is '" + time.Now().UTC().Format(time.RFC3339) + "'")
+
 	require.NoError(t, dropOld(t.Context(), conn))
-	require.False(t, databaseExists(t, "oxbow_test_run_dead00_1"))
-	require.False(t, databaseExists(t, templatePrefix+"unfinished"))
-	require.False(t, databaseExists(t, templatePrefix+"unused"))
-	require.True(t, databaseExists(t, templatePrefix+"recent"))
-	require.True(t, databaseExists(t, r.template))
-	require.True(t, databaseExists(t, mine))
-	require.NoError(t, dropDatabase(t.Context(), conn, templatePrefix+"recent"))
+	for _, name := range []string{leftover, unfinished, unused} {
+		require.False(t, databaseExists(t, name), name)
+	}
+	for _, name := range []string{recent, r.template, mine} {
+		require.True(t, databaseExists(t, name), name)
+	}
+	require.NoError(t, dropDatabase(t.Context(), conn, recent))
 }
 
 func TestCreateAndDrop(t *testing.T) {
