@@ -121,7 +121,7 @@ func (c *Client) Close(ctx context.Context) error {
 }
 
 // on runs f for one user: on the caller's transaction, or in one of its own, in which oxbow.user_id names the user
-// unless the connection names one already. Errors are explained.
+// unless the connection names one already.
 func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) error {
 	if err := store.ValidateUserID(userID); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) er
 		return err
 	}
 	if c.tx != nil {
-		return store.Explain(f(c.tx))
+		return f(c.tx)
 	}
 	return c.inTx(ctx, beginAs(userID), f)
 }
@@ -142,7 +142,7 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after the commit; the first error is told
 	if err := f(tx); err != nil {
-		return store.Explain(err)
+		return err
 	}
 	return store.Explain(tx.Commit(ctx))
 }
@@ -150,7 +150,11 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 // beginAs begins a transaction and names the user in one round trip. What the connection has set already is left: it
 // guards against crossed users.
 func beginAs(userID string) pgx.TxOptions {
-	return pgx.TxOptions{BeginQuery: "begin; select set_config('oxbow.user_id', " + literal(userID) +
+	return begin("begin", userID)
+}
+
+func begin(how, userID string) pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: how + "; select set_config('oxbow.user_id', " + literal(userID) +
 		", true) where coalesce(current_setting('oxbow.user_id', true), '') = ''"}
 }
 

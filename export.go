@@ -37,3 +37,28 @@ func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions)
 	})
 	return report, err
 }
+
+// ExportReport is what an ExportUser wrote.
+type ExportReport = store.ExportReport
+
+// ExportUser writes everything of a user as JSON Lines, as it is at one moment: memories with all their versions,
+// forgotten ones and traits, history, links, sources, sessions, messages, the user's settings. Import reads it back, with
+// ImportOptions.Traits, ids included, so that the same is recalled. Left out is what the worker makes again (vectors,
+// search terms) and what waits for it (uses to be counted, memories to be reflected on).
+func (c *Client) ExportUser(ctx context.Context, userID string, w io.Writer) (report ExportReport, err error) {
+	export := func(tx pgx.Tx) error {
+		report, err = store.Export(ctx, tx, userID, w)
+		return err
+	}
+	if c.tx != nil {
+		return report, c.on(ctx, userID, export)
+	}
+	if err := store.ValidateUserID(userID); err != nil {
+		return report, err
+	}
+	if err := c.check(ctx); err != nil {
+		return report, err
+	}
+	err = c.inTx(ctx, begin("begin isolation level repeatable read, read only", userID), export)
+	return report, err
+}

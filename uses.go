@@ -80,6 +80,14 @@ func (u *uses) flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// drop forgets what waits for a user.
+func (u *uses) drop(userID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.count -= len(u.waiting[userID])
+	delete(u.waiting, userID)
+}
+
 func (u *uses) close(ctx context.Context) error {
 	u.mu.Lock()
 	u.closed = true

@@ -20,6 +20,8 @@ type ImportOptions struct {
 	SkipBad bool
 	// OnBad gets each line that SkipBad leaves out.
 	OnBad func(*InvalidError)
+	// Type is that of lines without a memory_type. Default: Episodic.
+	Type MemoryType
 	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data.
 	Traits bool
 	// Rename returns the user that a line's user becomes. Default: the same.
@@ -67,7 +69,7 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables}
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, src); err != nil {
 		if src.err != nil {
-			err = src.err // what the server says of it is only that the COPY was given up
+			return src.report, src.err // what the server says of it is only that the COPY was given up
 		}
 		return src.report, Explain(err)
 	}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ExportReport is what an export wrote.
+type ExportReport struct {
+	Memories int `json:"memories"` // versions, forgotten ones and traits included
+	Records  int `json:"records"`  // everything else: the user's settings, history, links, sources, sessions, messages, …
+}
+
+// Export writes everything of a user as JSON Lines that Import reads back: the memories first, then the rows of every
+// other table that is not made from them again. db should be a transaction that sees one snapshot.
+func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportReport, error) {
+	var report ExportReport
+	tables, err := recordTables(ctx, db)
+	if err != nil {
+		return report, Explain(err)
+	}
+	// Times are written in UTC: an offset with seconds, as old ones have, is no RFC 3339.
+	var timezone string
+	if err := db.QueryRow(ctx, `select current_setting('timezone')`).Scan(&timezone); err != nil {
+		return report, Explain(err)
+	}
+	if err := setTimezone(ctx, db, "UTC"); err != nil {
+		return report, err
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	report.Memories, err = exportTable(ctx, db, userID, "memories", "memory", "created_at, seq, id", out)
+	if err != nil {
+		return report, err
+	}
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		n, err := exportTable(ctx, db, userID, table, table, "1", out)
+		if err != nil {
+			return report, err
+		}
+		report.Records += n
+	}
+	if err := out.Flush(); err != nil {
+		return report, fmt.Errorf("write the export: %w", err)
+	}
+	return report, setTimezone(ctx, db, timezone)
+}
+
+func setTimezone(ctx context.Context, db DB, name string) error {
+	_, err := db.Exec(ctx, `select set_config('timezone', $1, true)`, name)
+	return Explain(err)
+}
+
+// exportTable writes a line for each row, without the columns that are null or generated.
+func exportTable(ctx context.Context, db DB, userID, table, kind, order string, out *bufio.Writer) (n int, err error) {
+	rows, err := db.Query(ctx, fmt.Sprintf(`
+		select (select jsonb_object_agg(key, value)
+		        from jsonb_each(to_jsonb(t) || jsonb_build_object('type', $2::text)) each
+		        where value <> 'null' and key <> 'content_hash')::text
+		from %s t where user_id = $1 order by %s`, pgx.Identifier{"oxbow", table}.Sanitize(), order), userID, kind)
+	if err != nil {
+		return 0, Explain(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if _, err := out.Write(rows.RawValues()[0]); err != nil {
+			return n, fmt.Errorf("write the export: %w", err)
+		}
+		if err := out.WriteByte('\n'); err != nil {
+			return n, fmt.Errorf("write the export: %w", err)
+		}
+		n++
+	}
+	return n, Explain(rows.Err())
+}
