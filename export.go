@@ -21,7 +21,8 @@ type ImportReport = store.ImportReport
 //
 // A line is an object with the members user, content, and if known id, session, seq, speaker, role, at (RFC 3339); or
 // any column of oxbow.memories by its name. It is an episode unless memory_type says otherwise. An id that is a UUID
-// becomes the memory's, any other one its external_id. Lines of type "question" are passed over. What ExportUser wrote
+// becomes the memory's, any other one its external_id. Lines of type "question" are passed over. A user of whom
+// nothing is known gets the time zone of the offset, if all of the user's times (at) have the same. What ExportUser wrote
 // is read back whole, by the owner of the schema or the worker; an oxbow_app login may import memories.
 func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions) (ImportReport, error) {
 	if err := c.check(ctx); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,9 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 			return report, err
 		}
 	}
+	if err := src.zones.insert(ctx, tx); err != nil {
+		return report, err
+	}
 	_, err = tx.Exec(ctx, `drop table oxbow_import; select set_config('oxbow.origin', '', true)`)
 	if o.Progress != nil {
 		o.Progress(report)
@@ -123,6 +127,7 @@ type importSource struct {
 
 	row      []any
 	recorded []string // the tables of records, as they came
+	zones    zones
 	report   ImportReport
 	err      error
 }
@@ -226,11 +231,12 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
 		Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
 	}
-	if at := f.time("at"); m.ValidAt.IsZero() {
+	at := f.time("at")
+	if m.ValidAt.IsZero() {
 		m.ValidAt = at
 	}
 	if m.Type == "" {
-		m.Type = Episodic
+		m.Type = cmp.Or(s.options.Type, Episodic)
 	}
 	name := f.string("id")
 	if id, err := uuid.Parse(name); err == nil {
@@ -268,6 +274,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 			return nil, err
 		}
 	}
+	s.zones.add(m.UserID, at)
 	row := []any{m.UserID, string(m.Type), m.ID, m.Content, null(m.ValidAt), null(m.InvalidAt)}
 	row = append(row, rest...)
 	row = append(row, null(m.SessionID), m.Seq, null(m.Speaker), null(m.AgentID), null(m.ExternalID), null(m.Source),
