@@ -1,0 +1,177 @@
+package sqlcode_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
+	t.Parallel()
+	good := row{"user_id": "ann", "content": "one"}
+	for name, c := range map[string]struct {
+		row          row
+		field, value string
+	}{
+		"empty content":     {row{"content": ""}, "content", "''"},
+		"blank content":     {row{"content": " \t\r\n"}, "content", "' \t\r\n'"},
+		"content too long":  {row{"content": strings.Repeat("x", 1<<20+1)}, "content", "1048577 bytes"},
+		"wide text":         {row{"content": strings.Repeat("水", 1<<20/3+1)}, "content", "1048578 bytes"},
+		"empty user":        {row{"user_id": ""}, "user_id", "''"},
+		"long user":         {row{"user_id": strings.Repeat("u", 256)}, "user_id", "256 bytes"},
+		"unknown type":      {row{"memory_type": "opinion"}, "memory_type", "'opinion'"},
+		"empty type":        {row{"memory_type": ""}, "memory_type", "''"},
+		"importance 1.01":   {row{"importance": 1.01}, "importance", "'1.01'"},
+		"importance -0.01":  {row{"importance": -0.01}, "importance", "'-0.01'"},
+		"importance NaN":    {row{"importance": math.NaN()}, "importance", "'NaN'"},
+		"importance inf":    {row{"importance": math.Inf(1)}, "importance", "'Infinity'"},
+		"metadata array":    {row{"metadata": `["a"]`}, "metadata", `'["a"]'`},
+		"metadata null":     {row{"metadata": `null`}, "metadata", "'null'"},
+		"metadata string":   {row{"metadata": `"a"`}, "metadata", `'"a"'`},
+		"metadata number":   {row{"metadata": `7`}, "metadata", "'7'"},
+		"ends before start": {row{"valid_at": ago(0), "invalid_at": ago(time.Hour)}, "invalid_at", "2025-10-12"},
+		"long external id":  {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
+		"long session":      {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
+		"trait":             {row{"memory_type": "trait"}, "memory_type", "'trait'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sql, args := good.with(c.row).statement("oxbow.memories")
+			err := fails(t, pgtest.Tx(t), sql, args...)
+			require.Equal(t, "23514", err.Code, "a check violation: %v", err)
+			require.Equal(t, c.field, err.ColumnName)
+			require.Contains(t, err.Message, c.field)
+			require.Contains(t, err.Detail, c.value)
+			require.Less(t, len(err.Detail), 300, "a long value is not repeated whole")
+		})
+	}
+}
+
+func TestNullIsRefusedByField(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for _, field := range []string{"user_id", "content", "importance", "metadata"} {
+		sql, args := row{"user_id": "ann", "content": "one"}.with(row{field: nil}).statement("oxbow.memories")
+		err := fails(t, tx, sql, args...)
+		require.Equal(t, "23502", err.Code)
+		require.Contains(t, err.Message, field)
+	}
+}
+
+func TestNulByteIsRefused(t *testing.T) {
+	t.Parallel()
+	sql, args := row{"user_id": "ann", "content": "a\x00b"}.statement("oxbow.memories")
+	err := fails(t, pgtest.Tx(t), sql, args...)
+	require.Equal(t, "22021", err.Code)
+	require.Contains(t, err.Message, "0x00")
+}
+
+func TestWhatIsJustAllowed(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]row{
+		"1 MiB":             {"content": strings.Repeat("x", 1<<20)},
+		"one character":     {"content": "x"},
+		"one wide one":      {"content": "水"},
+		"255 bytes of user": {"user_id": strings.Repeat("u", 255)},
+		"importance 0":      {"importance": 0.0},
+		"importance 1":      {"importance": 1.0},
+		"a moment":          {"valid_at": ago(0), "invalid_at": ago(0)},
+		"end, no start":     {"invalid_at": ago(0)},
+		"empty object":      {"metadata": "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tx := pgtest.Tx(t)
+			r := row{"user_id": "ann"}.with(r)
+			id := remember(t, tx, r)
+			require.Equal(t, []string{id}, index(t, tx, r["user_id"].(string)))
+		})
+	}
+}
+
+func TestBadVectorsAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": "ann"})
+	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('ann', 'fact', $1, $2::text::halfvec)`
+	for vector, message := range map[string]string{
+		"[1,2,3]":                                  "expected 1024 dimensions, not 3",
+		strings.Replace(axis(), "0", "NaN", 1):     "NaN not allowed",
+		strings.Replace(axis(), "0", "inf", 1):     "infinite value not allowed",
+		strings.Replace(axis(), "0", "70000", 1):   `"70000" is out of range for type halfvec`,
+		strings.Replace(axis(), "]", ",0]", 1):     "expected 1024 dimensions, not 1025",
+		strings.Replace(axis(), "0", "\"one\"", 1): "invalid input syntax for type halfvec",
+	} {
+		require.Contains(t, fails(t, tx, insert, id, vector).Message, message)
+	}
+	exec(t, tx, insert, id, axis(0))
+	require.Equal(t, "23505", fails(t, tx, insert, id, axis(0)).Code, "a memory has one vector")
+}
+
+func TestVectorNeedsItsMemory(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": "ann"})
+	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ($1, $2, $3, $4::text::halfvec)`
+	require.Equal(t, "23503", fails(t, tx, insert, "bob", "fact", id, axis(0)).Code)
+	require.Equal(t, "23503", fails(t, tx, insert, "ann", "episodic", id, axis(0)).Code)
+}
+
+func TestBadUsersAreRefused(t *testing.T) {
+	t.Parallel()
+	for field, values := range map[string][]any{
+		"timezone":          {"Europe/Atlantis", "", "'; drop table users"},
+		"forgetting_factor": {0.0, -1.0, math.NaN(), math.Inf(1)},
+		"metadata":          {"[]"},
+		"user_id":           {""},
+	} {
+		for _, value := range values {
+			sql, args := row{"user_id": "ann"}.with(row{field: value}).statement("oxbow.users")
+			err := fails(t, pgtest.Tx(t), sql, args...)
+			require.Equal(t, "23514", err.Code, "%s %v: %v", field, value, err)
+			require.Equal(t, field, err.ColumnName)
+			require.Contains(t, err.Message, field)
+		}
+	}
+}
+
+func TestTimeZones(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for i, zone := range []string{"UTC", "Asia/Shanghai", "+08:00", "America/St_Johns"} {
+		exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1::int::text, $2)", i, zone)
+	}
+}
+
+func TestBadMessagesAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	good := row{"user_id": "ann", "session_id": "s", "content": "one"}
+	sql, args := good.statement("oxbow.messages")
+	exec(t, tx, sql, args...)
+	for field, value := range map[string]any{"role": "robot", "content": " "} {
+		sql, args := good.with(row{field: value}).statement("oxbow.messages")
+		err := fails(t, tx, sql, args...)
+		require.Equal(t, "23514", err.Code)
+		require.Equal(t, field, err.ColumnName)
+	}
+}
+
+func TestChangeInPlaceIsRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": "ann"})
+	for field, hint := range map[string]string{"content": "oxbow.supersede(", "memory_type": "oxbow.forget(", "user_id": "oxbow.forget("} {
+		value := map[string]string{"content": "other", "memory_type": "episodic", "user_id": "bob"}[field]
+		err := fails(t, tx, "update oxbow.memories set "+field+" = $2 where id = $1", id, value)
+		require.Equal(t, "23001", err.Code)
+		require.Equal(t, field, err.ColumnName)
+		require.Contains(t, err.Hint, hint)
+	}
+	exec(t, tx, "update oxbow.memories set content = content, importance = 0.7 where id = $1", id)
+}
