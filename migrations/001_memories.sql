@@ -131,11 +131,11 @@ create table oxbow.memory_terms_fact     partition of oxbow.memory_terms for val
 create table oxbow.memory_terms_episodic partition of oxbow.memory_terms for values in ('episodic');
 create table oxbow.memory_terms_trait    partition of oxbow.memory_terms for values in ('trait');
 create table oxbow.memory_terms_document partition of oxbow.memory_terms for values in ('document');
--- the pending list is kept short because every search reads all of it
-create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact     using gin (user_id, tsv) with (gin_pending_list_limit = 256);
-create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic using gin (user_id, tsv) with (gin_pending_list_limit = 256);
-create index memory_terms_trait_tsv_idx    on oxbow.memory_terms_trait    using gin (user_id, tsv) with (gin_pending_list_limit = 256);
-create index memory_terms_document_tsv_idx on oxbow.memory_terms_document using gin (user_id, tsv) with (gin_pending_list_limit = 256);
+-- a long pending list makes bulk loads cheaper; embed and sweep clear it (clean_terms), because every search reads all of it
+create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact     using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_trait_tsv_idx    on oxbow.memory_terms_trait    using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_document_tsv_idx on oxbow.memory_terms_document using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
 
 -- What BM25 needs of a user's collection: how many documents of a type, how many terms in all.
 create table oxbow.memory_term_stats (

@@ -43,6 +43,10 @@ begin
   if _facts then
     perform oxbow.fold_facts(_user_id, _fresh);
   end if;
+  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
+  if cardinality(_fresh) < 64 then
+    perform oxbow.clean_terms();
+  end if;
   return query select unnest(_fresh);
 end $$;
 
