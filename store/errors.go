@@ -69,10 +69,10 @@ func (e *InvalidError) Error() string {
 
 // Codes that sql/code raises with, beside PostgreSQL's own.
 const (
-	codeNotFound     = "OX001"
-	codeSuperseded   = "OX002"
-	codeForgotten    = "OX003"
-	codeNotForgotten = "OX004"
+	codeNotFound     = "OX101"
+	codeSuperseded   = "OX102"
+	codeForgotten    = "OX103"
+	codeNotForgotten = "OX104"
 )
 
 // known are the codes of PostgreSQL, and ours, that have an error of their own, with what to do about them.

@@ -1,5 +1,5 @@
 -- How a memory changes: a new version supersedes it, or it is forgotten and perhaps restored. Each leaves a row in
--- memory_history. Errors have codes of their own: OX001 no such memory, OX002 superseded already, OX003 forgotten, OX004
+-- memory_history. Errors have codes of their own: OX101 no such memory, OX102 superseded already, OX103 forgotten, OX104
 -- not forgotten.
 
 -- lock_memory returns the memory and keeps others from changing it until the transaction ends.
@@ -16,7 +16,7 @@ begin
    order by m.memory_type limit 1 for update;
   if not found then
     raise exception using
-      errcode = 'OX001',
+      errcode = 'OX101',
       message = format('user %L has no memory %s', _user_id, _id),
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
@@ -39,12 +39,12 @@ begin
   old := oxbow.lock_memory(supersede.user_id, supersede.id);
   if old.forgotten_at is not null then
     raise exception using
-      errcode = 'OX003',
+      errcode = 'OX103',
       message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
       hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
   elsif old.expired_at is not null then
     raise exception using
-      errcode = 'OX002',
+      errcode = 'OX102',
       message = format('memory %s is superseded already%s', old.id, ' by ' || old.superseded_by),
       detail  = format('Since %s.', old.expired_at),
       hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.', 'The newer version was erased: insert a new memory.');
@@ -100,7 +100,7 @@ begin
   old := oxbow.lock_memory(restore.user_id, restore.id);
   if old.forgotten_at is null then
     raise exception using
-      errcode = 'OX004',
+      errcode = 'OX104',
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, updated_at = now()

@@ -101,7 +101,7 @@ declare
   _table regclass;
 begin
   -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
-  perform from oxbow.memories m where m.user_id = _user_id for update;
+  perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
   for _table in
     select c.oid::regclass
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped

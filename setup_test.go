@@ -1,0 +1,109 @@
+package oxbow_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+// bundle is a migrated database of the test's own, and a client of it that connects as its owner.
+type bundle struct {
+	dsn    string
+	pool   *pgxpool.Pool
+	client *oxbow.Client
+}
+
+func setup(t *testing.T, options ...oxbow.Option) *bundle {
+	t.Helper()
+	b := &bundle{dsn: pgtest.Database(t)}
+	b.pool = open(t, b.dsn, "")
+	b.client = newClient(t, b.pool, options...)
+	return b
+}
+
+func newClient(t *testing.T, db oxbow.DB, options ...oxbow.Option) *oxbow.Client {
+	t.Helper()
+	client, err := oxbow.New(db, append([]oxbow.Option{oxbow.WithLogger(slog.New(slog.DiscardHandler))}, options...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := client.Close(context.Background()); err != nil {
+			t.Logf("close the client: %v", err)
+		}
+	})
+	return client
+}
+
+// open returns a pool whose connections take on the role, "" for none.
+func open(t *testing.T, dsn, role string) *pgxpool.Pool {
+	t.Helper()
+	cfg, err := pgxpool.ParseConfig(dsn)
+	require.NoError(t, err)
+	cfg.MaxConns = 12
+	if role != "" {
+		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize())
+			return err
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// app returns a client that has the rights of an application's login.
+func (b *bundle) app(t *testing.T) *oxbow.Client { return newClient(t, open(t, b.dsn, "oxbow_app")) }
+
+// work lets a worker do all that is waiting.
+func (b *bundle) work(t *testing.T) {
+	t.Helper()
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn})
+	require.NoError(t, err)
+	defer w.Close()
+	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
+}
+
+// remember stores a memory with defaults for what the test does not care about.
+func (b *bundle) remember(t *testing.T, m oxbow.NewMemory) uuid.UUID {
+	t.Helper()
+	if m.UserID == "" {
+		m.UserID = "ann"
+	}
+	if m.Content == "" {
+		m.Content = "Ann plays the cello in an orchestra."
+	}
+	id, err := b.client.Remember(t.Context(), m)
+	require.NoError(t, err)
+	return id
+}
+
+// count returns the result of a query of one number.
+func (b *bundle) count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, b.pool.QueryRow(t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// recall returns the contents of what is recalled.
+func recall(t *testing.T, client *oxbow.Client, q oxbow.Query) []string {
+	t.Helper()
+	if q.UserID == "" {
+		q.UserID = "ann"
+	}
+	found, err := client.Recall(t.Context(), q)
+	require.NoError(t, err)
+	contents := []string{}
+	for _, m := range found.Memories {
+		contents = append(contents, m.Content)
+	}
+	return contents
+}
