@@ -45,22 +45,15 @@ func (q *Queries) IndexMemories(ctx context.Context, db DBTX, arg *IndexMemories
 }
 
 const memoriesToEmbed = `-- name: MemoriesToEmbed :many
-select m.id, m.content, coalesce(m.speaker, '')::text as speaker,
-  exists (select from oxbow.memory_terms t
-    where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) as has_terms,
-  (exists (select from oxbow.memory_vectors v
-    where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
-  or exists (select from oxbow.embedding_refusals r
-    where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = $1::text))::boolean as has_vector
-from oxbow.memories m
-where m.user_id = $2::text and m.id = any($3::uuid[]) and m.forgotten_at is null
-order by m.id
+select e.id::uuid as id, e.content::text as content, e.speaker::text as speaker,
+  e.has_terms::boolean as has_terms, e.has_vector::boolean as has_vector
+from oxbow.embeddables($1::text, $2::uuid[], $3::text) e
 `
 
 type MemoriesToEmbedParams struct {
-	Model  string
 	UserID string
 	IDs    []uuid.UUID
+	Model  string
 }
 
 type MemoriesToEmbedRow struct {
@@ -73,7 +66,7 @@ type MemoriesToEmbedRow struct {
 
 // What embed has to do for the memories, of those that are still there.
 func (q *Queries) MemoriesToEmbed(ctx context.Context, db DBTX, arg *MemoriesToEmbedParams) ([]MemoriesToEmbedRow, error) {
-	rows, err := db.Query(ctx, memoriesToEmbed, arg.Model, arg.UserID, arg.IDs)
+	rows, err := db.Query(ctx, memoriesToEmbed, arg.UserID, arg.IDs, arg.Model)
 	if err != nil {
 		return nil, err
 	}
