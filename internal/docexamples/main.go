@@ -1,0 +1,134 @@
+// Docexamples runs the fenced snippets of Markdown files, each file against a fresh database with a worker beside it,
+// in their order. scripts/docs-examples calls it with the interpreters that it has found.
+//
+//	docexamples [-v] -oxbow bin/oxbow -python python3 -node node README.md docs/sql.md
+//
+// It fails when a snippet fails, when a query prints no rows, and when a program prints nothing. A comment before a
+// fence says how a snippet is run: see snippet.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type config struct {
+	oxbow, python, node string
+	verbose             bool
+}
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	var cfg config
+	flag.StringVar(&cfg.oxbow, "oxbow", "bin/oxbow", "the oxbow command")
+	flag.StringVar(&cfg.python, "python", "python3", "a Python with psycopg 3")
+	flag.StringVar(&cfg.node, "node", "node", "a Node.js that finds the package pg")
+	flag.BoolVar(&cfg.verbose, "v", false, "show what the snippets print")
+	flag.Parse()
+
+	failed := 0
+	for _, file := range flag.Args() {
+		n, err := runDocument(ctx, cfg, file)
+		failed += n
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", file, err)
+			failed++
+		}
+	}
+	if failed > 0 || flag.NArg() == 0 {
+		fmt.Fprintf(os.Stderr, "docexamples: %d failed in %d documents\n", failed, flag.NArg())
+		os.Exit(1)
+	}
+}
+
+// runDocument runs a document's snippets, also those after a failed one, and returns how many failed. The error is for
+// everything else.
+func runDocument(ctx context.Context, cfg config, file string) (failed int, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	found, err := snippets(file, string(text))
+	if err != nil {
+		return 0, err
+	}
+	db, err := newDatabase(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.close(context.WithoutCancel(ctx))) }()
+	dir, err := os.MkdirTemp("", "docexamples-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+
+	r := &runner{cfg: cfg, db: db, dir: dir}
+	work := exec.Command(cfg.oxbow, "work")
+	work.Env = r.env()
+	worker, err := startService(ctx, work, "working")
+	if err != nil {
+		return 0, fmt.Errorf("%s work: %w", cfg.oxbow, err)
+	}
+	defer func() {
+		if stopErr := worker.stop(); stopErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s work: %w", cfg.oxbow, stopErr))
+		}
+	}()
+	isolated := false
+	for _, s := range found {
+		if ctx.Err() != nil {
+			return failed, ctx.Err()
+		}
+		isolated = isolated || s.as != ""
+		if !r.report(ctx, s) {
+			failed++
+		}
+	}
+	if isolated {
+		err = db.checkIsolation(ctx)
+		fmt.Printf("%s: what it says about roles: %s\n", file, outcome(err))
+	}
+	return failed, err
+}
+
+// report runs a snippet and says how that went.
+func (r *runner) report(ctx context.Context, s snippet) bool {
+	switch {
+	case s.shown():
+		return true
+	case s.notRun != "":
+		fmt.Printf("%s %s: not run: %s\n", s.place(), s.lang, s.notRun)
+		return true
+	}
+	begin := time.Now()
+	printed, err := r.run(ctx, s)
+	fmt.Printf("%s %s: %s in %.1f s\n", s.place(), s.lang, outcome(err), time.Since(begin).Seconds())
+	if err != nil {
+		fmt.Printf("%s\n", indent(s.text))
+	}
+	if r.cfg.verbose || err != nil {
+		fmt.Printf("%s\n", indent(printed))
+	}
+	return err == nil
+}
+
+func outcome(err error) string {
+	if err != nil {
+		return "FAILED: " + err.Error()
+	}
+	return "passed"
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The address that the documents use for a reader's own database; in sh it is replaced.
+const placeholder = "postgres://me@localhost/app"
+
+// runner runs the snippets of one document.
+type runner struct {
+	cfg config
+	db  *database
+	dir string // for files of the snippets
+}
+
+// run runs one snippet and returns what it printed.
+func (r *runner) run(ctx context.Context, s snippet) (string, error) {
+	if err := r.db.settle(ctx); err != nil {
+		return "", err
+	}
+	switch s.lang {
+	case "sql":
+		if s.as != "" {
+			return r.sql(ctx, r.db.app, s.text)
+		}
+		return r.sql(ctx, r.db.owner, s.text)
+	case "sh":
+		return r.sh(ctx, s)
+	case "python":
+		return r.program(ctx, "example.py", s.text, func(file string) *exec.Cmd { return exec.CommandContext(ctx, r.cfg.python, file) })
+	case "js":
+		return r.program(ctx, "example.js", s.text, func(file string) *exec.Cmd { return exec.CommandContext(ctx, r.cfg.node, file) })
+	case "go":
+		if err := r.goModule(); err != nil {
+			return "", err
+		}
+		return r.program(ctx, "main.go", s.text, func(string) *exec.Cmd { return exec.CommandContext(ctx, "go", "run", "-mod=mod", ".") })
+	}
+	return "", fmt.Errorf("nothing runs the language %q", s.lang)
+}
+
+// sql runs statements one by one, as psql does. Before each query the worker gets its moment.
+func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
+	list, err := statements(text)
+	if err != nil {
+		return "", err
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var printed strings.Builder
+	for _, statement := range list {
+		if printsRows(statement) {
+			if err := r.db.settle(ctx); err != nil {
+				return printed.String(), err
+			}
+		}
+		results, err := conn.PgConn().Exec(ctx, statement).ReadAll()
+		if err != nil {
+			return printed.String(), fmt.Errorf("%w, in\n%s", err, statement)
+		}
+		for _, result := range results {
+			for _, row := range result.Rows {
+				fmt.Fprintf(&printed, "%s\n", bytes.Join(row, []byte(" | ")))
+			}
+			fmt.Fprintf(&printed, "%s\n", result.CommandTag)
+			if printsRows(statement) && len(result.Rows) == 0 {
+				return printed.String(), fmt.Errorf("no rows from\n%s", statement)
+			}
+		}
+	}
+	if conn.PgConn().TxStatus() != 'I' {
+		return printed.String(), errors.New("it leaves a transaction open")
+	}
+	return printed.String(), nil
+}
+
+// sh runs a script at the root of the repository.
+func (r *runner) sh(ctx context.Context, s snippet) (string, error) {
+	script := strings.ReplaceAll(s.text, placeholder, "'"+r.db.owner+"'")
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	cmd.Env = r.env()
+	if s.interruptAfter == "" {
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	started, err := startService(ctx, cmd, s.interruptAfter)
+	if err != nil {
+		return "", err
+	}
+	err = started.stop()
+	return started.out.String(), err
+}
+
+// program writes a file and runs it. It has to print something, since every example ends with a recall.
+func (r *runner) program(ctx context.Context, name, text string, command func(file string) *exec.Cmd) (string, error) {
+	file := filepath.Join(r.dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	cmd := command(file)
+	cmd.Dir, cmd.Env = r.dir, r.env()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("%w\n%s", err, &stderr)
+	}
+	if strings.TrimSpace(stdout.String()) == "" {
+		return "", errors.New("it printed nothing")
+	}
+	return stdout.String(), nil
+}
+
+// goModule makes a module that uses this checkout. It requires what the checkout does, in the same versions, so that
+// nothing has to be downloaded.
+func (r *runner) goModule() error {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		return err
+	}
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	const ours = "github.com/oxbow-memory/oxbow"
+	text := strings.Replace(string(mod), "module "+ours, "module example", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %q\n", ours, ours, root)
+	sum, err := os.ReadFile("go.sum")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(r.dir, "go.mod"), []byte(text), 0o600),
+		os.WriteFile(filepath.Join(r.dir, "go.sum"), sum, 0o600))
+}
+
+// env is this program's environment without what would lead a snippet elsewhere.
+func (r *runner) env() []string {
+	env := []string{"DATABASE_URL=" + r.db.owner}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "PG") && !strings.HasPrefix(v, "OXBOW_") && !strings.HasPrefix(v, "DATABASE_URL=") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
