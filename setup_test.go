@@ -42,12 +42,15 @@ func newClient(t *testing.T, db oxbow.DB, options ...oxbow.Option) *oxbow.Client
 	return client
 }
 
-// open returns a pool whose connections take on the role, "" for none.
-func open(t *testing.T, dsn, role string) *pgxpool.Pool {
+// open returns a pool whose connections take on the role, "" for none, and the settings, names and values in turn.
+func open(t *testing.T, dsn, role string, settings ...string) *pgxpool.Pool {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(dsn)
 	require.NoError(t, err)
 	cfg.MaxConns = 12
+	for i := 0; i < len(settings); i += 2 {
+		cfg.ConnConfig.RuntimeParams[settings[i]] = settings[i+1]
+	}
 	if role != "" {
 		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize())

@@ -1,0 +1,247 @@
+package oxbow_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// dump returns every row of every table of the schema as text, by table.
+func (b *bundle) dump(t *testing.T) map[string]string {
+	t.Helper()
+	rows, err := b.pool.Query(t.Context(), `
+		select c.relname::text from pg_class c
+		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	dump := map[string]string{}
+	for _, table := range tables {
+		var text string
+		require.NoError(t, b.pool.QueryRow(t.Context(), fmt.Sprintf(
+			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`, table)).Scan(&text))
+		dump[table] = text
+	}
+	return dump
+}
+
+// fill gives a user something in every table. Each text has the user's id in it.
+func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current uuid.UUID) {
+	t.Helper()
+	ctx := t.Context()
+	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.Episodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
+	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})
+	b.work(t)
+	current, err := b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved"})
+	require.NoError(t, err)
+	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
+	for _, sql := range []string{
+		`insert into oxbow.users (user_id, timezone, metadata) values ($1, 'Asia/Tokyo', jsonb_build_object('name', $1::text))`,
+		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
+		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
+		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
+		`insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories where user_id = $1`,
+		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
+		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
+		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
+		  where args @> jsonb_build_object('user_id', $1::text)`,
+	} {
+		_, err := b.pool.Exec(ctx, sql, user)
+		require.NoError(t, err, sql)
+	}
+	return forgotten, superseded, current
+}
+
+func TestEraseUser(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, "Zebedee")
+	b.fill(t, "Quentin")
+	before := b.dump(t)
+	for table, text := range before {
+		if !slices.Contains([]string{"settings", "schema_version", "installed_code"}, table) && !strings.HasPrefix(table, "river_") {
+			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
+		}
+	}
+
+	erased, err := b.client.EraseUser(t.Context(), "Zebedee")
+	require.NoError(t, err)
+	counts := map[string]int64{}
+	for _, e := range erased {
+		counts[e.Table] = e.Rows
+	}
+	require.EqualValues(t, 6, counts["memories"])
+	require.EqualValues(t, 5, counts["memory_vectors"])
+	require.EqualValues(t, 5, counts["memory_terms"])
+	require.EqualValues(t, 1, counts["users"])
+	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])
+	require.Positive(t, counts["river_job"])
+	for table, text := range b.dump(t) {
+		require.NotContains(t, strings.ToLower(text), "zebedee", table)
+		require.Equal(t, strings.Count(before[table], "Quentin"), strings.Count(text, "Quentin"), "%s of another user", table)
+	}
+	for table, text := range before {
+		require.Equal(t, strings.Contains(text, "Zebedee"), counts[table] > 0, "%s: %d", table, counts[table])
+	}
+
+	erased, err = b.client.EraseUser(t.Context(), "Zebedee")
+	require.NoError(t, err, "nothing is left")
+	for _, e := range erased {
+		require.Zero(t, e.Rows, e.Table)
+	}
+}
+
+func TestEraseUserInTheCallersTransaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, "Zebedee")
+	before := b.dump(t)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = b.client.WithTx(tx).EraseUser(t.Context(), "Zebedee")
+	require.NoError(t, err)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Equal(t, before, b.dump(t))
+}
+
+func TestEraseMemory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	forgotten, old, current := b.fill(t, "Zebedee")
+
+	rows, err := b.client.EraseMemory(ctx, "Quentin", current)
+	require.NoError(t, err)
+	require.Zero(t, rows, "another user's")
+
+	rows, err = b.client.EraseMemory(ctx, "Zebedee", current)
+	require.NoError(t, err)
+	require.Positive(t, rows)
+	for table, text := range b.dump(t) {
+		require.NotContains(t, text, current.String(), table)
+		require.NotContains(t, text, "Paris", table)
+	}
+	m, err := b.client.Get(ctx, "Zebedee", old)
+	require.NoError(t, err)
+	require.Equal(t, uuid.Nil, m.SupersededBy)
+	require.NotZero(t, m.ExpiredAt, "erasing the new version does not bring the old one back")
+
+	rows, err = b.client.EraseMemory(ctx, "Zebedee", forgotten)
+	require.NoError(t, err)
+	require.Positive(t, rows)
+	for table, text := range b.dump(t) {
+		require.NotContains(t, text, forgotten.String(), table)
+		require.NotContains(t, text, "was ill", table)
+	}
+	_, err = b.client.Get(ctx, "Zebedee", forgotten)
+	require.ErrorIs(t, err, oxbow.ErrNotFound)
+	b.requireRightStatistics(t)
+}
+
+// A job of several memories keeps the others.
+func TestEraseMemoryFromJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids, err := b.client.RememberMany(t.Context(), []oxbow.NewMemory{
+		{UserID: "ann", Content: "one"}, {UserID: "ann", Content: "two"}, {UserID: "ann", Content: "three"}})
+	require.NoError(t, err)
+	for i, left := range []int{2, 1} {
+		_, err = b.client.EraseMemory(t.Context(), "ann", ids[i])
+		require.NoError(t, err)
+		require.Equal(t, left, b.count(t, `select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job`))
+		require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`, ids[i].String()))
+	}
+	b.work(t)
+	require.Equal(t, []string{"three"}, recall(t, b.client, oxbow.Query{Text: "three"}))
+	_, err = b.client.EraseMemory(t.Context(), "ann", ids[2])
+	require.NoError(t, err)
+	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
+}
+
+// requireRightStatistics compares the statistics with what they count.
+func (b *bundle) requireRightStatistics(t *testing.T) {
+	t.Helper()
+	require.Equal(t, 0, b.count(t, `
+		select count(*) from oxbow.memory_term_stats s full join
+		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms group by 1, 2) t
+		  using (user_id, memory_type)
+		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
+}
+
+// Users are erased while a worker embeds their memories and folds their repeated facts: nothing comes back.
+func TestEraseWhileEmbedding(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	const users = 12
+	var memories []oxbow.NewMemory
+	for u := range users {
+		for i := range 300 {
+			memories = append(memories, oxbow.NewMemory{UserID: fmt.Sprintf("user %d", u), Content: fmt.Sprintf("They said %d.", i/2)})
+		}
+	}
+	_, err := b.client.RememberMany(ctx, memories)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		for u := range users - 1 {
+			if _, err := b.client.EraseUser(ctx, fmt.Sprintf("user %d", u)); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	b.work(t)
+	require.NoError(t, <-done)
+	b.work(t)
+	last := fmt.Sprintf("user %d", users-1)
+	for table, text := range b.dump(t) {
+		require.Equal(t, strings.Count(text, `"user_id": "user`), strings.Count(text, `"user_id": "`+last+`"`), table)
+	}
+	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1 and expired_at is null`, last))
+	b.requireRightStatistics(t)
+}
+
+// A job that folds repeated facts holds the row of the statistics and waits for a memory; erasure has the memory and waits
+// for the statistics. PostgreSQL ends one of the two: erasure begins again.
+func TestEraseUserAfterDeadlock(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	id := b.remember(t, oxbow.NewMemory{})
+	b.work(t)
+	folding, err := b.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer folding.Rollback(ctx)
+	_, err = folding.Exec(ctx, `set local deadlock_timeout = '1min'`) // the other one notices
+	require.NoError(t, err)
+	_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
+	require.NoError(t, err)
+
+	erasing := open(t, b.dsn, "", "deadlock_timeout", "500ms", "application_name", "erasing")
+	erased := make(chan error, 1)
+	go func() {
+		_, err := newClient(t, erasing).EraseUser(ctx, "ann")
+		erased <- err
+	}()
+	require.Eventually(t, func() bool {
+		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing' and wait_event_type = 'Lock'`) == 1
+	}, 10*time.Second, time.Millisecond)
+	_, err = folding.Exec(ctx, `update oxbow.memories set strength = 2 where user_id = 'ann' and id = $1`, id)
+	require.NoError(t, err, "erasure gave way")
+	require.NoError(t, folding.Commit(ctx))
+	require.NoError(t, <-erased)
+	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
+}
