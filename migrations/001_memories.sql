@@ -70,6 +70,8 @@ create table oxbow.memories (
     or oxbow.reject('metadata', metadata::text, 'must be a JSON object')),
   constraint valid_at_range check (valid_at is null or valid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
     or oxbow.reject('valid_at', valid_at::text, 'must be in the years 1 to 9999')),
+  constraint created_at_range check (created_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('created_at', created_at::text, 'must be in the years 1 to 9999')),
   constraint invalid_at_range check (invalid_at is null or invalid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
     or oxbow.reject('invalid_at', invalid_at::text, 'must be in the years 1 to 9999; null means that it has not ended')),
   constraint invalid_at_order check (invalid_at is null or valid_at is null or invalid_at >= valid_at

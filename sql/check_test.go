@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -35,6 +36,10 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 		"metadata string":   {row{"metadata": `"a"`}, "metadata", `'"a"'`},
 		"metadata number":   {row{"metadata": `7`}, "metadata", "'7'"},
 		"ends before start": {row{"valid_at": ago(0), "invalid_at": ago(time.Hour)}, "invalid_at", "2025-10-12"},
+		"valid for ever":    {row{"valid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}}, "valid_at", "'infinity'"},
+		"never ends":        {row{"invalid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}}, "invalid_at", "'infinity'"},
+		"created in 10000":  {row{"created_at": time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)}, "created_at", "10000-01-0"},
+		"valid before 1":    {row{"valid_at": time.Date(0, 12, 30, 0, 0, 0, 0, time.UTC)}, "valid_at", "0001-12-30"},
 		"long external id":  {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
 		"long session":      {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
 		"trait":             {row{"memory_type": "trait"}, "memory_type", "'trait'"},

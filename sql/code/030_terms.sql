@@ -1,6 +1,7 @@
 -- Text to search terms: English words stemmed, stop words dropped; Chinese, Japanese and Korean as character bigrams (a
 -- character with no neighbour as itself). A term that occurs twice or more stands a second time behind a '+', so that BM25
--- learns the frequency from the index and never reads a tsvector. Punctuation goes first: the parser would make hosts,
+-- learns the frequency from the index and never reads a tsvector (but a word of 2,047 bytes, the longest that may stand in
+-- one). Punctuation goes first: the parser would make hosts,
 -- paths and signed numbers of it, and no word can then begin with '+' or '@'.
 -- len is the number of terms, repeats included. Of a text, the first 50,000 characters count.
 create or replace function oxbow.terms(content text, out len integer, out tsv tsvector)
@@ -11,7 +12,7 @@ declare
   chars text[];
 begin
   if words ~ '[^\u0001-\u007F]' then
-    words := normalize(words, NFKC);
+    words := left(normalize(words, NFKC), 50000);
     if words ~ ('[' || cjk || ']') then
       chars := string_to_array(' ' || regexp_replace(words, '[^' || cjk || ']+', ' ', 'g') || ' ', null);
       words := regexp_replace(words, '[' || cjk || ']+', ' ', 'g');
@@ -21,7 +22,7 @@ begin
   words := regexp_replace(words, '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F]+', ' ', 'g');
 
   select coalesce(sum(n), 0),
-         array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1), '{}'))
+         array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1 and octet_length(term) < 2047), '{}'))
     into len, tsv
     from (select lexeme as term, cardinality(positions) as n
             from unnest(to_tsvector('pg_catalog.english', words))

@@ -4,13 +4,14 @@
 create or replace function oxbow.month_number(name text) returns integer
 language sql immutable parallel safe
 return coalesce(
-  case when name ~ '^\d+$' then name::integer end,
+  case when name ~ '^[0-9]+$' then name::integer end,
   array_position(array['jan','feb','mar','apr','may','jun','jul','aug','sep','oct','nov','dec'], left(lower(name), 3)),
   array_position(array['一','二','三','四','五','六','七','八','九','十','十一','十二'], name));
 
 -- The terms (see date_terms) of the dates in a query, and the query without them. 2025年10月3日, 3月9日至12日, 十月, 2025年,
--- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day; a day
--- brings its month along, which ranks the days around it next. "may" and "march" are months when capitalised.
+-- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day, one over
+-- months by its ends; a day brings its month along, which ranks the days around it next. "may" and "march" are months when
+-- capitalised.
 create or replace function oxbow.query_dates(query text, out terms text[], out rest text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -18,19 +19,20 @@ declare
     || 'jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
   -- each form with the places of year, month, day, last month, last day in it
   forms constant text[] := array[
-    '(?:(\d{4})年)?的?(\d{1,2}|十[一二]?|[一二三四五六七八九])月份?(?:(\d{1,2})[日号]?(?:[至到~—–-]+(?:(\d{1,2})月)?(\d{1,2})[日号]?)?)?', '1,2,3,4,5',
-    '(\d{4})年', '1,0,0,0,0',
-    '\m(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2}))?\M', '1,2,3,0,0',
-    '\m(\d{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? (\d{4})\M)?', '3,2,1,0,0',
-    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? (\d{4})\M)?', '3,1,2,0,0',
-    '\m' || month || '\M(?:,? (?:of )?(\d{4})\M)?', '2,1,0,0,0',
-    '\m((?:19|20)\d{2})\M', '1,0,0,0,0'];
+    '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
+    '([0-9]{4}) ?年', '1,0,0,0,0',
+    '\m([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?(?![0-9])', '1,2,3,0,0',
+    '\m([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? ([0-9]{4})\M)?', '3,2,1,0,0',
+    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? ([0-9]{4})\M)?', '3,1,2,0,0',
+    '\m' || month || '\M(?:,? (?:of )?([0-9]{4})\M)?', '2,1,0,0,0',
+    '\m((?:19|20)[0-9]{2})\M', '1,0,0,0,0'];
   places integer[];
   found text[];
-  y integer; m integer; d integer; last_day integer;
+  y integer; m integer; d integer; last_month integer; last_day integer;
+  month_term text;
 begin
   terms := '{}';
-  rest := query;
+  rest := normalize(query, NFKC); -- full-width digits
   for f in 1 .. cardinality(forms) by 2 loop
     continue when rest !~ forms[f];
     places := string_to_array(forms[f + 1], ',');
@@ -38,19 +40,18 @@ begin
       y := found[places[1]];
       m := oxbow.month_number(found[places[2]]);
       d := found[places[3]];
-      last_day := d;
-      if found[places[4]] is null or found[places[4]]::integer = m then
-        last_day := least(coalesce(found[places[5]]::integer, d), 31);
-      end if;
+      last_month := coalesce(found[places[4]]::integer, m);
+      last_day := least(coalesce(found[places[5]]::integer, d), 31);
       continue when m not between 1 and 12;
+      month_term := '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00');
+      terms := terms || coalesce(month_term, '@' || to_char(y, 'FM0000'));
       if d between 1 and 31 then
-        terms := terms || array(select '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00') || '-' || to_char(day, 'FM00')
-                                  from generate_series(d, greatest(d, last_day)) day);
+        terms := terms || array(select month_term || '-' || to_char(day, 'FM00')
+                                  from generate_series(d, case last_month when m then greatest(d, last_day) else d end) day);
       end if;
-      if m is not null then
-        terms := terms || ('@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00'));
-      elsif y is not null then
-        terms := terms || ('@' || to_char(y, 'FM0000'));
+      if last_month between 1 and 12 and last_month <> m then
+        month_term := '@' || coalesce(to_char(y + (last_month < m)::integer, 'FM0000') || '-', '') || to_char(last_month, 'FM00');
+        terms := terms || array[month_term, month_term || '-' || to_char(last_day, 'FM00')];
       end if;
     end loop;
     rest := regexp_replace(rest, forms[f], ' ', 'g');
