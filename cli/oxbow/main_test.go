@@ -16,13 +16,13 @@ type result struct {
 	out, err string
 }
 
-// oxbow runs one command line as the program would, with nothing on its standard input.
-func oxbow(t *testing.T, args ...string) result {
+// cli runs one command line as the program would, with nothing on its standard input.
+func cli(t *testing.T, args ...string) result {
 	t.Helper()
-	return oxbowContext(t.Context(), args...)
+	return cliContext(t.Context(), args...)
 }
 
-func oxbowContext(ctx context.Context, args ...string) result {
+func cliContext(ctx context.Context, args ...string) result {
 	var out, err bytes.Buffer
 	code := run(ctx, args, &app{in: strings.NewReader(""), out: &out, err: &err})
 	return result{code, out.String(), err.String()}
@@ -41,7 +41,7 @@ func TestWrongCommandLines(t *testing.T) {
 		`migrate down deletes data: give --yes to confirm it`: {"migrate", "down", "--database-url", "postgres://h/d"},
 		`Run "oxbow migrate up --help" for usage.`:            {"migrate", "up", "-x"},
 	} {
-		r := oxbow(t, args...)
+		r := cli(t, args...)
 		require.Equal(t, exitUsage, r.code, args)
 		require.Contains(t, r.err, says)
 		require.True(t, strings.HasPrefix(r.err, "oxbow: "), r.err)
@@ -53,7 +53,7 @@ func TestWrongCommandLines(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://u:secret@h/d")
 	for _, args := range [][]string{{}, {"--help"}, {"migrate", "--help"}, {"migrate", "down", "--help"}} {
-		r := oxbow(t, args...)
+		r := cli(t, args...)
 		require.Zero(t, r.code, args)
 		require.Contains(t, r.out, "--database-url")
 		require.NotContains(t, r.out, "secret")
@@ -74,7 +74,7 @@ func TestNoConnection(t *testing.T) {
 		"postgres://u:secret@h:port/d":                   "the database URL cannot be read",
 	} {
 		for _, command := range []string{"up", "status"} {
-			r := oxbow(t, "migrate", command, "--database-url", url)
+			r := cli(t, "migrate", command, "--database-url", url)
 			require.Equal(t, exitFailed, r.code)
 			require.Contains(t, r.err, says)
 			require.NotContains(t, r.err, "secret")

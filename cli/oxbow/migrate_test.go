@@ -17,7 +17,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Empty(t)
 	migrate := func(args ...string) result {
-		return oxbow(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
+		return cli(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
 	}
 	status := func() (st migrations.Status) {
 		r := migrate("status", "--json")
@@ -73,7 +73,7 @@ func TestMigrateNewerDatabase(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `update oxbow.schema_version set version = 99`)
 	require.NoError(t, err)
 	for _, args := range [][]string{{"up"}, {"down", "--yes"}} {
-		r := oxbow(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
+		r := cli(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
 		require.Equal(t, exitFailed, r.code)
 		require.Regexp(t, `^oxbow: the database is newer than this oxbow: database ".*" is at version 99 \(River 8\), this binary knows version \d+ \(River 8\)`, r.err)
 	}
@@ -84,7 +84,7 @@ func TestMigrateNoSuchDatabase(t *testing.T) {
 	dsn := pgtest.Empty(t)
 	cfg, err := pgx.ParseConfig(dsn)
 	require.NoError(t, err)
-	r := oxbow(t, "migrate", "up", "--database-url", strings.Replace(dsn, "/"+cfg.Database, "/mig_absent", 1))
+	r := cli(t, "migrate", "up", "--database-url", strings.Replace(dsn, "/"+cfg.Database, "/mig_absent", 1))
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, `database "mig_absent" does not exist on`)
 }
@@ -93,7 +93,7 @@ func TestMigrateInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := oxbowContext(ctx, "migrate", "up", "--database-url", pgtest.Empty(t))
+	r := cliContext(ctx, "migrate", "up", "--database-url", pgtest.Empty(t))
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, "oxbow: interrupted\n", r.err)
 }
