@@ -13,8 +13,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The address that the documents use for a reader's own database; in sh it is replaced.
-const placeholder = "postgres://me@localhost/app"
+// What shell snippets have replaced: the address that the documents use for a reader's own database, and the command
+// that makes one in the reader's own directory.
+const (
+	placeholder = "postgres://me@localhost/app"
+	devCommand  = "bin/oxbow dev"
+)
 
 // runner runs the snippets of one document.
 type runner struct {
@@ -90,8 +94,13 @@ func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
 // sh runs a script at the root of the repository.
 func (r *runner) sh(ctx context.Context, s snippet) (string, error) {
 	script := strings.ReplaceAll(s.text, placeholder, "'"+r.db.owner+"'")
+	env := r.env()
+	if strings.Contains(script, devCommand) {
+		script = strings.ReplaceAll(script, devCommand, devCommand+" --data-dir '"+filepath.Join(r.dir, "dev")+"'")
+		env = append(env, "DATABASE_URL=") // the last of several counts
+	}
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
-	cmd.Env = r.env()
+	cmd.Env = env
 	if s.interruptAfter == "" {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
