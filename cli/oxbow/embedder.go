@@ -1,0 +1,16 @@
+package main
+
+import "github.com/oxbow-memory/oxbow"
+
+// open returns the embedder that the flags choose. What is wrong with them is a mistake in the command line.
+func (f *embeddingFlags) open() (oxbow.Embedder, error) {
+	cfg, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := oxbow.OpenEmbedder(cfg)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return embedder, nil
+}

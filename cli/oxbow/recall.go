@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// recallFlags are those of recall; their times are read when the user's zone is known.
+type recallFlags struct {
+	embedding          embeddingFlags
+	query              oxbow.Query
+	types              []string
+	metadata           string
+	asOf, believedAsOf string
+	json, explain      bool
+}
+
+func newRecallCommand(a *app) *cobra.Command {
+	var flags recallFlags
+	cmd := &cobra.Command{
+		Use:   "recall USER QUERY",
+		Short: "Show what a user's memories hold for a query, best first",
+		Long: `Show what a user's memories hold for a query, best first. "-" reads the query from standard input.
+
+--as-of asks what was true then, --believed-as-of what was believed then. Both take a time (2024-05-17T08:00:00Z), a day
+(2024-05-17), a month or a year, of which the end counts, in the user's time zone.
+
+The embedding flags must name the provider whose vectors the database holds. Looking at memories here does not count as
+using them.`,
+		Example: `  oxbow recall ada "What should I not cook for her?"
+  oxbow recall ada "where does she work" --as-of 2024-05 --type fact
+  oxbow recall 林 "去京都要注意什么" --explain`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.query.UserID = args[0]
+			var err error
+			if flags.query.Text, err = a.text(args[1]); err != nil {
+				return err
+			}
+			return a.recall(cmd.Context(), &flags)
+		},
+	}
+	f, q := cmd.Flags(), &flags.query
+	f.IntVarP(&q.Limit, "limit", "n", 10, "how many memories at most, 1 to 1000")
+	f.StringSliceVar(&flags.types, "type", nil, "only these types: fact, episodic, trait, document (default: all)")
+	f.StringSliceVar(&q.Contexts, "context", nil, "only these contexts: work, personal, …")
+	f.StringVar(&q.AgentID, "agent", "", "only memories of this agent")
+	f.StringVar(&flags.metadata, "metadata", "", "only memories whose metadata contains this JSON object")
+	f.StringVar(&flags.asOf, "as-of", "", "what was true then (default: now)")
+	f.StringVar(&flags.believedAsOf, "believed-as-of", "", "what was believed then (default: now)")
+	f.BoolVar(&q.WordsOnly, "words-only", false, "leave the vectors out")
+	f.BoolVar(&flags.json, "json", false, "print a JSON array")
+	f.BoolVar(&flags.explain, "explain", false, "show where each score comes from")
+	cmd.MarkFlagsMutuallyExclusive("json", "explain") // JSON has it anyway
+	flags.embedding.add(f)
+	return cmd
+}
+
+func (a *app) recall(ctx context.Context, flags *recallFlags) error {
+	q := &flags.query
+	if q.Limit < 1 { // 0 means the default to the client
+		return usagef("--limit must be between 1 and 1000, got %d", q.Limit)
+	}
+	for _, t := range flags.types {
+		q.Types = append(q.Types, oxbow.MemoryType(t))
+	}
+	var err error
+	if q.Metadata, err = jsonFlag("metadata", flags.metadata); err != nil {
+		return err
+	}
+	embedder, err := flags.embedding.open()
+	if err != nil {
+		return err
+	}
+	d, err := a.connect(ctx, oxbow.WithEmbedder(embedder))
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := store.ValidateUserID(q.UserID); err != nil {
+		return err
+	}
+	location, err := d.location(ctx, q.UserID)
+	if err != nil {
+		return err
+	}
+	if err := flags.times(location); err != nil {
+		return err
+	}
+	found, err := d.client.Recall(ctx, *q)
+	if err != nil {
+		return err
+	}
+	if found.Degraded != nil {
+		a.say("The memories are found by their words alone: %s.", sentence(found.Degraded))
+	}
+	if len(found.Memories) == 0 {
+		if err := a.sayNothingFound(ctx, d, q); err != nil {
+			return err
+		}
+	}
+	switch {
+	case flags.json:
+		if found.Memories == nil {
+			found.Memories = []oxbow.Recalled{}
+		}
+		return a.printJSON(found.Memories)
+	case flags.explain:
+		return a.printExplained(found.Memories, location)
+	case len(found.Memories) > 0:
+		return a.printRecalled(found.Memories, location)
+	}
+	return nil
+}
+
+// times reads the flags that are times.
+func (flags *recallFlags) times(location *time.Location) error {
+	for _, t := range []struct {
+		flag, text string
+		to         *time.Time
+	}{{"as-of", flags.asOf, &flags.query.ValidAsOf}, {"believed-as-of", flags.believedAsOf, &flags.query.BelievedAsOf}} {
+		if t.text == "" {
+			continue
+		}
+		of, err := parsePeriod(t.flag, t.text, location)
+		if err != nil {
+			return err
+		}
+		*t.to = of.end
+	}
+	return nil
+}
+
+// sayNothingFound says what to look at.
+func (a *app) sayNothingFound(ctx context.Context, d *database, q *oxbow.Query) error {
+	var p store.Presence
+	err := d.as(ctx, q.UserID, func(db store.DB) (err error) {
+		p, err = store.UserPresence(ctx, db, q.UserID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	filtered := len(q.Types)+len(q.Contexts) > 0 || q.AgentID != "" || q.Metadata != nil
+	switch {
+	case !p.Any:
+		a.say("Nothing found: there are no memories of user %q.", q.UserID)
+	case p.Waiting > 0:
+		a.say("Nothing found: %s of user %q %s to be embedded. Is a worker running? (oxbow work)",
+			count(p.Waiting, "memory", "memories"), q.UserID, waits(p.Waiting))
+	case filtered:
+		a.say("Nothing found: no memory of user %q that the filters let through answers that.", q.UserID)
+	case !q.ValidAsOf.IsZero() || !q.BelievedAsOf.IsZero():
+		a.say("Nothing found: no memory of user %q answers that as of then.", q.UserID)
+	default:
+		a.say("Nothing found: no memory of user %q answers that.", q.UserID)
+	}
+	return nil
+}
+
+func waits(n int64) string {
+	if n == 1 {
+		return "waits"
+	}
+	return "wait"
+}
+
+// textLines is how many lines of a memory's text a table shows on a terminal.
+const textLines = 3
+
+// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one line, uncut.
+func (a *app) printRecalled(memories []oxbow.Recalled, location *time.Location) error {
+	columns := width(a.out)
+	cells := make([][]string, len(memories))
+	types := map[oxbow.MemoryType]bool{}
+	for i, m := range memories {
+		types[m.Type] = true
+		cells[i] = []string{fmt.Sprintf("%.3f", m.Score), whenOf(m, location), "", printable(m.Speaker), periodOf(m, location), ""}
+	}
+	for i, m := range memories {
+		if len(types) > 1 || memories[0].Type != oxbow.Episodic {
+			cells[i][2] = string(m.Type)
+		}
+	}
+	wide := columns == 0 || columns >= 120 // there is room for the ids
+	t := newTable("#score", "when", "type", "who", "true", "memory", "id")
+	for i, m := range memories {
+		text := printable(m.Content)
+		if columns > 0 {
+			lines := wrap(text, textWidth(cells, columns, wide), textLines)
+			text = joinLines(lines)
+		}
+		id := ""
+		if wide {
+			id = m.ID.String()
+		}
+		c := cells[i]
+		t.add(c[0], c[1], c[2], c[3], c[4], text, id)
+	}
+	return t.print(a.out)
+}
+
+// textWidth is what the other columns leave for the text.
+func textWidth(cells [][]string, columns int, ids bool) int {
+	left := columns
+	for column := range cells[0] {
+		widest := 0
+		for _, row := range cells {
+			widest = max(widest, places(row[column]))
+		}
+		if widest > 0 {
+			left -= max(widest, len("score")) + 2
+		}
+	}
+	if ids {
+		left -= 36 + 2
+	}
+	return max(left, 24)
+}
+
+// whenOf is the time that a memory speaks of.
+func whenOf(m oxbow.Recalled, location *time.Location) string {
+	if !m.ValidAt.IsZero() {
+		return showTime(m.ValidAt, location)
+	}
+	return showTime(m.CreatedAt, location)
+}
+
+// periodOf says until when a memory was true, or was believed, where that has ended.
+func periodOf(m oxbow.Recalled, location *time.Location) string {
+	switch {
+	case !m.InvalidAt.IsZero():
+		return "until " + m.InvalidAt.In(location).Format(time.DateOnly)
+	case !m.ExpiredAt.IsZero():
+		return "believed until " + m.ExpiredAt.In(location).Format(time.DateOnly)
+	}
+	return ""
+}
+
+// printExplained writes a paragraph a memory, with the parts of its score.
+func (a *app) printExplained(memories []oxbow.Recalled, location *time.Location) error {
+	columns := width(a.out)
+	for i, m := range memories {
+		if i > 0 {
+			a.printf("\n")
+		}
+		head := []string{fmt.Sprintf("%d. %.3f", i+1, m.Score), whenOf(m, location), printable(m.Speaker), periodOf(m, location)}
+		a.printf("%s\n", joined(head, "  "))
+		text := []string{printable(m.Content)}
+		if columns > 0 {
+			text = wrap(text[0], max(columns-3, 24), 2*textLines)
+		}
+		for _, line := range text {
+			a.printf("   %s\n", line)
+		}
+		a.printf("   %s\n", explanation(m.Explain))
+		from := []string{string(m.Type), m.ID.String()}
+		if m.SessionID != "" {
+			from = append(from, "session "+printable(m.SessionID))
+		}
+		if m.ExternalID != "" {
+			from = append(from, "external id "+printable(m.ExternalID))
+		}
+		a.printf("   %s\n", strings.Join(from, ", "))
+	}
+	return nil
+}
+
+// explanation is the parts of a score: what each channel gave, and by how much the bonuses raise it.
+func explanation(e oxbow.Explanation) string {
+	var parts []string
+	for _, c := range []struct {
+		name  string
+		score *oxbow.ChannelScore
+	}{{"words", e.Text}, {"vector", e.Vector}} {
+		if c.score == nil {
+			parts = append(parts, c.name+" –")
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %.3f, rank %d", c.name, c.score.Score, c.score.Rank))
+	}
+	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
+	if e.Stage != "" {
+		bonus += fmt.Sprintf(", stage %s +%.1f %%", e.Stage, 100*e.StageBoost)
+	}
+	return strings.Join(append(parts, bonus), "; ")
+}
+
+// joined joins what is not empty.
+func joined(parts []string, separator string) string {
+	var some []string
+	for _, part := range parts {
+		if part != "" {
+			some = append(some, part)
+		}
+	}
+	return strings.Join(some, separator)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// providerTimeout is how long status waits for the embedding provider.
+const providerTimeout = 5 * time.Second
+
+// databaseStatus is what status prints.
+type databaseStatus struct {
+	Database string             `json:"database"`
+	Oxbow    migrations.Version `json:"oxbow"`
+	River    migrations.Version `json:"river"`
+	store.Overview
+	Provider providerStatus `json:"provider"`
+}
+
+// providerStatus is how the provider that the flags choose answers.
+type providerStatus struct {
+	Model          string  `json:"model"`
+	Dimension      int     `json:"dimension"`
+	MatchesVectors bool    `json:"matches_vectors"` // it is the one whose vectors the database holds
+	OK             bool    `json:"ok"`
+	Milliseconds   float64 `json:"milliseconds"`
+	Error          string  `json:"error,omitzero"`
+}
+
+func newStatusCommand(a *app) *cobra.Command {
+	var flags embeddingFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what the database holds and how the work goes",
+		Long: `Show the memories by type and state, the queue, how long the oldest memory waits to be embedded, whether the embedding
+provider answers, and the versions of the schema.
+
+Where a type has more than 250,000 memories, its numbers come from PostgreSQL's statistics and are marked with "~", so
+that this stays cheap. The provider is asked for the vector of one short text.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			embedder, err := flags.open()
+			if err != nil {
+				return err
+			}
+			s, err := a.readStatus(cmd.Context(), embedder)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(s)
+			}
+			return a.printDatabaseStatus(s)
+		},
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (databaseStatus, error) {
+	var s databaseStatus
+	d, err := a.connect(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer d.close()
+	schema, err := migrations.Read(ctx, a.databaseURL)
+	if err != nil {
+		return s, err
+	}
+	s.Database, s.Oxbow, s.River = schema.Database, schema.Ours, schema.River
+	if s.Overview, err = store.ReadOverview(ctx, d.pool); err != nil {
+		return s, err
+	}
+	s.Provider = askProvider(ctx, embedder)
+	s.Provider.MatchesVectors = s.Embedding == store.EmbeddingModel{Model: s.Provider.Model, Dimension: s.Provider.Dimension}
+	return s, ctx.Err()
+}
+
+// askProvider asks for one vector.
+func askProvider(ctx context.Context, embedder oxbow.Embedder) providerStatus {
+	s := providerStatus{Model: embedder.Model(), Dimension: embedder.Dimension()}
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	begun := time.Now()
+	_, err := embedder.Embed(ctx, []string{"How are you?"})
+	s.Milliseconds = float64(time.Since(begun).Microseconds()) / 1000
+	switch {
+	case ctx.Err() != nil:
+		s.Error = fmt.Sprintf("no answer within %s", providerTimeout)
+	case err != nil:
+		s.Error = sentence(err)
+	default:
+		s.OK = true
+	}
+	return s
+}
+
+func (a *app) printDatabaseStatus(s databaseStatus) error {
+	a.printf("%-10s %s; schema %d of %d, River %d of %d\n", "database", s.Database,
+		s.Oxbow.Current, s.Oxbow.Latest, s.River.Current, s.River.Latest)
+	a.printf("%-10s %s\n", "vectors", s.Embedding)
+	a.printf("%-10s %s\n\n", "provider", s.Provider)
+	if err := a.printMemories(s.Memories); err != nil {
+		return err
+	}
+	a.printf("\n")
+	if err := a.printQueue(s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (p providerStatus) String() string {
+	if !p.MatchesVectors {
+		return fmt.Sprintf("%s with %d dimensions, which is not what the vectors are of: give the embedding flags, or run oxbow reembed",
+			p.Model, p.Dimension)
+	}
+	if !p.OK {
+		return p.Model + " does not work: " + p.Error
+	}
+	return fmt.Sprintf("%s answers within %.1f ms", p.Model, p.Milliseconds)
+}
+
+func (a *app) printMemories(counts []store.TypeCount) error {
+	t := newTable("memories", "#current", "#superseded", "#forgotten", "#embedded", "#waiting")
+	for _, c := range counts {
+		if c.Current+c.Superseded+c.Forgotten == 0 {
+			continue
+		}
+		about := ""
+		if c.Estimated {
+			about = "~"
+		}
+		row := []string{string(c.Type)}
+		for _, n := range []int64{c.Current, c.Superseded, c.Forgotten, c.Embedded, c.Waiting} {
+			row = append(row, about+thousands(n))
+		}
+		t.add(row...)
+	}
+	if len(t.rows) == 0 {
+		a.printf("There are no memories yet.\n")
+		return nil
+	}
+	return t.print(a.out)
+}
+
+func (a *app) printQueue(s databaseStatus) error {
+	if len(s.Jobs) == 0 {
+		a.printf("The queue is empty.\n")
+		return nil
+	}
+	t := newTable("jobs", "state", "#number", "#oldest", "last error")
+	for _, j := range s.Jobs {
+		t.add(j.Kind, j.State, thousands(j.Jobs), age(j.OldestSeconds), joinLines(wrap(printable(j.LastError), 60, textLines)))
+	}
+	if err := t.print(a.out); err != nil {
+		return err
+	}
+	a.printf("\n")
+	if w := s.OldestWaiting; w != nil {
+		a.printf("The oldest job that is due, %s %d, waits for %s.\n", w.Kind, w.ID, age(w.WaitingSeconds))
+	} else {
+		a.printf("No job is due.\n")
+	}
+	if s.EmbeddingLagSeconds > 0 {
+		a.printf("The oldest memory that waits to be embedded was stored %s ago.\n", age(s.EmbeddingLagSeconds))
+	}
+	return nil
+}
+
+// age writes a duration in its largest unit that tells enough: 45 s, 12 min, 5.5 h, 3.0 days.
+func age(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	default:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	}
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Zone is a time zone: its name in PostgreSQL, and how many seconds it is east of UTC now.
+type Zone struct {
+	Name   string
+	Offset int
+}
+
+// UserZone returns the user's time zone, UTC if none is known.
+func UserZone(ctx context.Context, db DB, userID string) (Zone, error) {
+	var z Zone
+	err := db.QueryRow(ctx, `
+		select name, extract(epoch from (now() at time zone name) - (now() at time zone 'UTC'))::integer
+		from (select coalesce((select timezone from oxbow.users where user_id = $1), 'UTC') as name) z`, userID).Scan(&z.Name, &z.Offset)
+	return z, Explain(err)
+}
+
+// waitingLimit bounds how far WaitingMemories counts.
+const waitingLimit = 10_000
+
+// Presence is whether recall could find anything of a user.
+type Presence struct {
+	Any     bool  // the user has memories, or had: forgotten and superseded ones count
+	Waiting int64 // memories that no worker has embedded yet, 10,000 at most
+}
+
+// UserPresence says why a recall of the user may find nothing.
+func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
+	var p Presence
+	err := db.QueryRow(ctx, `
+		select exists (select from oxbow.memories where user_id = $1),
+		       (select count(*) from (
+		          select from oxbow.memories m
+		           where m.user_id = $1 and m.forgotten_at is null
+		             and not exists (select from oxbow.memory_terms t
+		                              where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id)
+		           limit $2) w)`, userID, waitingLimit).Scan(&p.Any, &p.Waiting)
+	return p, Explain(err)
+}
+
+// OwnerOf returns whose memory an id is, or ErrNotFound. Ids are unique within a user only; of several users with the
+// same, which takes somebody to make it so, the error names them all. All memories are looked through.
+func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
+	rows, err := db.Query(ctx, `select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
+	if err != nil {
+		return "", Explain(err)
+	}
+	users, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	switch {
+	case err != nil:
+		return "", Explain(err)
+	case len(users) == 0:
+		return "", fmt.Errorf("%w: %s", ErrNotFound, id)
+	case len(users) > 1:
+		return "", fmt.Errorf("memory %s is there for several users (%q): name the user", id, users)
+	}
+	return users[0], nil
+}
+
+// MemoryWork is what a worker did, or has to do, for a memory.
+type MemoryWork struct {
+	Searchable bool   `json:"searchable"`       // it has terms: recall finds it by its words
+	Embedded   bool   `json:"embedded"`         // it has a vector
+	Refused    string `json:"refused,omitzero"` // why the provider makes no vector of it
+	Jobs       []Job  `json:"jobs"`             // those that name it, the oldest first; finished ones are kept for a day
+}
+
+// Job is a job as it stands in the queue.
+type Job struct {
+	ID          int64     `json:"id"`
+	Kind        string    `json:"kind"`
+	State       string    `json:"state"` // available, running, retryable, scheduled, completed, cancelled, discarded
+	Attempt     int       `json:"attempt"`
+	MaxAttempts int       `json:"max_attempts"`
+	CreatedAt   time.Time `json:"created_at"`
+	ScheduledAt time.Time `json:"scheduled_at"` // when it is due
+	FinalizedAt time.Time `json:"finalized_at,omitzero"`
+	LastError   string    `json:"last_error,omitzero"`
+}
+
+// WorkOf returns what a worker did for a memory. The queue itself is hidden from a login of oxbow_app: no jobs then.
+func WorkOf(ctx context.Context, db DB, m Memory) (MemoryWork, error) {
+	w := MemoryWork{Jobs: []Job{}}
+	var readable bool
+	err := db.QueryRow(ctx, `
+		select exists (select from oxbow.memory_terms where user_id = $1 and memory_type = $2 and memory_id = $3),
+		       exists (select from oxbow.memory_vectors where user_id = $1 and memory_type = $2 and memory_id = $3),
+		       coalesce((select r.reason from oxbow.embedding_refusals r, oxbow.settings s
+		                  where r.user_id = $1 and r.memory_type = $2 and r.memory_id = $3
+		                    and s.key = 'embedding' and r.model = s.value ->> 'model' limit 1), ''),
+		       has_table_privilege('oxbow.river_job', 'select')`,
+		m.UserID, m.Type, m.ID).Scan(&w.Searchable, &w.Embedded, &w.Refused, &readable)
+	if err != nil || !readable {
+		return w, Explain(err)
+	}
+	rows, err := db.Query(ctx, `
+		select id, kind, state::text, attempt, max_attempts, created_at, scheduled_at, coalesce(finalized_at, '0001-01-01 00:00Z'),
+		       coalesce(errors[cardinality(errors)] ->> 'error', '')
+		from oxbow.river_job
+		where args @> jsonb_build_object('user_id', $1::text) and strpos(args::text, $2::text) > 0
+		order by id`, m.UserID, m.ID.String())
+	if err != nil {
+		return w, Explain(err)
+	}
+	w.Jobs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Job])
+	return w, Explain(err)
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// exactRows is how many rows of a table are counted one by one. What is larger is estimated from PostgreSQL's
+// statistics, so that asking costs the same however much there is.
+const exactRows = 250_000
+
+// TypeCount is how many memories of a type there are. Current, Superseded and Forgotten exclude each other; what was
+// true once and has ended without a newer version is current.
+type TypeCount struct {
+	Type       MemoryType `json:"memory_type"`
+	Current    int64      `json:"current"`
+	Superseded int64      `json:"superseded"`
+	Forgotten  int64      `json:"forgotten"`
+	Embedded   int64      `json:"embedded"` // have a vector
+	Waiting    int64      `json:"waiting"`  // not forgotten, and no worker has embedded them yet
+	Estimated  bool       `json:"estimated"`
+}
+
+// JobCount is how many jobs of a kind are in a state. Finished ones are not counted; discarded ones were given up.
+type JobCount struct {
+	Kind          string  `json:"kind"`
+	State         string  `json:"state"`
+	Jobs          int64   `json:"jobs"`
+	OldestSeconds float64 `json:"oldest_seconds"`      // since the oldest was enqueued
+	LastError     string  `json:"last_error,omitzero"` // of the one that was enqueued last
+}
+
+// Overview is what a database holds and what its workers have to do.
+type Overview struct {
+	Embedding EmbeddingModel `json:"embedding"`
+	Memories  []TypeCount    `json:"memories"`
+	Jobs      []JobCount     `json:"jobs"`
+	// OldestWaiting is the oldest job that is due and not taken up yet; nil if there is none.
+	OldestWaiting *WaitingJob `json:"oldest_waiting"`
+	// EmbeddingLagSeconds is how long the oldest memory waits to be embedded, 0 if none does.
+	EmbeddingLagSeconds float64 `json:"embedding_lag_seconds"`
+}
+
+// WaitingJob is a job that is due.
+type WaitingJob struct {
+	ID             int64   `json:"id"`
+	Kind           string  `json:"kind"`
+	Attempt        int     `json:"attempt"`
+	WaitingSeconds float64 `json:"waiting_seconds"`
+}
+
+// ReadOverview counts. It is for the owner of the schema and the worker: others see no queue, and one user at most.
+func ReadOverview(ctx context.Context, db DB) (Overview, error) {
+	var o Overview
+	var err error
+	if o.Embedding, err = CurrentModel(ctx, db); err != nil {
+		return o, err
+	}
+	for _, memoryType := range MemoryTypes() {
+		c, err := countType(ctx, db, memoryType)
+		if err != nil {
+			return o, fmt.Errorf("count the memories of type %s: %w", memoryType, Explain(err))
+		}
+		o.Memories = append(o.Memories, c)
+	}
+	if o.Jobs, err = countJobs(ctx, db); err != nil {
+		return o, fmt.Errorf("count the jobs: %w", Explain(err))
+	}
+	for _, j := range o.Jobs {
+		if j.Kind == "embed" && j.State != "discarded" {
+			o.EmbeddingLagSeconds = max(o.EmbeddingLagSeconds, j.OldestSeconds)
+		}
+	}
+	if o.OldestWaiting, err = oldestWaiting(ctx, db); err != nil {
+		return o, fmt.Errorf("look for the oldest job: %w", Explain(err))
+	}
+	return o, nil
+}
+
+// countType counts one partition and the tables beside it. A memory of an ended state is counted through their index.
+func countType(ctx context.Context, db DB, memoryType MemoryType) (TypeCount, error) {
+	c := TypeCount{Type: memoryType}
+	name := func(table string) string { return pgx.Identifier{"oxbow", table + "_" + string(memoryType)}.Sanitize() }
+	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*) > %[2]d from (select from %[1]s limit %[2]d + 1) m`,
+		name("memories"), exactRows)).Scan(&c.Estimated)
+	if err != nil {
+		return c, err
+	}
+	if !c.Estimated {
+		err = db.QueryRow(ctx, fmt.Sprintf(`
+			select count(*) filter (where expired_at is null and forgotten_at is null),
+			       count(*) filter (where expired_at is not null and forgotten_at is null),
+			       count(*) filter (where forgotten_at is not null),
+			       (select count(*) from %s),
+			       count(*) filter (where forgotten_at is null and t.memory_id is null)
+			from %s m left join %s t on t.user_id = m.user_id and t.memory_id = m.id`,
+			name("memory_vectors"), name("memories"), name("memory_terms"))).
+			Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
+		return c, err
+	}
+	err = db.QueryRow(ctx, fmt.Sprintf(`
+		select greatest(m.reltuples, %[2]d)::bigint - e.superseded - e.forgotten, e.superseded, e.forgotten, greatest(v.reltuples, 0)::bigint,
+		       least(greatest(m.reltuples - e.forgotten - greatest(t.reltuples, 0), 0), q.queued)::bigint
+		from pg_class m, pg_class v, pg_class t,
+		     (select count(*) filter (where forgotten_at is null and expired_at is not null) as superseded,
+		             count(*) filter (where forgotten_at is not null) as forgotten
+		        from (select forgotten_at, expired_at from %[1]s
+		               where expired_at is not null or forgotten_at is not null or invalid_at is not null limit %[2]d) e) e,
+		     (select coalesce(sum((length(j.args ->> 'ids') + 1) / 37), 0) as queued
+		        from (select args from oxbow.river_job
+		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled') limit %[2]d) j) q
+		where m.oid = $1::regclass and v.oid = $2::regclass and t.oid = $3::regclass`, name("memories"), exactRows),
+		name("memories"), name("memory_vectors"), name("memory_terms")).
+		Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
+	return c, err
+}
+
+func countJobs(ctx context.Context, db DB) ([]JobCount, error) {
+	rows, err := db.Query(ctx, `
+		select kind, state::text, count(*), extract(epoch from now() - min(created_at))::double precision,
+		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error' order by id desc) filter (where errors is not null))[1], '')
+		from oxbow.river_job
+		where state in ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded')
+		group by kind, state
+		order by kind, state`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[JobCount])
+}
+
+func oldestWaiting(ctx context.Context, db DB) (*WaitingJob, error) {
+	rows, err := db.Query(ctx, `
+		select id, kind, attempt, extract(epoch from now() - scheduled_at)::double precision
+		from oxbow.river_job
+		where state in ('available', 'retryable') and scheduled_at <= now()
+		order by scheduled_at, id
+		limit 1`)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingJob])
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
