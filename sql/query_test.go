@@ -143,13 +143,13 @@ func TestLongQueries(t *testing.T) {
 func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	remember(t, tx, row{"user_id": "ann", "content": "A lamp stands by the door."})
-	index(t, tx, "ann")
+	remember(t, tx, row{"user_id": ann(t), "content": "A lamp stands by the door."})
+	index(t, tx, ann(t))
 	for _, query := range []string{
 		`'; drop table oxbow.memories; --`, `''''`, `\`, `\\'`, `a' | 'b`, `!x`, `x:*`, `x <-> y`, `(`, `+lamp`, `@2025`, `＇＼＋＠`,
 		"\u2019\u201c", "$1", "%s %d", "{}", "[]", "\ufeff", "\u0301", "😀", "１'月", strings.Repeat("z", 2047), strings.Repeat("水", 2000),
 	} {
-		rows := all[string](t, tx, "select content from oxbow.recall('ann', $1)", query)
+		rows := all[string](t, tx, "select content from oxbow.recall($1, $2)", ann(t), query)
 		require.Equal(t, query == "+lamp", len(rows) == 1, query)
 	}
 }

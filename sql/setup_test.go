@@ -43,6 +43,12 @@ func (r row) statement(table string) (string, []any) {
 	return fmt.Sprintf("insert into %s (%s) values (%s)", table, strings.Join(names, ", "), strings.Join(places, ", ")), args
 }
 
+// ann is a user of the test's own: tests share a database, and would wait for each other's rows of the same key.
+func ann(t *testing.T) string { return "ann in " + t.Name() }
+
+// bob is another.
+func bob(t *testing.T) string { return "bob in " + t.Name() }
+
 // remember inserts a memory and returns its id. A trait is inserted as an import does it.
 func remember(t *testing.T, tx db, r row) string {
 	t.Helper()

@@ -150,9 +150,10 @@ func TestDateTerms(t *testing.T) {
 func TestDateTermsFollowTheUsersTimeZone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ('east', 'Asia/Shanghai'), ('west', 'America/Los_Angeles')")
+	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1 || 'east', 'Asia/Shanghai'), ($1 || 'west', 'America/Los_Angeles')", ann(t))
 	at := time.Date(2025, 12, 31, 20, 0, 0, 0, time.UTC)
 	for user, day := range map[string]string{"east": "2026-01-01", "west": "2025-12-31", "nobody said": "2025-12-31"} {
+		user := ann(t) + user
 		remember(t, tx, row{"user_id": user, "valid_at": at})
 		index(t, tx, user)
 		require.Equal(t, []string{"@" + day}, all[string](t, tx, `
@@ -169,8 +170,8 @@ func TestWhatWasInsertedCanBeIndexed(t *testing.T) {
 			t.Run(fmt.Sprint(i, " ", at), func(t *testing.T) {
 				t.Parallel()
 				tx := pgtest.Tx(t)
-				exec(t, tx, "insert into oxbow.memories (user_id, content, speaker, valid_at) values ('ann', $1, 'Bo+b', $2::text::timestamptz)", text, at)
-				require.Len(t, index(t, tx, "ann"), 1)
+				exec(t, tx, "insert into oxbow.memories (user_id, content, speaker, valid_at) values ($3, $1, 'Bo+b', $2::text::timestamptz)", text, at, ann(t))
+				require.Len(t, index(t, tx, ann(t)), 1)
 			})
 		}
 	}

@@ -52,26 +52,32 @@ end $$;
 
 -- fold_facts keeps one of several identical current facts: the oldest, by (created_at, id). The others are superseded by
 -- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
--- the same for both, and the lock lets the second see what the first did.
+-- the same for both, and the lock lets the second see what the first did. Rows are locked in the order of their ids, as
+-- everywhere, and no more than embed's own lock of the memories that it indexes allows.
 create or replace function oxbow.fold_facts(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _hash uuid;
-  _keep uuid;
-  _folded integer;
-begin
-  for _hash in
+  _repeated constant uuid[] := array(
     select f.content_hash from oxbow.memories_fact f
      where f.user_id = _user_id and f.expired_at is null and f.forgotten_at is null
        and f.content_hash in (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = any(_ids))
      group by f.content_hash having count(*) > 1
-     order by f.content_hash
-  loop
+     order by f.content_hash);
+  _hash uuid;
+  _keep uuid;
+  _folded integer;
+begin
+  foreach _hash in array _repeated loop
     perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user_id || ':' || _hash, 0));
+  end loop;
+  perform from oxbow.memories_fact f
+    where f.user_id = _user_id and f.content_hash = any(_repeated) and f.expired_at is null
+    order by f.id for no key update;
+  foreach _hash in array _repeated loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user_id and f.content_hash = _hash
        and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null
-     order by f.created_at, f.id limit 1 for update;
+     order by f.created_at, f.id limit 1;
     continue when not found;
     with folded as (
       update oxbow.memories_fact d

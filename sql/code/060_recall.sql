@@ -45,8 +45,8 @@ begin
   with word as materialized (
     select w.term, h.n, h.ids, h.types, h.lens,
            ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf,
-           row_number() over (order by h.n) as nth,
-           sum(h.n) over (order by h.n rows unbounded preceding) as total
+           row_number() over (order by h.n, w.term) as nth,
+           sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
       from unnest(_words) w(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
           from oxbow.memory_terms t
@@ -144,13 +144,16 @@ declare
   _vector_weight double precision;
 begin
   perform oxbow.check_access(recall.user_id);
-  select t into _unknown from unnest(recall.types) t where t <> all(array['fact', 'episodic', 'trait', 'document']);
+  select t into _unknown from unnest(recall.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
   if found then
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_results is null or max_results not between 1 and 1000 then
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
+  elsif embedding is not null then
+    perform oxbow.reject('embedding', format('%s dimensions', vector_dims(embedding)), format('must have %s dimensions', s.value ->> 'dimension'))
+       from oxbow.settings s where s.key = 'embedding' and (s.value ->> 'dimension')::integer <> vector_dims(embedding);
   end if;
 
   -- only types of which the user has something: the other partitions are not looked at
@@ -253,9 +256,10 @@ begin
     from reachable f
     join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
    cross join lateral (
-    select 0.15 * exp(-greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0)::double precision
+    -- bounded by 30 years, because exp raises an error where its result is too small
+    select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
              / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
-                 when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::double precision, 0), 1) else 0 end))) as recency,
+                 when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
            0.15 * m.importance as importance,
            case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
    order by total desc, m.seq, m.id
