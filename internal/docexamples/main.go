@@ -117,9 +117,8 @@ func (r *runner) report(ctx context.Context, s snippet) bool {
 	printed, err := r.run(ctx, s)
 	fmt.Printf("%s %s: %s in %.1f s\n", s.place(), s.lang, outcome(err), time.Since(begin).Seconds())
 	if err != nil {
-		fmt.Printf("%s\n", indent(s.text))
-	}
-	if r.cfg.verbose || err != nil {
+		fmt.Printf("%s\n    printed:\n%s\n    error:\n%s\n", indent(s.text), indent(printed), indent(err.Error()))
+	} else if r.cfg.verbose {
 		fmt.Printf("%s\n", indent(printed))
 	}
 	return err == nil
@@ -127,7 +126,7 @@ func (r *runner) report(ctx context.Context, s snippet) bool {
 
 func outcome(err error) string {
 	if err != nil {
-		return "FAILED: " + err.Error()
+		return "FAILED"
 	}
 	return "passed"
 }

@@ -66,7 +66,7 @@ func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
 	defer conn.Close(context.WithoutCancel(ctx))
 	var printed strings.Builder
 	for _, statement := range list {
-		if printsRows(statement) {
+		if isQuery(statement) {
 			if err := r.db.settle(ctx); err != nil {
 				return printed.String(), err
 			}
@@ -80,7 +80,7 @@ func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
 				fmt.Fprintf(&printed, "%s\n", bytes.Join(row, []byte(" | ")))
 			}
 			fmt.Fprintf(&printed, "%s\n", result.CommandTag)
-			if printsRows(statement) && len(result.Rows) == 0 {
+			if result.CommandTag.Select() && len(result.Rows) == 0 {
 				return printed.String(), fmt.Errorf("no rows from\n%s", statement)
 			}
 		}

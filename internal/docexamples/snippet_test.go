@@ -87,10 +87,10 @@ func TestStatements(t *testing.T) {
 	require.ErrorContains(t, err, "$$ is not closed")
 }
 
-func TestPrintsRows(t *testing.T) {
+func TestIsQuery(t *testing.T) {
 	t.Parallel()
-	require.True(t, printsRows("SELECT 1"))
-	require.True(t, printsRows("with x as (select 1) table x"))
-	require.False(t, printsRows("insert into t select 1"))
-	require.False(t, printsRows("begin"))
+	require.True(t, isQuery("SELECT\n1"))
+	require.True(t, isQuery("with x as (select 1) table x"))
+	require.False(t, isQuery("insert into t select 1"))
+	require.False(t, isQuery("begin"))
 }

@@ -46,8 +46,11 @@ func statements(sql string) ([]string, error) {
 	return found, nil
 }
 
-// printsRows tells whether a reader expects a statement to print rows.
-func printsRows(statement string) bool {
-	word, _, _ := strings.Cut(strings.ToLower(statement), " ")
-	return word == "select" || word == "with" || word == "table"
+// isQuery tells whether a statement may ask for what was remembered before it.
+func isQuery(statement string) bool {
+	switch strings.ToLower(strings.Fields(statement)[0]) {
+	case "select", "with", "table":
+		return true
+	}
+	return false
 }
