@@ -55,7 +55,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
 		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
-		  where args @> jsonb_build_object('user_id', $1::text)`,
+		  where args @> jsonb_build_object('user_id', $1::text) and finalized_at is not null`,
 	} {
 		_, err := b.pool.Exec(ctx, sql, user)
 		require.NoError(t, err, sql)
@@ -66,8 +66,13 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 func TestEraseUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, "Zebedee")
 	b.fill(t, "Quentin")
+	b.fill(t, "Zebedee")
+	b.work(t)
+	_, err := b.pool.Exec(t.Context(), `
+		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
+		select user_id, memory_type, id, importance, created_at from oxbow.memories on conflict do nothing`)
+	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
 		if !slices.Contains([]string{"settings", "schema_version", "installed_code"}, table) && !strings.HasPrefix(table, "river_") {
@@ -82,8 +87,8 @@ func TestEraseUser(t *testing.T) {
 		counts[e.Table] = e.Rows
 	}
 	require.EqualValues(t, 6, counts["memories"])
-	require.EqualValues(t, 5, counts["memory_vectors"])
-	require.EqualValues(t, 5, counts["memory_terms"])
+	require.EqualValues(t, 6, counts["memory_vectors"])
+	require.EqualValues(t, 6, counts["memory_terms"])
 	require.EqualValues(t, 1, counts["users"])
 	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])
 	require.Positive(t, counts["river_job"])

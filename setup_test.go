@@ -57,6 +57,11 @@ func open(t *testing.T, dsn, role string, settings ...string) *pgxpool.Pool {
 			return err
 		}
 	}
+	return poolOf(t, cfg)
+}
+
+func poolOf(t *testing.T, cfg *pgxpool.Config) *pgxpool.Pool {
+	t.Helper()
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)

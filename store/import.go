@@ -57,9 +57,10 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 		return ImportReport{}, Explain(err)
 	}
 	columns := append([]string{"n"}, copyColumns...)
+	of := strings.Join(copyColumns[:len(copyColumns)-2], ", ")
+	of = strings.Replace(of, "memory_type", "memory_type::text", 1) // its domain refuses null, which records have there
 	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
-		select 0::bigint as n, `+strings.Join(copyColumns[:len(copyColumns)-2], ", ")+`, ''::text as record_table, null::jsonb as record
-		from oxbow.memories with no data`)
+		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record from oxbow.memories with no data`)
 	if err != nil {
 		return ImportReport{}, Explain(err)
 	}

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // derived are the tables that an export leaves out, because the worker makes them again from the memories, or because
@@ -56,14 +58,21 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	if unknown != nil {
 		return unknown
 	}
+	values := make([]string, len(columns))
 	for i, c := range columns {
 		columns[i] = pgx.Identifier{c}.Sanitize()
+		values[i] = "r." + columns[i]
 	}
-	list, into := strings.Join(columns, ", "), pgx.Identifier{"oxbow", table}.Sanitize()
+	into := pgx.Identifier{"oxbow", table}.Sanitize()
 	_, err = tx.Exec(ctx, fmt.Sprintf(
 		`insert into %s (%s) overriding system value
-		 select %s from oxbow_import i, jsonb_populate_record(null::%s, i.record)
-		 where i.record_table = $1 order by i.n on conflict do nothing`, into, list, list, into), table)
+		 select %s from oxbow_import i, jsonb_populate_record(null::%s, i.record) r
+		 where i.record_table = $1 order by i.n on conflict do nothing`,
+		into, strings.Join(columns, ", "), strings.Join(values, ", "), into), table)
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23503" { // foreign_key_violation
+		return fmt.Errorf("import the lines of type %s: they refer to a memory that neither the file nor the database has under that id: %w",
+			table, err)
+	}
 	if err != nil {
 		return fmt.Errorf("import the lines of type %s: %w", table, Explain(err))
 	}

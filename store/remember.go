@@ -107,7 +107,7 @@ func (b *Batch) Statements() int { return len(b.parts) }
 // left as it is.
 func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 	for _, part := range b.parts {
-		n, err := queries.MemoriesInsert(ctx, db, part)
+		n, err := queries.MemoriesInsert(ctx, db, string(part))
 		if err != nil {
 			return added, Explain(err)
 		}

@@ -95,30 +95,37 @@ begin
   end loop;
 end $$;
 
+-- A job that is just finishing may add rows behind the back of the statement that waits for it, and a job that follows it.
+-- So everything is gone through until no job is found: what works on a job that was deleted can no longer commit.
 create or replace function oxbow.erase_rows(_user_id text) returns table (table_name text, rows bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _table regclass;
-begin
-  -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
-  perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
-  for _table in
-    select c.oid::regclass
+  -- Those that refer to others before those referred to, so that each row is counted with its own table; the statistics,
+  -- which deleting terms changes, after them; the jobs last.
+  _tables constant regclass[] := array(
+    select c.oid
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     -- Those that refer to others before those referred to, so that each row is counted with its own table; the
-     -- statistics, which deleting terms changes, last.
-     order by c.relname = 'memory_term_stats', exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
-              c.relname = 'memories', c.relname
+     order by c.relname = 'memory_term_stats', c.relname = 'memories',
+              exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid), c.relname)
+    || 'oxbow.river_job'::regclass;
+  _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
+  _n bigint;
+begin
   loop
-    execute format('delete from %s t where t.user_id = $1', _table) using _user_id;
-    get diagnostics rows = row_count;
-    table_name := split_part(_table::text, '.', 2);
-    return next;
+    -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
+    perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
+    for i in 1 .. cardinality(_tables) loop
+      if _tables[i] = 'oxbow.river_job'::regclass then
+        delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
+      else
+        execute format('delete from %s t where t.user_id = $1', _tables[i]) using _user_id;
+      end if;
+      get diagnostics _n = row_count;
+      _counts[i] := _counts[i] + _n;
+    end loop;
+    exit when _n = 0;
   end loop;
-  delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
-  get diagnostics rows = row_count;
-  table_name := 'river_job';
-  return next;
+  return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
 revoke all on function oxbow.erase_rows from public;

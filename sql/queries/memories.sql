@@ -13,7 +13,7 @@ insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid
 select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
   coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
   m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
-from json_to_recordset(@memories::json) as m (user_id text, memory_type text, id uuid, content text,
+from json_to_recordset(cast(@memories::text as json)) as m (user_id text, memory_type text, id uuid, content text,
   valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
   external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
 order by m.n

@@ -55,7 +55,7 @@ insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid
 select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
   coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
   m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
-from json_to_recordset($1::json) as m (user_id text, memory_type text, id uuid, content text,
+from json_to_recordset(cast($1::text as json)) as m (user_id text, memory_type text, id uuid, content text,
   valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
   external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
 order by m.n
@@ -65,7 +65,7 @@ on conflict do nothing
 // The memories come as one JSON array, in which what is missing is null. A memory whose id or external_id is there
 // already is left out. There is no RETURNING and no conflict target, so that it needs the right to insert only. seq
 // must not be left to its default, whose microseconds may repeat within a statement: n keeps the order.
-func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories []byte) (int64, error) {
+func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories string) (int64, error) {
 	result, err := db.Exec(ctx, memoriesInsert, memories)
 	if err != nil {
 		return 0, err

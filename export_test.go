@@ -1,0 +1,140 @@
+package oxbow_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// What a user has is exported, erased and imported: every table is as before, and the same is recalled.
+func TestExportEraseImport(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	forgotten, _, _ := b.fill(t, "Zebedee")
+	b.fill(t, "Quentin")
+	for _, sql := range []string{
+		`set oxbow.origin = 'reflection'`,
+		`insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context,
+		   trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_window_end, trait_derived_from, strength, access_count,
+		   last_accessed_at, valid_at) values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.1 + 0.2, now(), 'work', 3, 1,
+		   '1890-01-01', now(), 'x', 1.0 / 3, 7, now(), '0001-01-01 00:00:01+00')`,
+		`reset oxbow.origin`,
+	} {
+		conn, err := b.pool.Acquire(ctx)
+		require.NoError(t, err)
+		_, err = conn.Exec(ctx, sql)
+		conn.Release()
+		require.NoError(t, err, sql)
+	}
+	b.work(t)
+	ask := func() []oxbow.Recalled {
+		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?", Limit: 100})
+		require.NoError(t, err)
+		for i := range found.Memories { // the age has grown by some milliseconds
+			found.Memories[i].Score, found.Memories[i].Explain.Recency = 0, 0
+		}
+		return found.Memories
+	}
+	recalled, before := ask(), b.dump(t)
+	require.Len(t, recalled, 4)
+
+	var file bytes.Buffer
+	written, err := b.client.ExportUser(ctx, "Zebedee", &file)
+	require.NoError(t, err)
+	require.Equal(t, 7, written.Memories)
+	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
+	require.NotContains(t, file.String(), "Quentin")
+	for line := range strings.Lines(file.String()) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+
+	_, err = b.client.EraseUser(ctx, "Zebedee")
+	require.NoError(t, err)
+	_, err = b.client.Import(ctx, bytes.NewReader(file.Bytes()), oxbow.ImportOptions{})
+	require.ErrorContains(t, err, "memory_type must be fact, episodic or document, unless the import admits traits")
+	for range 2 { // the second time adds nothing
+		report, err := b.client.Import(ctx, bytes.NewReader(file.Bytes()), oxbow.ImportOptions{Traits: true})
+		require.NoError(t, err)
+		require.Equal(t, written.Memories, report.Memories)
+		require.Equal(t, written.Records, report.Records)
+	}
+	b.work(t)
+	after := b.dump(t)
+	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links", "memory_sources", "reflection_cycles"} {
+		require.Equal(t, before[table], after[table], table)
+	}
+	require.NoError(t, b.client.Restore(ctx, "Zebedee", forgotten), "it is forgotten still, and so was not embedded")
+	b.work(t)
+	for _, table := range []string{"memory_vectors", "memory_terms", "memory_term_stats"} {
+		require.True(t, before[table] == b.dump(t)[table], table)
+	}
+	require.NoError(t, b.client.Forget(ctx, "Zebedee", forgotten, ""))
+	require.Equal(t, recalled, ask())
+
+	// elsewhere, records without their memories belong to nothing
+	other := setup(t)
+	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)), oxbow.ImportOptions{})
+	require.ErrorContains(t, err, "import the lines of type memory_history: they refer to a memory that neither the file nor the database has")
+}
+
+// linesWith returns the lines that contain the part.
+func linesWith(text, part string) string {
+	var found strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			found.WriteString(line)
+		}
+	}
+	return found.String()
+}
+
+func TestExportOfNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var file bytes.Buffer
+	report, err := b.client.ExportUser(t.Context(), "nobody", &file)
+	require.NoError(t, err)
+	require.Equal(t, oxbow.ExportReport{}, report)
+	require.Empty(t, file.String())
+}
+
+func TestExportToABrokenWriter(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.remember(t, oxbow.NewMemory{})
+	_, err := b.client.ExportUser(t.Context(), "ann", broken{})
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorContains(t, err, "write the export")
+}
+
+var errBroken = errors.New("the disk is full")
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context())
+	_, err = tx.Exec(t.Context(), `set local timezone = 'Asia/Tokyo'`)
+	require.NoError(t, err)
+	_, err = b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
+	require.NoError(t, err)
+	var file bytes.Buffer
+	_, err = b.client.WithTx(tx).ExportUser(t.Context(), "ann", &file)
+	require.NoError(t, err)
+	require.Contains(t, file.String(), `+00:00"`)
+	var zone string
+	require.NoError(t, tx.QueryRow(t.Context(), `show timezone`).Scan(&zone))
+	require.Equal(t, "Asia/Tokyo", zone)
+}
