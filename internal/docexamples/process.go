@@ -45,7 +45,7 @@ func startService(ctx context.Context, cmd *exec.Cmd, ready string) (*service, e
 	case <-s.out.found:
 		return s, nil
 	case <-s.done:
-		return nil, fmt.Errorf("it ended before it printed %q (%v):\n%s", ready, s.err, s.out)
+		return nil, fmt.Errorf("it ended before it printed %q (%s):\n%s", ready, cmd.ProcessState, s.out)
 	case <-timeout.C:
 		err = fmt.Errorf("in %s it did not print %q:\n%s", readyTimeout, ready, s.out)
 	case <-ctx.Done():
