@@ -59,7 +59,6 @@ func (a EmbedArgs) memories() ([]uuid.UUID, error) {
 }
 
 const (
-	// callBytes bounds the texts of one call, so that it stays within its time; a longer text goes alone.
 	callBytes = 1 << 20
 	// otherModelPause is how long a job waits whose worker has the wrong model: until somebody restarts it.
 	otherModelPause = time.Minute
@@ -174,17 +173,27 @@ var errOutOfTime = errors.New("the provider is slow")
 
 // calls divides the memories without a vector.
 func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
-	var calls [][]store.Embeddable
-	var call []store.Embeddable
-	bytes := 0
+	var missing []store.Embeddable
 	for _, m := range memories {
-		if m.HasVector {
-			continue
+		if !m.HasVector {
+			missing = append(missing, m)
 		}
-		if len(call) == w.callTexts || (len(call) > 0 && bytes+len(m.Text) > callBytes) {
-			calls, call, bytes = append(calls, call), nil, 0
+	}
+	return Calls(missing, w.callTexts, func(m store.Embeddable) int { return len(m.Text) })
+}
+
+// Calls divides texts, or what has one, into calls of a provider: at most so many texts in one, and no more than 1 MiB, so
+// that it stays within its time; a longer text goes alone. bytes is the length of a text.
+func Calls[T any](texts []T, most int, bytes func(T) int) [][]T {
+	var calls [][]T
+	var call []T
+	sum := 0
+	for _, text := range texts {
+		size := bytes(text)
+		if len(call) == most || (len(call) > 0 && sum+size > callBytes) {
+			calls, call, sum = append(calls, call), nil, 0
 		}
-		call, bytes = append(call, m), bytes+len(m.Text)
+		call, sum = append(call, text), sum+size
 	}
 	if len(call) > 0 {
 		calls = append(calls, call)

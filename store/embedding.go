@@ -31,8 +31,7 @@ type ModelMismatchError struct {
 }
 
 func (e *ModelMismatchError) Error() string {
-	return fmt.Sprintf("the database holds vectors of %s, and %s is configured: configure the database's model, or change it with oxbow reembed",
-		e.Database, e.Given)
+	return fmt.Sprintf("the database holds vectors of %s, and %s is configured", e.Database, e.Given)
 }
 
 // Embeddable is a memory and what embed still has to do for it.

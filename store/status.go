@@ -23,3 +23,12 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration) (Backlog, error
 	}
 	return Backlog{Now: row.Now, Soon: row.Soon, Later: row.Later}, nil
 }
+
+// CountMemories returns how many memories there are that are not forgotten.
+func CountMemories(ctx context.Context, db DB) (int64, error) {
+	n, err := dbsqlc.New().MemoriesCount(ctx, db)
+	if err != nil {
+		return 0, fmt.Errorf("count the memories: %w", err)
+	}
+	return n, nil
+}

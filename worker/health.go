@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Health is what /readyz answers.
@@ -49,7 +47,7 @@ func (w *Worker) checkStill(ctx context.Context) error {
 	if err := w.cfg.CheckSchema(ctx, w.pool); err != nil {
 		return err
 	}
-	return store.CheckModel(ctx, w.pool, store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()})
+	return w.cfg.checkModel(ctx, w.pool, w.embedder)
 }
 
 func (w *Worker) providerHealth() ProviderHealth {

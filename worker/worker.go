@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,10 +77,27 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
-	if err := c.CheckSchema(ctx, conn); err != nil {
+	if err := c.CheckSchema(ctx, conn); err != nil || made == nil {
 		return err
 	}
-	return store.CheckModel(ctx, conn, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
+	return c.checkModel(ctx, conn, made)
+}
+
+// checkModel says how to come to a configuration and a database that agree.
+func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embedder) error {
+	err := store.CheckModel(ctx, db, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
+	if errors.As(err, new(*store.ModelMismatchError)) {
+		return fmt.Errorf("%w: configure the model of the database, or change the database's with: %s", err, c.reembedCommand(made))
+	}
+	return err
+}
+
+func (c Config) reembedCommand(made embedding.Embedder) string {
+	command := "oxbow reembed --embedding-provider " + cmp.Or(c.Embedding.Provider, embedding.ProviderLocal)
+	if c.Embedding.Model != "" {
+		command += " --embedding-model " + c.Embedding.Model
+	}
+	return fmt.Sprintf("%s --embedding-dimension %d", command, made.Dimension())
 }
 
 // Close ends the connections. Run and RunUntilIdle must have returned.

@@ -65,6 +65,11 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 	root.AddCommand(
 		newMigrateCommand(a),
 		newWorkCommand(a),
+		newDevCommand(a),
+		newReembedCommand(a),
+		newRememberCommand(a), newImportCommand(a), newExportCommand(a),
+		newRecallCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a),
+		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
 	)
 	a.watchStart(root)
 	return root

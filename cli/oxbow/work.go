@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -82,45 +79,9 @@ Any number of workers may run, on any number of machines. The first interrupt le
 
 // workUntilIdle works what there is and tells how it goes.
 func (a *app) workUntilIdle(ctx context.Context, w *worker.Worker) error {
-	progress := newJobProgress(a.err, terminal(a.err))
-	err := w.RunUntilIdle(ctx, progress.report)
-	progress.end()
-	return err
-}
-
-// jobProgress shows how many jobs are left: as a bar on a terminal, elsewhere as a line every ten seconds.
-type jobProgress struct {
-	out   io.Writer
-	bar   *progressbar.ProgressBar
-	most  int64
-	spoke time.Time
-}
-
-func newJobProgress(out io.Writer, terminal bool) *jobProgress {
-	p := &jobProgress{out: out, spoke: time.Now()}
-	if terminal {
-		p.bar = progressbar.NewOptions64(1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("jobs"),
-			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
-	}
-	return p
-}
-
-func (p *jobProgress) report(left store.Backlog) {
-	p.most = max(p.most, left.Now)
-	switch {
-	case p.bar != nil:
-		p.bar.ChangeMax64(max(p.most, 1))
-		_ = p.bar.Set64(p.most - left.Now) // a bar that cannot be drawn stops nothing
-	case time.Since(p.spoke) >= 10*time.Second:
-		p.spoke = time.Now()
-		_, _ = fmt.Fprintf(p.out, "%d jobs are left\n", left.Now)
-	}
-}
-
-func (p *jobProgress) end() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
-	}
+	progress := a.progress("jobs left", 0)
+	defer progress.end()
+	return w.RunUntilIdle(ctx, func(left store.Backlog) { progress.set(left.Now) })
 }
 
 // serviceLogger is for a command that runs for long: with times, and what is done.

@@ -7,78 +7,37 @@ package dbsqlc
 
 import (
 	"context"
-	"time"
 )
 
-const queueCounts = `-- name: QueueCounts :many
-select queue, kind, state::text as state, count(*) as jobs,
-  coalesce(max(extract(epoch from coalesce($1::timestamptz, now()) - scheduled_at)), 0)::double precision as oldest_seconds
-from oxbow.river_job
-where state in ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded')
-group by queue, kind, state
-order by queue, kind, state
+const memoriesCount = `-- name: MemoriesCount :one
+select count(*) from oxbow.memories where forgotten_at is null
 `
 
-type QueueCountsRow struct {
-	Queue         string
-	Kind          string
-	State         string
-	Jobs          int64
-	OldestSeconds float64
-}
-
-// Jobs that are not finished, with the age of the oldest that is due.
-func (q *Queries) QueueCounts(ctx context.Context, db DBTX, now *time.Time) ([]QueueCountsRow, error) {
-	rows, err := db.Query(ctx, queueCounts, now)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []QueueCountsRow{}
-	for rows.Next() {
-		var i QueueCountsRow
-		if err := rows.Scan(
-			&i.Queue,
-			&i.Kind,
-			&i.State,
-			&i.Jobs,
-			&i.OldestSeconds,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+func (q *Queries) MemoriesCount(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRow(ctx, memoriesCount)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const queueToWork = `-- name: QueueToWork :one
 select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
   count(*) filter (where state <> 'running' and scheduled_at > now() and scheduled_at <= now() + make_interval(secs => $1::double precision)) as soon,
-  count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => $1::double precision)) as later,
-  count(*) filter (where state = 'retryable') as failed
+  count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => $1::double precision)) as later
 from oxbow.river_job
 where state in ('available', 'retryable', 'running', 'scheduled')
 `
 
 type QueueToWorkRow struct {
-	Now    int64
-	Soon   int64
-	Later  int64
-	Failed int64
+	Now   int64
+	Soon  int64
+	Later int64
 }
 
 // How much there is to do: now, soon (within the given seconds), and later.
 func (q *Queries) QueueToWork(ctx context.Context, db DBTX, soonSeconds float64) (QueueToWorkRow, error) {
 	row := db.QueryRow(ctx, queueToWork, soonSeconds)
 	var i QueueToWorkRow
-	err := row.Scan(
-		&i.Now,
-		&i.Soon,
-		&i.Later,
-		&i.Failed,
-	)
+	err := row.Scan(&i.Now, &i.Soon, &i.Later)
 	return i, err
 }

@@ -1,0 +1,132 @@
+-- reembed changes the embedding model while the system serves. A second table, memory_vectors_next, is filled with vectors
+-- of the new model in many short transactions, and takes the place of memory_vectors in one more. These functions are for
+-- the owner of the tables.
+
+-- reembed_begin makes the second table, or finds the one that an interrupted reembed to the same model left: it returns
+-- whether that was so.
+create or replace function oxbow.reembed_begin(_model text, _dimension integer) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _wanted constant jsonb := jsonb_build_object('model', _model, 'dimension', _dimension);
+  _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+  p record;
+begin
+  if to_regclass('oxbow.memory_vectors_next') is not null then
+    if (select value - 'cursor' from oxbow.settings where key = 'reembed') = _wanted then
+      return true;
+    end if;
+    drop table oxbow.memory_vectors_next;
+  end if;
+  -- As in migrations/001_memories.sql. The foreign key has its final name from the beginning.
+  execute format('create table oxbow.memory_vectors_next (
+      user_id     text not null,
+      memory_type oxbow.memory_type not null,
+      memory_id   uuid not null,
+      embedding   %I.halfvec(%s) not null,
+      primary key (user_id, memory_type, memory_id),
+      constraint memory_vectors_user_id_memory_type_memory_id_fkey
+        foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+    ) partition by list (memory_type)', _vector, _dimension);
+  alter table oxbow.memory_vectors_next
+    alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
+  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name, pg_get_expr(c.relpartbound, c.oid) as bound
+             from pg_inherits i join pg_class c on c.oid = i.inhrelid
+            where i.inhparent = 'oxbow.memory_vectors'::regclass order by 1
+  loop
+    execute format('create table oxbow.%I partition of oxbow.memory_vectors_next %s', p.name, p.bound);
+  end loop;
+  call oxbow.secure_tables();
+  insert into oxbow.settings (key, value) values ('reembed', _wanted)
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  return false;
+end $$;
+
+-- reembed_page returns the memories between two keys that have no vector of the new model, nor the provider's refusal.
+create or replace function oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid,
+  _last_user_id text, _last_memory_type text, _last_id uuid)
+returns table (user_id text, memory_type text, id uuid, content text, speaker text)
+language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+begin
+  return query
+  select m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
+    from oxbow.memories m
+   where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
+     and (m.user_id, m.memory_type, m.id) <= (_last_user_id, _last_memory_type, _last_id)
+     and m.forgotten_at is null
+     and not exists (select from oxbow.memory_vectors_next v
+                      where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
+     and not exists (select from oxbow.embedding_refusals r
+                      where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+   order by m.user_id, m.memory_type, m.id;
+end $$;
+
+-- reembed_write stores vectors of the new model, for those of the memories that still exist.
+create or replace function oxbow.reembed_write(_user_ids text[], _memory_types text[], _ids uuid[], _embeddings halfvec[]) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare _written bigint;
+begin
+  insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding)
+  select m.user_id, m.memory_type, m.id, v.embedding
+    from unnest(_user_ids, _memory_types, _ids, _embeddings) v(user_id, memory_type, id, embedding)
+    join oxbow.memories m on m.user_id = v.user_id and m.memory_type = v.memory_type and m.id = v.id
+   order by m.user_id, m.id
+     for key share of m
+  on conflict do nothing;
+  get diagnostics _written = row_count;
+  return _written;
+end $$;
+
+-- reembed_finish exchanges the tables and the setting. Of the memories made since a moment, those that have no vector of
+-- the new model yet get a job; it returns how many those are. Whoever calls it sets lock_timeout and tries again.
+create or replace function oxbow.reembed_finish(_model text, _dimension integer, _since timestamptz) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _missing bigint;
+  item record;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
+  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next in access exclusive mode;
+  if (select value - 'cursor' from oxbow.settings where key = 'reembed')
+     is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
+    raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
+  end if;
+
+  with missing as (
+    select m.user_id, array_agg(m.id) as ids
+      from oxbow.memories m
+     where m.created_at >= _since and m.forgotten_at is null
+       and not exists (select from oxbow.memory_vectors_next v
+                        where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
+       and not exists (select from oxbow.embedding_refusals r
+                        where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+     group by m.user_id
+  ), enqueued as (
+    insert into oxbow.river_job (kind, queue, max_attempts, args)
+    select 'embed', 'embed', 25, jsonb_build_object('user_id', user_id, 'ids', array_to_string(ids[i:i + 127], ','))
+      from missing, generate_series(1, cardinality(ids), 128) i
+  )
+  select coalesce(sum(cardinality(ids)), 0) into _missing from missing;
+
+  drop table oxbow.memory_vectors;
+  -- of the foreign key's constraints only PostgreSQL's own, one for each partition, have the name of the new table
+  for item in select conname, conrelid::regclass as name from pg_constraint
+            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%'
+              and contype <> 'f' and (contype <> 'n' or coninhcount = 0)
+  loop
+    execute format('alter table %s rename constraint %I to %I', item.name, item.conname, replace(item.conname, '_next', ''));
+  end loop;
+  for item in select relname from pg_class
+            where relnamespace = 'oxbow'::regnamespace and relkind in ('r', 'p') and relname like 'memory\_vectors\_next%'
+  loop
+    execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
+  end loop;
+
+  delete from oxbow.embedding_refusals where model <> _model;
+  update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now() where key = 'embedding';
+  delete from oxbow.settings where key = 'reembed';
+  call oxbow.secure_tables();
+  return _missing;
+end $$;
+
+revoke all on function oxbow.reembed_begin, oxbow.reembed_finish from public;

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const reembedKey = "reembed"
+
+// Reembedding is the state of a change of model, as the settings keep it.
+type Reembedding struct {
+	EmbeddingModel
+	Cursor *walkKey `json:"cursor,omitempty"` // the last memory that was dealt with; nil: none
+}
+
+// Unreembedded is a memory without a vector of the new model.
+type Unreembedded struct {
+	UserID string
+	Type   MemoryType
+	ID     uuid.UUID
+	Text   string // what is embedded
+}
+
+// BeginReembed makes the table for the new vectors, or resumes with the one that is there: resumed tells which.
+func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed bool, err error) {
+	err = db.QueryRow(ctx, `select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension).Scan(&resumed)
+	if err != nil {
+		return false, fmt.Errorf("prepare the table of new vectors: %w", err)
+	}
+	return resumed, nil
+}
+
+// ReembedPage looks at the next memories after the place that an earlier page was written down with, at most limit. It
+// returns those without a new vector, how many it looked at, and the place to write down; looked is 0 at the end.
+func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int, next ReembedPlace, err error) {
+	var state Reembedding
+	if err := readSetting(ctx, db, reembedKey, &state); err != nil {
+		return nil, 0, next, err
+	}
+	from := walkKey{}
+	if state.Cursor != nil {
+		from = *state.Cursor
+	}
+	var end walkKey
+	err = db.QueryRow(ctx, `
+		select p.user_id, p.memory_type, p.id, count(*) over ()
+		  from (select user_id, memory_type, id from oxbow.memories
+		         where (user_id, memory_type, id) > ($1::text, $2::text, $3::uuid)
+		         order by user_id, memory_type, id limit $4) p
+		 order by p.user_id desc, p.memory_type desc, p.id desc limit 1`,
+		from.UserID, from.Type, from.ID, limit).Scan(&end.UserID, &end.Type, &end.ID, &looked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, 0, next, nil
+	}
+	if err != nil {
+		return nil, 0, next, fmt.Errorf("walk through the memories: %w", err)
+	}
+	rows, err := db.Query(ctx, `select user_id, memory_type, id, content, speaker from oxbow.reembed_page($1, $2, $3, $4, $5, $6, $7)`,
+		model, from.UserID, from.Type, from.ID, end.UserID, end.Type, end.ID)
+	if err != nil {
+		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
+	}
+	todo, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Unreembedded, err error) {
+		var content, speaker string
+		err = row.Scan(&m.UserID, &m.Type, &m.ID, &content, &speaker)
+		m.Text = EmbeddedText(speaker, content)
+		return m, err
+	})
+	if err != nil {
+		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
+	}
+	return todo, looked, ReembedPlace{end}, nil
+}
+
+// ReembedPlace is how far a reembed got.
+type ReembedPlace struct{ key walkKey }
+
+// WriteDown keeps the place, so that an interrupted reembed goes on there. The zero place is the beginning.
+func (p ReembedPlace) WriteDown(ctx context.Context, tx DB, model EmbeddingModel) error {
+	state := Reembedding{EmbeddingModel: model}
+	if p.key != (walkKey{}) {
+		state.Cursor = &p.key
+	}
+	return writeSetting(ctx, tx, reembedKey, state)
+}
+
+// WriteReembedded stores new vectors of memories that still exist.
+func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vectors [][]float32) error {
+	users, types, ids := make([]string, len(memories)), make([]string, len(memories)), make([]uuid.UUID, len(memories))
+	for i, m := range memories {
+		users[i], types[i], ids[i] = m.UserID, string(m.Type), m.ID
+	}
+	var written int64
+	err := tx.QueryRow(ctx, `select oxbow.reembed_write($1, $2, $3, $4)`, users, types, ids, halfVectors(vectors)).Scan(&written)
+	if err != nil {
+		return fmt.Errorf("write new vectors: %w", err)
+	}
+	return nil
+}
+
+// FinishReembed puts the new vectors into the place of the old ones, and enqueues jobs for memories made since a moment
+// that have none yet: it returns how many. Nothing can use the memories meanwhile, so it waits at most lockTimeout for
+// those who do, and may be tried again.
+func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time, lockTimeout time.Duration) (missing int64, err error) {
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension, since).Scan(&missing)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("exchange the vectors: %w", err)
+	}
+	return missing, nil
+}

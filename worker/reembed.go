@@ -1,0 +1,336 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const (
+	// reembedPage is how many memories one step looks at and commits.
+	reembedPage = 1024
+	// reembedRest: with fewer memories without a new vector than these, what is left is left to the worker.
+	reembedRest = 200
+	// reembedRounds bounds the walks through all memories, where they come in as fast as they are embedded.
+	reembedRounds = 5
+	// reembedLockTime is how long everybody waits behind one attempt to exchange the tables.
+	reembedLockTime = 500 * time.Millisecond
+	// reembedTries is how often an answer that makes no sense is asked for again.
+	reembedTries = 5
+	// reembedMargin is how long before the last walk a memory may have been made that it could not see, because its
+	// transaction was open. What is older still is found by the job sweep.
+	reembedMargin = time.Hour
+)
+
+// ReembedProgress says how far a change of model has got.
+type ReembedProgress struct {
+	Resumed bool  // an interrupted one is continued
+	Round   int   // 1, 2, …: each walks through all memories
+	Total   int64 // memories, when the round began
+	Looked  int64 // of this round
+	Made    int64 // vectors, in all rounds
+	Refused int64 // texts that the provider refuses
+	Waiting error // why it waits, for the provider or for a lock; nil: it does not
+}
+
+// ReembedResult is what a change of model came to.
+type ReembedResult struct {
+	From, To store.EmbeddingModel
+	Made     int64
+	Refused  int64
+	// Left is how many memories, made while the tables were exchanged, have a job to embed them.
+	Left int64
+}
+
+// ErrSameModel: there is nothing to do.
+var ErrSameModel = errors.New("the database holds vectors of that model already")
+
+// Reembed changes the database's embedding model to that of cfg while applications and workers go on. New vectors fill a
+// second table, which then takes the place of the first in a moment. Whatever ends it before, nothing has changed for
+// anyone, and the next call with the same model goes on where it was. A provider that is down is waited for.
+//
+// Workers of the old model stop embedding at the exchange; workers of the new one start after it.
+func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (ReembedResult, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return ReembedResult{}, err
+	}
+	made, err := embedding.Open(cfg.Embedding)
+	if err != nil {
+		return ReembedResult{}, err
+	}
+	if err := cfg.checkDatabase(ctx, nil); err != nil {
+		return ReembedResult{}, err
+	}
+	pool, err := cfg.openPool(ctx)
+	if err != nil {
+		return ReembedResult{}, err
+	}
+	defer pool.Close()
+	r := &reembed{
+		cfg: cfg, pool: pool, embedder: embedder{made}, report: report,
+		model: store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()},
+	}
+	return r.run(ctx)
+}
+
+type reembed struct {
+	cfg      Config
+	pool     *pgxpool.Pool
+	embedder embedder
+	model    store.EmbeddingModel
+	report   func(ReembedProgress)
+	progress ReembedProgress
+}
+
+func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
+	result := ReembedResult{To: r.model}
+	release, err := r.alone(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer release()
+	if result.From, err = store.CurrentModel(ctx, r.pool); err != nil {
+		return result, err
+	}
+	if result.From == r.model {
+		return result, fmt.Errorf("%w: %s", ErrSameModel, r.model)
+	}
+	err = r.patiently(ctx, func() (err error) {
+		return r.withLockTimeout(ctx, func(tx pgx.Tx) (err error) {
+			r.progress.Resumed, err = store.BeginReembed(ctx, tx, r.model)
+			return err
+		})
+	})
+	if err != nil {
+		return result, err
+	}
+	since, err := r.fill(ctx)
+	if err != nil {
+		return result, err
+	}
+	err = r.patiently(ctx, func() (err error) {
+		result.Left, err = store.FinishReembed(ctx, r.pool, r.model, since.Add(-reembedMargin), reembedLockTime)
+		return err
+	})
+	result.Made, result.Refused = r.progress.Made, r.progress.Refused
+	return result, err
+}
+
+// alone makes sure that no other reembed runs, and that this one may exchange tables.
+func (r *reembed) alone(ctx context.Context) (release func(), err error) {
+	conn, err := r.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var got, owner bool
+	var ownerName, user string
+	err = conn.QueryRow(ctx, `
+		select pg_try_advisory_lock(hashtextextended('oxbow.reembed', 0)), pg_has_role(c.relowner, 'USAGE'), c.relowner::regrole::text, current_user
+		  from pg_class c where c.oid = 'oxbow.memories'::regclass`).Scan(&got, &owner, &ownerName, &user)
+	switch {
+	case err != nil:
+	case !owner:
+		err = fmt.Errorf("reembed exchanges a table, which %s may not do: connect as the owner, %s", user, ownerName)
+	case !got:
+		err = errors.New("another reembed is running on this database")
+	default:
+		return func() {
+			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // and with it goes the lock
+			conn.Release()
+		}, nil
+	}
+	_ = conn.Conn().Close(context.WithoutCancel(ctx))
+	conn.Release()
+	return nil, err
+}
+
+// fill walks through the memories until few are without a new vector, and returns when the last walk began. A walk that is
+// resumed in the middle says nothing of what came in before that place since.
+func (r *reembed) fill(ctx context.Context) (time.Time, error) {
+	for r.progress.Round = 1; ; r.progress.Round++ {
+		var begun time.Time
+		if err := r.pool.QueryRow(ctx, `select now()`).Scan(&begun); err != nil {
+			return begun, err
+		}
+		found, err := r.walk(ctx)
+		whole := r.progress.Round > 1 || !r.progress.Resumed
+		if err != nil || (whole && found < reembedRest) || r.progress.Round == reembedRounds {
+			return begun, err
+		}
+	}
+}
+
+// walk goes once through all memories and returns how many lacked a new vector. A first walk that was interrupted goes on
+// where it was.
+func (r *reembed) walk(ctx context.Context) (found int64, err error) {
+	if r.progress.Total, err = store.CountMemories(ctx, r.pool); err != nil {
+		return 0, err
+	}
+	r.progress.Looked = 0
+	if r.progress.Round > 1 {
+		if err := (store.ReembedPlace{}).WriteDown(ctx, r.pool, r.model); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		todo, looked, next, err := store.ReembedPage(ctx, r.pool, r.model.Model, reembedPage)
+		if err != nil {
+			return found, err
+		}
+		if looked == 0 {
+			return found, nil
+		}
+		if err := r.page(ctx, todo, next); err != nil {
+			return found, err
+		}
+		found += int64(len(todo))
+		r.progress.Looked += int64(looked)
+		r.tell(nil)
+	}
+}
+
+// page makes the vectors of a page, several calls at a time, and stores them with the place that was reached.
+func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.ReembedPlace) error {
+	calls := r.calls(todo)
+	results := make([][][]float32, len(calls))
+	refusals := make([]*jobs.RefusedError, len(calls))
+	err := r.patiently(ctx, func() error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(r.cfg.Concurrency)
+		for i, call := range calls {
+			if results[i] != nil {
+				continue // made before the provider went down
+			}
+			group.Go(func() (err error) {
+				results[i], refusals[i], err = r.call(ctx, call)
+				return err
+			})
+		}
+		return group.Wait()
+	})
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		for i, call := range calls {
+			if err := r.save(ctx, tx, call, results[i], refusals[i]); err != nil {
+				return err
+			}
+		}
+		return next.WriteDown(ctx, tx, r.model)
+	})
+}
+
+func (r *reembed) calls(todo []store.Unreembedded) [][]store.Unreembedded {
+	return jobs.Calls(todo, r.cfg.callTexts(), func(m store.Unreembedded) int { return len(m.Text) })
+}
+
+func (r *reembed) call(ctx context.Context, call []store.Unreembedded) ([][]float32, *jobs.RefusedError, error) {
+	texts := make([]string, len(call))
+	for i, m := range call {
+		texts[i] = m.Text
+	}
+	vectors, err := r.embedder.Embed(ctx, texts)
+	var refused *jobs.RefusedError
+	if errors.As(err, &refused) {
+		err = nil
+	}
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("%s made %d vectors of %d texts", r.model.Model, len(vectors), len(texts))
+	}
+	return vectors, refused, err
+}
+
+func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32, refused *jobs.RefusedError) error {
+	if refused != nil {
+		no := map[int]bool{}
+		for _, i := range refused.Texts {
+			no[i] = true
+			if err := store.RefuseVectors(ctx, tx, call[i].UserID, r.model.Model, []uuid.UUID{call[i].ID}, refused.Error()); err != nil {
+				return err
+			}
+		}
+		call, vectors = without(call, no), without(vectors, no)
+		r.progress.Refused += int64(len(no))
+	}
+	r.progress.Made += int64(len(call))
+	return store.WriteReembedded(ctx, tx, call, vectors)
+}
+
+func without[T any](all []T, no map[int]bool) []T {
+	var kept []T
+	for i, item := range all {
+		if !no[i] {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// patiently repeats what fails because a provider is down, a lock is held, or an answer made no sense.
+func (r *reembed) patiently(ctx context.Context, try func() error) error {
+	nonsense := 0
+	for failures := 0; ; failures++ {
+		err := try()
+		var down *jobs.UnavailableError
+		var failed *embedding.Error
+		pause := min(time.Second<<min(failures, 6), time.Minute)
+		switch {
+		case err == nil:
+			if failures > 0 {
+				r.tell(nil)
+			}
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &down):
+			pause = max(pause, down.RetryAfter)
+		case isLockTimeout(err):
+			pause = min(pause, 5*time.Second)
+		case errors.As(err, &failed) && nonsense < reembedTries:
+			nonsense++
+		default:
+			return err
+		}
+		r.tell(err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause + rand.N(pause/10+time.Millisecond)):
+		}
+	}
+}
+
+func isLockTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "55P03" || pg.Code == "40P01") // lock not available, deadlock
+}
+
+func (r *reembed) withLockTimeout(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d", reembedLockTime.Milliseconds())); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+func (r *reembed) tell(waiting error) {
+	if r.report != nil {
+		r.progress.Waiting = waiting
+		r.report(r.progress)
+	}
+}
