@@ -33,8 +33,10 @@ func (f *embeddingFlags) add(flags *pflag.FlagSet) {
 		"limit of one request ($OXBOW_EMBEDDING_TIMEOUT, default 30s, for ollama 2m)")
 	flags.IntVar(&f.cfg.BatchSize, "embedding-batch-size", f.number("OXBOW_EMBEDDING_BATCH_SIZE"),
 		"how many texts one request has ($OXBOW_EMBEDDING_BATCH_SIZE, default 128)")
-	for _, name := range []string{"provider", "model", "dimension", "url", "send-dimension", "timeout", "batch-size"} {
-		flags.Lookup("embedding-" + name).DefValue = "" // the usage says it, and help must be the same everywhere
+	// The zero value of each is what help leaves out: the usage tells the default, and help is the same everywhere.
+	for name, zero := range map[string]string{"provider": "", "model": "", "dimension": "0", "url": "", "send-dimension": "false",
+		"timeout": "0s", "batch-size": "0"} {
+		flags.Lookup("embedding-" + name).DefValue = zero
 	}
 }
 
