@@ -108,7 +108,8 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 		return &InvalidError{Index: -1, Field: "embedding", Value: fmt.Sprintf("%d dimensions", len(vector)),
 			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension, recorded.Model)}
 	case !own && recorded != mine:
-		return &ModelMismatchError{Database: recorded, Given: mine}
+		return fmt.Errorf("%w: give the client the embedder of the database (oxbow.WithEmbedder), or change the database's with oxbow reembed",
+			&ModelMismatchError{Database: recorded, Given: mine})
 	}
 	return nil
 }
@@ -160,6 +161,12 @@ func (q Query) params() (store.RecallParams, error) {
 	metadata, err := store.ValidateMetadata(q.Metadata)
 	if err != nil {
 		return none, err
+	}
+	if len(q.Types) == 0 {
+		q.Types = nil // an empty list would find nothing
+	}
+	if len(q.Contexts) == 0 {
+		q.Contexts = nil
 	}
 	return store.RecallParams{
 		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts, Metadata: metadata,

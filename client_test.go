@@ -1,0 +1,89 @@
+package oxbow_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := oxbow.New(nil)
+	require.ErrorContains(t, err, "the database is nil")
+	for _, option := range []oxbow.Option{oxbow.WithEmbedder(nil), oxbow.WithLogger(nil), oxbow.WithEmbedTimeout(0), oxbow.WithEmbedTimeout(-1)} {
+		_, err := oxbow.New(&pgxpool.Pool{}, option)
+		require.ErrorContains(t, err, "oxbow: With")
+	}
+	_, err = oxbow.OpenEmbedder(oxbow.EmbedderConfig{Provider: "magic"})
+	require.ErrorContains(t, err, `"magic"`)
+}
+
+func TestDatabaseThatIsNotReady(t *testing.T) {
+	t.Parallel()
+	nowhere, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/none?connect_timeout=2")
+	require.NoError(t, err)
+	t.Cleanup(nowhere.Close)
+	in := func(change string) *pgxpool.Pool {
+		pool := pgtest.Pool(t)
+		_, err := pool.Exec(t.Context(), change)
+		require.NoError(t, err)
+		return pool
+	}
+	for name, test := range map[string]struct {
+		pool *pgxpool.Pool
+		is   error
+		todo string
+	}{
+		"unreachable":  {nowhere, oxbow.ErrUnreachable, "check that PostgreSQL runs and that DATABASE_URL names it"},
+		"empty":        {open(t, pgtest.Empty(t), ""), oxbow.ErrNotMigrated, "run oxbow migrate up"},
+		"older":        {in(`update oxbow.schema_version set version = 1`), oxbow.ErrBehind, "run oxbow migrate up"},
+		"newer":        {in(`update oxbow.schema_version set version = 99`), oxbow.ErrAhead, "with the newer Oxbow"},
+		"no extension": {in(`drop extension vector cascade`), oxbow.ErrNoExtension, "create extension vector"},
+		"no rights":    {open(t, pgtest.Database(t), "pg_read_all_stats"), oxbow.ErrDenied, "member of oxbow_app"},
+	} {
+		client := newClient(t, test.pool)
+		_, err := client.Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
+		require.ErrorIs(t, err, test.is, name)
+		require.ErrorContains(t, err, test.todo, name)
+		_, err = client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "x"})
+		require.ErrorIs(t, err, test.is, name)
+		_, err = client.Get(t.Context(), "ann", uuid.New())
+		require.ErrorIs(t, err, test.is, name)
+	}
+}
+
+// The look at the schema does not break the caller's transaction.
+func TestCheckInATransaction(t *testing.T) {
+	t.Parallel()
+	pool := open(t, pgtest.Empty(t), "")
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(context.Background())
+	_, err = newClient(t, pool).WithTx(tx).Get(t.Context(), "ann", uuid.New())
+	require.ErrorIs(t, err, oxbow.ErrNotMigrated)
+	_, err = tx.Exec(t.Context(), `select 1`)
+	require.NoError(t, err)
+}
+
+func TestConnectionThatBreaks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(context.Background())
+	_, err = open(t, b.dsn, "").Exec(t.Context(), `select pg_terminate_backend($1, 5000)`, tx.Conn().PgConn().PID())
+	require.NoError(t, err)
+	_, err = b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
+	require.ErrorIs(t, err, oxbow.ErrUnreachable)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "x"})
+	require.ErrorIs(t, err, context.Canceled)
+}
