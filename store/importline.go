@@ -111,7 +111,7 @@ func (f *fields) get(name, rule string, v any) (ok bool) {
 func (f *fields) fail(name, rule string) {
 	if f.err == nil {
 		bad := invalid(name, string(f.raw[name]), rule)
-		bad.Value = shorten(string(f.raw[name]))
+		bad.Value = shorten(string(f.raw[name]), len(f.raw[name]))
 		f.err = bad
 	}
 }

@@ -28,11 +28,11 @@ var (
 
 // invalid makes an InvalidError, its value quoted and cut to what a line can hold.
 func invalid(field, value, rule string) *InvalidError {
-	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value)), Rule: rule}
+	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value), len(value)), Rule: rule}
 }
 
-// shorten cuts a value that is long.
-func shorten(shown string) string {
+// shorten cuts a value that is long; size is how many bytes it has without quotes.
+func shorten(shown string, size int) string {
 	if len(shown) <= 80 {
 		return shown
 	}
@@ -40,7 +40,7 @@ func shorten(shown string) string {
 	for !utf8.RuneStart(shown[cut]) {
 		cut--
 	}
-	return fmt.Sprintf("%s… (%d bytes)", shown[:cut], len(shown))
+	return fmt.Sprintf("%s… (%d bytes)", shown[:cut], size)
 }
 
 // ValidateUserID refuses what no table takes.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow"
 )
 
 // sentence is an error as one line for a person.
@@ -21,6 +23,11 @@ func sentence(err error) string {
 	var parse *pgconn.ParseConfigError
 	if errors.As(err, &parse) {
 		return "the database URL cannot be read: " + oneLine(parse.Error())
+	}
+	var mismatch *oxbow.ModelMismatchError
+	if errors.As(err, &mismatch) {
+		return fmt.Sprintf("the database's vectors are of %s, and %s is what the embedding flags and OXBOW_EMBEDDING_… choose: "+
+			"choose the database's model, or change the database's with oxbow reembed", mismatch.Database, mismatch.Given)
 	}
 	return oneLine(err.Error())
 }
