@@ -1,9 +1,16 @@
 package sqlcode_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 // asApp makes the transaction that of a new login of the group oxbow_app, and returns its name. The role goes with the
@@ -17,4 +24,333 @@ func asMember(t *testing.T, tx db, group string) string {
 	exec(t, tx, fmt.Sprintf("create role %s login in role %s", role, group))
 	exec(t, tx, "set local role "+role)
 	return role
+}
+
+func setUser(t *testing.T, tx db, user string) {
+	t.Helper()
+	exec(t, tx, "select set_config('oxbow.user_id', $1, true)", user)
+}
+
+// userTables are all tables with a user_id, partitions too.
+func userTables(t *testing.T, tx db) []string {
+	t.Helper()
+	return all[string](t, tx, `
+		select c.oid::regclass::text from pg_class c
+		  join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') order by 1`)
+}
+
+// populate puts a row of the user into every table with a user_id.
+func populate(t *testing.T, tx db, user string) {
+	t.Helper()
+	var first string
+	for _, kind := range []string{"fact", "episodic", "trait", "document"} {
+		id := remember(t, tx, row{"user_id": user, "memory_type": kind, "trait_stage": "core"})
+		addVector(t, tx, user, kind, id, axis(1))
+		if kind == "fact" {
+			first = id
+		}
+	}
+	index(t, tx, user)
+	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", user)
+	exec(t, tx, "insert into oxbow.sessions (user_id, id) values ($1, 's')", user)
+	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
+	exec(t, tx, "insert into oxbow.activity (user_id, memory_id) values ($1, $2)", user, first)
+	exec(t, tx, "insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) values ($1, 'fact', $2, 'm', 'r')", user, first)
+	exec(t, tx, "insert into oxbow.memory_history (user_id, memory_type, memory_id, event) values ($1, 'fact', $2, 'UPDATE')", user, first)
+	exec(t, tx, "insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation) values ($1, 'fact', $2, 'fact', $2, 'related_to')", user, first)
+	exec(t, tx, "insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')", user, first)
+	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
+}
+
+func count(t *testing.T, tx db, table, user string) int {
+	t.Helper()
+	return one[int](t, tx, "select count(*) from "+table+" where user_id = $1", user)
+}
+
+func TestAppReadsItsUserAlone(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, ann(t))
+	populate(t, tx, bob(t))
+	tables := userTables(t, tx)
+	require.Contains(t, tables, "oxbow.memories_fact")
+	rows := map[string]int{}
+	for _, table := range tables {
+		rows[table] = count(t, tx, table, ann(t))
+		require.Positive(t, rows[table], "populate must cover the new table %s", table)
+	}
+	asApp(t, tx)
+	for _, unset := range []string{"nothing was set", ""} {
+		if unset == "" {
+			setUser(t, tx, "")
+		}
+		for _, table := range tables {
+			require.Zero(t, one[int](t, tx, "select count(*) from "+table), "%s, %q", table, unset)
+		}
+	}
+	setUser(t, tx, ann(t))
+	for _, table := range tables {
+		require.Equal(t, rows[table], one[int](t, tx, "select count(*) from "+table), table)
+	}
+}
+
+func TestAppChangesItsUserAlone(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, ann(t))
+	populate(t, tx, bob(t))
+	tables := userTables(t, tx)
+	rows := map[string]int{}
+	for _, table := range tables {
+		rows[table] = count(t, tx, table, bob(t))
+	}
+	asApp(t, tx)
+	for _, setting := range []string{"", ann(t)} {
+		setUser(t, tx, setting)
+		for _, table := range tables {
+			for _, sql := range []string{"update %s set user_id = user_id where user_id = $1", "delete from %s where user_id = $1"} {
+				sql = fmt.Sprintf(sql, table)
+				inner, err := tx.Begin(t.Context())
+				require.NoError(t, err)
+				done, err := inner.Exec(t.Context(), sql, bob(t))
+				if err != nil {
+					require.ErrorContains(t, err, "permission denied", sql)
+				} else {
+					require.Zero(t, done.RowsAffected(), sql)
+				}
+				require.NoError(t, inner.Rollback(t.Context()))
+			}
+		}
+	}
+	// nor can a row be handed over
+	for _, table := range []string{"oxbow.messages", "oxbow.sessions", "oxbow.users", "oxbow.memories"} {
+		fails(t, tx, "update "+table+" set user_id = $1 || 'x' where user_id = $2", bob(t), ann(t))
+	}
+	// its own it may change
+	exec(t, tx, "update oxbow.memories set importance = 1 where memory_type = 'fact'")
+	exec(t, tx, "delete from oxbow.memories where memory_type = 'episodic'")
+	exec(t, tx, "delete from oxbow.messages")
+	exec(t, tx, "reset role")
+	require.Equal(t, 3, count(t, tx, "oxbow.memories", ann(t)))
+	require.Equal(t, 3, requireStats(t, tx, ann(t)))
+	for _, table := range tables {
+		require.Equal(t, rows[table], count(t, tx, table, bob(t)), table)
+	}
+}
+
+func TestAppInserts(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": bob(t)})
+	asApp(t, tx)
+	for _, setting := range []string{"", ann(t)} {
+		setUser(t, tx, setting)
+		exec(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one'), ($2, 'two')", ann(t), bob(t))
+		exec(t, tx, "insert into oxbow.memories_episodic (user_id, memory_type, content) values ($1, 'episodic', 'three')", bob(t))
+		exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", bob(t))
+		fails(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id", bob(t))
+		fails(t, tx, "insert into oxbow.users (user_id) values ($1)", bob(t))
+		fails(t, tx, "insert into oxbow.sessions (user_id, id) values ($1, 's')", bob(t))
+	}
+	addVector(t, tx, bob(t), "fact", id, axis(3))
+	require.NotEmpty(t, one[string](t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id::text", ann(t)))
+	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", ann(t))
+
+	// everything else is written by functions and by the worker
+	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
+		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact"} {
+		require.Equal(t, "42501", fails(t, tx, "insert into oxbow."+table+" default values").Code, table)
+	}
+}
+
+func TestAppDoesNotSeeTheQueue(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	queue := all[string](t, tx, `select oid::regclass::text from pg_class where relnamespace = 'oxbow'::regnamespace and relkind = 'r'
+		and relname like 'river%' and relname <> 'river_migration'`) // that one tells versions, to everyone
+	require.Contains(t, queue, "oxbow.river_job")
+	asApp(t, tx)
+	for _, table := range queue {
+		require.Equal(t, "42501", fails(t, tx, "select from "+table).Code, table)
+	}
+}
+
+func TestAppCannotMakeTraits(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "trait", "trait_stage": "core"})
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	for _, origin := range []string{"", "import", "reflection"} {
+		exec(t, tx, "select set_config('oxbow.origin', $1, true)", origin)
+		for _, sql := range []string{
+			"insert into oxbow.memories (user_id, memory_type, content) values ($1, 'trait', 'one')",
+			"insert into oxbow.memories_trait (user_id, memory_type, content) values ($1, 'trait', 'one')",
+			"select oxbow.supersede($1, '" + id + "', 'another')",
+		} {
+			err := fails(t, tx, sql, ann(t))
+			require.Equal(t, "23514", err.Code, "%s as %q", sql, origin)
+			require.Equal(t, "memory_type", err.ColumnName)
+		}
+	}
+}
+
+// A function that runs with its owner's rights has a fixed search_path, and refuses to serve another user or is not for
+// applications at all. One that is added is tested too.
+func TestFunctionsWithOwnersRights(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	require.Empty(t, all[string](t, tx, `
+		select p.oid::regprocedure::text from pg_proc p
+		 where p.pronamespace = 'oxbow'::regnamespace and p.prosecdef
+		   and not exists (select from unnest(p.proconfig) c where c ~ '^search_path=pg_catalog, .*pg_temp$')`))
+
+	type function struct{ Name, Call string }
+	rows, err := tx.Query(t.Context(), `
+		select p.oid::regprocedure::text as name,
+		       format('select from %s(%s)', p.oid::regproc, (select string_agg(case nth when 1 then '$1' else 'null' end || '::' || arg::regtype, ', ' order by nth)
+		                                                  from unnest(p.proargtypes) with ordinality a(arg, nth))) as call
+		  from pg_proc p
+		 where p.pronamespace = 'oxbow'::regnamespace and p.prosecdef and has_function_privilege('oxbow_app', p.oid, 'execute')`)
+	require.NoError(t, err)
+	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[function])
+	require.NoError(t, err)
+	require.NotEmpty(t, functions)
+
+	app := asApp(t, tx)
+	for _, setting := range []string{"", ann(t)} {
+		setUser(t, tx, setting)
+		for _, f := range functions {
+			err := fails(t, tx, f.Call, bob(t))
+			require.Equal(t, "42501", err.Code, "%s must begin with check_access: %v", f.Name, err)
+			require.Contains(t, err.Message, app)
+			require.Contains(t, err.Message, bob(t))
+			require.Contains(t, err.Hint, "SET LOCAL oxbow.user_id")
+			if setting != "" {
+				require.Contains(t, err.Detail, setting)
+			}
+		}
+	}
+}
+
+func TestAppCallsFunctionsForItsUser(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, ann(t))
+	populate(t, tx, bob(t))
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	got := recall(t, tx, row{"user_id": ann(t), "query": "boat", "embedding": axis(1)})
+	require.Len(t, got, 4)
+	exec(t, tx, "select oxbow.touch($1, array[$2]::uuid[])", ann(t), got[0].ID)
+	require.NotEmpty(t, all[string](t, tx, "select event from oxbow.history($1, $2)", ann(t), got[0].ID))
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), got[0].ID)
+	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat", "embedding": axis(1)}), 3)
+	exec(t, tx, "select oxbow.erase_user($1)", ann(t))
+	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}))
+	exec(t, tx, "reset role")
+	require.Len(t, recall(t, tx, row{"user_id": bob(t), "query": "boat"}), 4)
+}
+
+func TestAppCannotCallWhatIsInternal(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	for _, sql := range []string{
+		"select oxbow.index_memories($1, '{}')", "select oxbow.fold_facts($1, '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
+		"call oxbow.secure_tables()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
+		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",
+	} {
+		var args []any
+		if strings.Contains(sql, "$1") {
+			args = []any{ann(t)}
+		}
+		require.Equal(t, "42501", fails(t, tx, sql, args...).Code, sql)
+	}
+	for _, sql := range []string{"alter table oxbow.memories disable row level security", "drop policy app_select on oxbow.memories",
+		"create table oxbow.mine (n int)", "create function oxbow.mine() returns int language sql return 1",
+		"truncate oxbow.memories", "alter table oxbow.memories disable trigger all"} {
+		require.Equal(t, "42501", fails(t, tx, sql).Code, sql)
+	}
+}
+
+// A worker's login owns nothing, and does all that embed and sweep need.
+func TestWorkerIsNotTheOwner(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, bob(t))
+	role := asMember(t, tx, "oxbow_worker")
+	require.False(t, one[bool](t, tx, "select pg_has_role($1, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'member')", role))
+
+	exec(t, tx, "set local oxbow.origin = 'reflection'")
+	populate(t, tx, ann(t))
+	fresh := remember(t, tx, row{"user_id": ann(t), "content": "A second boat."})
+	for _, table := range userTables(t, tx) {
+		require.Positive(t, count(t, tx, table, ann(t)), table)
+		require.Positive(t, count(t, tx, table, bob(t)), table)
+	}
+	require.EqualValues(t, 1, one[int](t, tx, "select oxbow.write_vectors($1, 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])", ann(t), fresh, axis(2)))
+	require.Equal(t, []string{fresh}, index(t, tx, ann(t)))
+	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 5, "with no setting")
+	exec(t, tx, "select oxbow.touch($1, array[$2]::uuid[])", ann(t), fresh)
+	exec(t, tx, "select oxbow.fold_activity(1000)")
+	exec(t, tx, "select oxbow.recount_terms($1)", ann(t))
+	exec(t, tx, "select oxbow.clean_terms()")
+	exec(t, tx, "select from oxbow.reflection_due($1), oxbow.memories_in_queue()", ann(t))
+	exec(t, tx, "update oxbow.river_job set state = 'running', attempt = 1 where args ->> 'user_id' = $1", ann(t))
+	exec(t, tx, "delete from oxbow.river_job where args ->> 'user_id' = $1", ann(t))
+	exec(t, tx, "delete from oxbow.memories where user_id = $1 and memory_type <> 'fact'", ann(t))
+	require.Equal(t, 2, requireStats(t, tx, ann(t)))
+	exec(t, tx, "select oxbow.erase_user($1)", ann(t))
+	require.Zero(t, count(t, tx, "oxbow.memories", ann(t)))
+
+	for _, sql := range []string{"drop table oxbow.activity", "alter table oxbow.memories disable trigger all", "call oxbow.secure_tables()"} {
+		require.Equal(t, "42501", fails(t, tx, sql).Code, sql)
+	}
+}
+
+// Real logins: the setting role says nothing then, and the session's user decides.
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	owner := connect(t, dsn)
+	tx := begin(t, dsn)
+	populate(t, tx, ann(t))
+	require.NoError(t, tx.Commit(t.Context()))
+	login := func(group string) *pgx.Conn {
+		role := fmt.Sprintf("oxbow_sql_login_%x", rand.Uint64())
+		exec(t, owner, fmt.Sprintf("create role %s login password 'boat' in role %s", role, group))
+		// a role is the whole cluster's, and outlives the database
+		t.Cleanup(func() {
+			conn, err := pgx.Connect(context.Background(), dsn)
+			if err == nil {
+				_, err = conn.Exec(context.Background(), "drop role "+role)
+				_ = conn.Close(context.Background())
+			}
+			require.NoError(t, err)
+		})
+		cfg, err := pgx.ParseConfig(dsn)
+		require.NoError(t, err)
+		cfg.User, cfg.Password = role, "boat"
+		conn, err := pgx.ConnectConfig(t.Context(), cfg)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+		return conn
+	}
+	const sql = "select count(*) from oxbow.recall($1, 'boat')"
+	app := login("oxbow_app")
+	require.Equal(t, "42501", fails(t, app, sql, ann(t)).Code)
+	exec(t, app, "select set_config('oxbow.user_id', $1, false)", ann(t))
+	require.Equal(t, 4, one[int](t, app, sql, ann(t)))
+	exec(t, app, "reset oxbow.user_id")
+	require.Equal(t, "42501", fails(t, app, sql, ann(t)).Code)
+	exec(t, app, "set role oxbow_app")
+	require.Equal(t, "42501", fails(t, app, sql, ann(t)).Code)
+	require.Equal(t, "42501", fails(t, app, "set role oxbow_worker").Code)
+	require.Equal(t, "42501", fails(t, app, "set role "+owner.Config().User).Code)
+
+	require.Equal(t, 4, one[int](t, login("oxbow_worker"), sql, ann(t)))
+	require.Equal(t, 4, one[int](t, owner, sql, ann(t)))
 }

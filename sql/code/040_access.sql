@@ -3,8 +3,7 @@
 create or replace function oxbow.check_access(_user_id text) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  -- inside SECURITY DEFINER functions current_user is their owner; the setting still tells who called
-  caller name := case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
+  caller constant name := oxbow.caller();
 begin
   if _user_id is null or _user_id = '' then
     perform oxbow.reject('user_id', _user_id, 'must not be empty');
@@ -19,6 +18,11 @@ begin
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
 end $$;
+
+-- Who calls: inside a function that runs with its owner's rights current_user is the owner; the setting still tells.
+create or replace function oxbow.caller() returns name
+language sql stable set search_path = pg_catalog, pg_temp
+return case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
 
 -- Whether a role may see every user: the tables' owner, its members (a superuser is one) and the worker.
 create or replace function oxbow.is_trusted(_role name) returns boolean

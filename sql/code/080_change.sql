@@ -48,7 +48,8 @@ begin
       message = format('memory %s is superseded already%s', old.id, ' by ' || old.superseded_by),
       detail  = format('Since %s.', old.expired_at),
       hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.', 'The newer version was erased: insert a new memory.');
-  elsif old.memory_type = 'trait' and coalesce(current_setting('oxbow.origin', true), '') <> 'reflection' then
+  elsif old.memory_type = 'trait'
+    and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
