@@ -135,7 +135,7 @@ func TestInvalidMemories(t *testing.T) {
 		field, value string // value: a part of it
 	}{
 		{"no user", oxbow.NewMemory{Content: "x"}, "user_id", `""`},
-		{"long user", oxbow.NewMemory{UserID: strings.Repeat("u", 256), Content: "x"}, "user_id", "(258 bytes)"},
+		{"long user", oxbow.NewMemory{UserID: strings.Repeat("u", 256), Content: "x"}, "user_id", "(256 bytes)"},
 		{"NUL in user", oxbow.NewMemory{UserID: "a\x00b", Content: "x"}, "user_id", `"a\x00b"`},
 		{"no content", oxbow.NewMemory{UserID: "ann"}, "content", `""`},
 		{"blank content", oxbow.NewMemory{UserID: "ann", Content: " \n\t\u3000"}, "content", `" \n\t\u3000"`},

@@ -146,7 +146,7 @@ func (q Query) params() (store.RecallParams, error) {
 	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
 		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:
-		return none, invalid("limit", strconv.Itoa(q.Limit), "must be between 1 and 1000")
+		return none, &InvalidError{Index: -1, Field: "limit", Value: strconv.Itoa(q.Limit), Rule: "must be between 1 and 1000"}
 	}
 	for _, t := range q.Types {
 		if !slices.Contains(store.MemoryTypes(), t) {
@@ -155,7 +155,7 @@ func (q Query) params() (store.RecallParams, error) {
 	}
 	for i, x := range q.Embedding {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must consist of finite numbers")
+			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must have finite numbers only")
 		}
 	}
 	metadata, err := store.ValidateMetadata(q.Metadata)

@@ -88,7 +88,7 @@ func (m *NewMemory) validate() (json.RawMessage, error) {
 		return nil, invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
-		return nil, invalid("importance", strconv.FormatFloat(*i, 'g', -1, 64), "must be between 0 and 1")
+		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64), Rule: "must be between 0 and 1"}
 	}
 	if err := period(m.ValidAt, m.InvalidAt); err != nil {
 		return nil, err
