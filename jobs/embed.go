@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -113,7 +114,7 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 		})
 	}
 	switch {
-	case err == nil || ctx.Err() != nil:
+	case err == nil || ctx.Err() != nil || errors.Is(err, rivertype.ErrNotFound):
 		return err
 	case len(ids) > 1 && store.IsDataError(err):
 		return w.split(ctx, job, ids)

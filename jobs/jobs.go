@@ -41,7 +41,9 @@ func enqueue(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	return err
 }
 
-// complete marks a job as completed in tx, so that its results and its end are committed together.
+// complete marks a job as completed in tx, so that its results and its end are committed together. The error is
+// rivertype.ErrNotFound where the job was erased meanwhile, with its user or its only memory: then nothing is to be left
+// of what it did.
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	return err

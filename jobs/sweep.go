@@ -32,7 +32,7 @@ const (
 	sweepLost      = 2000             // new memories without a job
 	sweepWalk      = 2000             // memories looked at in the walk through all
 	sweepUsers     = 500              // inboxes
-	sweepForgotten = 500              // memories to erase
+	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
 	sweepAge       = 10 * time.Minute // younger memories are still on their way
@@ -40,7 +40,7 @@ const (
 )
 
 // sweepWorker repairs what lost, given-up and never-made jobs left undone, and asks the questions that time raises. Each
-// of its steps is bounded, remembers in the settings how far it got, and is a transaction of its own.
+// of its steps is bounded, works in short transactions, and remembers in the settings how far it got.
 type sweepWorker struct {
 	river.WorkerDefaults[SweepArgs]
 	db    store.DB
@@ -53,22 +53,18 @@ type sweepWorker struct {
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	steps := []struct {
 		did string
-		do  func(ctx context.Context, tx pgx.Tx) (int, error)
+		do  func(ctx context.Context) (int, error)
 	}{
-		{"enqueued again what embed jobs had given up", w.reviveGivenUp},
-		{"enqueued new memories without a job", w.embedRecent},
-		{"enqueued memories without a job", w.embedWalk},
-		{"enqueued reflections that became due", w.askTriggers},
+		{"enqueued again what embed jobs had given up", w.inTx(w.reviveGivenUp)},
+		{"enqueued new memories without a job", w.inTx(w.embedRecent)},
+		{"enqueued memories without a job", w.inTx(w.embedWalk)},
+		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 	}
 	var failed error
 	for _, step := range steps {
-		var n int
-		err := pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
-			n, err = step.do(ctx, tx)
-			return err
-		})
+		n, err := step.do(ctx)
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, err)
@@ -77,6 +73,16 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		}
 	}
 	return failed
+}
+
+func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
+	return func(ctx context.Context) (n int, err error) {
+		err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+			n, err = step(ctx, tx)
+			return err
+		})
+		return n, err
+	}
 }
 
 // reviveGivenUp makes a new job for what a discarded or cancelled embed job did not get done. A job gives up after some
@@ -154,12 +160,12 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 	return len(due), enqueueMany(ctx, tx, jobs)
 }
 
-func (w *sweepWorker) eraseForgotten(ctx context.Context, tx pgx.Tx) (int, error) {
-	return store.EraseForgotten(ctx, tx, w.now().Add(-restorable), sweepForgotten)
+func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
+	return store.EraseForgotten(ctx, w.db, w.now().Add(-restorable), sweepForgotten)
 }
 
-func (w *sweepWorker) recountTerms(ctx context.Context, tx pgx.Tx) (int, error) {
-	return store.RecountTerms(ctx, tx, sweepCounted)
+func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
+	return store.RecountTerms(ctx, w.db, sweepCounted)
 }
 
 func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {

@@ -168,13 +168,19 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 	return due, writeSetting(ctx, tx, sweepInboxKey, next)
 }
 
-// EraseForgotten erases memories that were forgotten before a moment, at most limit, and returns how many.
+// EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own, and
+// returns how many.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
-	n, err := dbsqlc.New().SweepForgotten(ctx, db, &dbsqlc.SweepForgottenParams{Before: before, Max: int32(limit)})
+	old, err := dbsqlc.New().SweepForgotten(ctx, db, &dbsqlc.SweepForgottenParams{Before: before, Max: int32(limit)})
 	if err != nil {
-		return 0, fmt.Errorf("erase what was forgotten: %w", err)
+		return 0, fmt.Errorf("look for what was forgotten: %w", err)
 	}
-	return int(n), nil
+	for i, m := range old {
+		if err := dbsqlc.New().SweepErase(ctx, db, &dbsqlc.SweepEraseParams{UserID: m.UserID, ID: m.ID}); err != nil {
+			return i, fmt.Errorf("erase what was forgotten: %w", err)
+		}
+	}
+	return len(old), nil
 }
 
 // RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and begins

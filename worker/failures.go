@@ -27,13 +27,17 @@ func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, va
 	return nil
 }
 
-// interrupted lets a job that was cut short by a stop be taken up again at once, without counting it as an attempt.
-type interrupted struct{ river.MiddlewareDefaults }
+// endings decides how a job ends that neither succeeded nor failed.
+type endings struct{ river.MiddlewareDefaults }
 
-func (*interrupted) Work(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
+func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
 	err := work(ctx)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
-		return river.JobSnooze(0)
+	switch {
+	case err == nil:
+	case errors.Is(err, rivertype.ErrNotFound):
+		return nil // it was erased while it ran
+	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely):
+		return river.JobSnooze(0) // cut short by a stop: it is taken up again at once, and this was no attempt
 	}
 	return err
 }

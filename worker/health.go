@@ -74,6 +74,17 @@ func (w *Worker) serveHealth(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve health on %q: %w", w.cfg.HealthAddr, err)
 	}
+	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			w.log.ErrorContext(ctx, "health is no longer served", "error", err)
+		}
+	}()
+	w.log.InfoContext(ctx, "serving health", "address", listener.Addr().String())
+	return func() { _ = server.Close() }, nil
+}
+
+func (w *Worker) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, r *http.Request) {
@@ -84,12 +95,5 @@ func (w *Worker) serveHealth(ctx context.Context) (stop func(), err error) {
 		}
 		_ = json.NewEncoder(rw).Encode(h) // the client may be gone
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			w.log.ErrorContext(ctx, "health is no longer served", "error", err)
-		}
-	}()
-	w.log.InfoContext(ctx, "serving health", "address", listener.Addr().String())
-	return func() { _ = server.Close() }, nil
+	return mux
 }

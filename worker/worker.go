@@ -184,7 +184,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: completedRetention,
 		ErrorHandler:                errorHandler{w.log},
-		Middleware:                  []rivertype.Middleware{&interrupted{}},
+		Middleware:                  []rivertype.Middleware{&endings{}},
 		Logger:                      riverLogger(w.log),
 		TestOnly:                    w.cfg.fast,
 	})

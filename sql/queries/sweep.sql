@@ -1,12 +1,12 @@
--- name: SweepForgotten :execrows
--- Erases memories that were forgotten too long ago to be restored; all that belongs to them goes with them.
-delete from oxbow.memories m
-using (select f.user_id, f.memory_type, f.id from oxbow.memories f
-  where f.forgotten_at < @before::timestamptz
-  order by f.forgotten_at, f.user_id, f.id
-  limit @max::integer
-  for update skip locked) old
-where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+-- name: SweepErase :exec
+select oxbow.erase_memory(@user_id::text, @id::uuid);
+
+-- name: SweepForgotten :many
+-- Memories that were forgotten too long ago to be restored.
+select user_id, id from oxbow.memories
+where forgotten_at < @before::timestamptz
+order by forgotten_at
+limit @max::integer;
 
 -- name: SweepGivenUp :many
 -- Embed jobs that were given up and not looked at since.

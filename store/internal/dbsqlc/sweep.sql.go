@@ -52,14 +52,25 @@ func (q *Queries) StatsUsers(ctx context.Context, db DBTX, arg *StatsUsersParams
 	return items, nil
 }
 
-const sweepForgotten = `-- name: SweepForgotten :execrows
-delete from oxbow.memories m
-using (select f.user_id, f.memory_type, f.id from oxbow.memories f
-  where f.forgotten_at < $1::timestamptz
-  order by f.forgotten_at, f.user_id, f.id
-  limit $2::integer
-  for update skip locked) old
-where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id
+const sweepErase = `-- name: SweepErase :exec
+select oxbow.erase_memory($1::text, $2::uuid)
+`
+
+type SweepEraseParams struct {
+	UserID string
+	ID     uuid.UUID
+}
+
+func (q *Queries) SweepErase(ctx context.Context, db DBTX, arg *SweepEraseParams) error {
+	_, err := db.Exec(ctx, sweepErase, arg.UserID, arg.ID)
+	return err
+}
+
+const sweepForgotten = `-- name: SweepForgotten :many
+select user_id, id from oxbow.memories
+where forgotten_at < $1::timestamptz
+order by forgotten_at
+limit $2::integer
 `
 
 type SweepForgottenParams struct {
@@ -67,13 +78,30 @@ type SweepForgottenParams struct {
 	Max    int32
 }
 
-// Erases memories that were forgotten too long ago to be restored; all that belongs to them goes with them.
-func (q *Queries) SweepForgotten(ctx context.Context, db DBTX, arg *SweepForgottenParams) (int64, error) {
-	result, err := db.Exec(ctx, sweepForgotten, arg.Before, arg.Max)
+type SweepForgottenRow struct {
+	UserID string
+	ID     uuid.UUID
+}
+
+// Memories that were forgotten too long ago to be restored.
+func (q *Queries) SweepForgotten(ctx context.Context, db DBTX, arg *SweepForgottenParams) ([]SweepForgottenRow, error) {
+	rows, err := db.Query(ctx, sweepForgotten, arg.Before, arg.Max)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	items := []SweepForgottenRow{}
+	for rows.Next() {
+		var i SweepForgottenRow
+		if err := rows.Scan(&i.UserID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const sweepGivenUp = `-- name: SweepGivenUp :many

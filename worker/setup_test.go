@@ -1,0 +1,164 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// bundle is a database of a test's own and what to work on it with.
+type bundle struct {
+	*testing.T
+	dsn  string
+	pool *pgxpool.Pool
+	cfg  Config
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	pool, err := pgxpool.New(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return &bundle{T: t, dsn: dsn, pool: pool, cfg: Config{
+		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
+	}}
+}
+
+// testWriter shows the log of a test that fails.
+type testWriter struct{ testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.Logf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}
+
+// remote sets a provider with vectors of the database's dimension, whose far end is a server of the test.
+func (b *bundle) remote() *embeddingtest.Server {
+	b.Helper()
+	server := embeddingtest.New(b.T, 1024)
+	b.cfg.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: 5 * time.Second}
+	b.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
+	return server
+}
+
+func (b *bundle) exec(sql string, args ...any) {
+	b.Helper()
+	_, err := b.pool.Exec(b.Context(), sql, args...)
+	require.NoError(b, err)
+}
+
+// get returns the only value of the only row.
+func get[T any](b *bundle, sql string, args ...any) T {
+	b.Helper()
+	var value T
+	require.NoError(b, b.pool.QueryRow(b.Context(), sql, args...).Scan(&value), sql)
+	return value
+}
+
+func (b *bundle) count(sql string, args ...any) int {
+	b.Helper()
+	return get[int](b, "select count(*) from "+sql, args...)
+}
+
+// insert adds episodic memories in one statement and returns their ids.
+func (b *bundle) insert(user string, contents ...string) []uuid.UUID {
+	b.Helper()
+	ids := make([]uuid.UUID, len(contents))
+	for i := range ids {
+		ids[i] = uuid.New()
+	}
+	b.exec(`insert into oxbow.memories (user_id, memory_type, id, content) select $1, 'episodic', * from unnest($2::uuid[], $3::text[])`,
+		user, ids, contents)
+	return ids
+}
+
+// numbered returns n different texts.
+func numbered(n int, what string) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("%s number %d", what, i)
+	}
+	return texts
+}
+
+func (b *bundle) worker() *Worker {
+	b.Helper()
+	w, err := New(b.Context(), b.cfg)
+	require.NoError(b, err)
+	b.Cleanup(w.Close)
+	return w
+}
+
+// drain works everything that is due, with a worker of its own.
+func (b *bundle) drain() error {
+	b.Helper()
+	w, err := New(b.Context(), b.cfg)
+	require.NoError(b, err)
+	defer w.Close()
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	return w.RunUntilIdle(ctx, nil)
+}
+
+// hurry makes jobs that wait for later due.
+func (b *bundle) hurry() {
+	b.Helper()
+	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable', 'available')`)
+}
+
+// embedded returns how many of the memories have terms, and a vector.
+func (b *bundle) embedded(ids []uuid.UUID) (terms, vectors int) {
+	b.Helper()
+	return b.count(`oxbow.memory_terms where memory_id = any($1)`, ids), b.count(`oxbow.memory_vectors where memory_id = any($1)`, ids)
+}
+
+type job struct {
+	ID          int64
+	State       string
+	Attempt     int
+	Wait        float64 // seconds until it is due
+	LastError   string
+	MaxAttempts int
+}
+
+// job returns the only job of a kind.
+func (b *bundle) job(kind string) job {
+	b.Helper()
+	var j job
+	require.Equal(b, 1, b.count(`oxbow.river_job where kind = $1`, kind), "jobs of kind %s", kind)
+	var last *string
+	require.NoError(b, b.pool.QueryRow(b.Context(), `
+		select id, state::text, attempt, extract(epoch from scheduled_at - now())::float8, errors[cardinality(errors)] ->> 'error'
+		  from oxbow.river_job where kind = $1`, kind).Scan(&j.ID, &j.State, &j.Attempt, &j.Wait, &last))
+	if last != nil {
+		j.LastError = *last
+	}
+	return j
+}
+
+func (b *bundle) setModel(m store.EmbeddingModel) {
+	b.Helper()
+	value, err := json.Marshal(m)
+	require.NoError(b, err)
+	b.exec(`update oxbow.settings set value = $1 where key = 'embedding'`, value)
+}
+
+func halfvec(v []float32) string {
+	text, _ := json.Marshal(v) // numbers are always JSON
+	return string(text)
+}
