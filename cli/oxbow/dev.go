@@ -25,7 +25,9 @@ there again the next time.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
 			dsn := a.databaseURL
-			if dsn == "" {
+			if dsn != "" {
+				a.printf("The database is the one that DATABASE_URL names; unset it for a private one.\n")
+			} else {
 				server, err := localpg.Start(ctx, localpg.Config{DataDir: dir, Logger: a.logger()})
 				if err != nil {
 					return err
