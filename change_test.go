@@ -241,9 +241,8 @@ func TestTraitsOfApplicationsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
 	}
 	for role, allowed := range map[string]bool{"": true, "oxbow_worker": true, "oxbow_app": false} {
-		tx, err := open(t, b.dsn, role).Begin(t.Context())
-		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), `set local oxbow.origin = 'reflection'`)
+		tx := begin(t, open(t, b.dsn, role))
+		_, err := tx.Exec(t.Context(), `set local oxbow.origin = 'reflection'`)
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), insert)
 		require.Equal(t, allowed, err == nil, "%s: %v", role, err)

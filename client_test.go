@@ -29,6 +29,9 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 	nowhere, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/none?connect_timeout=2")
 	require.NoError(t, err)
 	t.Cleanup(nowhere.Close)
+	cfg := open(t, pgtest.Empty(t), "").Config()
+	cfg.ConnConfig.Database = "oxbow_that_nobody_made"
+	elsewhere := poolOf(t, cfg)
 	in := func(change string) *pgxpool.Pool {
 		pool := pgtest.Pool(t)
 		_, err := pool.Exec(t.Context(), change)
@@ -41,6 +44,7 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 		todo string
 	}{
 		"unreachable":  {nowhere, oxbow.ErrUnreachable, "check that PostgreSQL runs and that DATABASE_URL names it"},
+		"no database":  {elsewhere, oxbow.ErrUnreachable, "create the database, or name another one"},
 		"empty":        {open(t, pgtest.Empty(t), ""), oxbow.ErrNotMigrated, "run oxbow migrate up"},
 		"older":        {in(`update oxbow.schema_version set version = 1`), oxbow.ErrBehind, "run oxbow migrate up"},
 		"newer":        {in(`update oxbow.schema_version set version = 99`), oxbow.ErrAhead, "with the newer Oxbow"},
@@ -62,10 +66,8 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 func TestCheckInATransaction(t *testing.T) {
 	t.Parallel()
 	pool := open(t, pgtest.Empty(t), "")
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(context.Background())
-	_, err = newClient(t, pool).WithTx(tx).Get(t.Context(), "ann", uuid.New())
+	tx := begin(t, pool)
+	_, err := newClient(t, pool).WithTx(tx).Get(t.Context(), "ann", uuid.New())
 	require.ErrorIs(t, err, oxbow.ErrNotMigrated)
 	_, err = tx.Exec(t.Context(), `select 1`)
 	require.NoError(t, err)
@@ -74,10 +76,8 @@ func TestCheckInATransaction(t *testing.T) {
 func TestConnectionThatBreaks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tx, err := b.pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(context.Background())
-	_, err = open(t, b.dsn, "").Exec(t.Context(), `select pg_terminate_backend($1, 5000)`, tx.Conn().PgConn().PID())
+	tx := begin(t, b.pool)
+	_, err := open(t, b.dsn, "").Exec(t.Context(), `select pg_terminate_backend($1, 5000)`, tx.Conn().PgConn().PID())
 	require.NoError(t, err)
 	_, err = b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
 	require.ErrorIs(t, err, oxbow.ErrUnreachable)

@@ -123,10 +123,8 @@ func (broken) Write([]byte) (int, error) { return 0, errBroken }
 func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tx, err := b.pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), `set local timezone = 'Asia/Tokyo'`)
+	tx := begin(t, b.pool)
+	_, err := tx.Exec(t.Context(), `set local timezone = 'Asia/Tokyo'`)
 	require.NoError(t, err)
 	_, err = b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
 	require.NoError(t, err)

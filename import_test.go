@@ -168,13 +168,12 @@ func (endless) Read(p []byte) (int, error) {
 func TestImportInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tx, err := b.pool.Begin(t.Context())
-	require.NoError(t, err)
+	tx := begin(t, b.pool)
 	for range 2 { // the temporary table is gone each time
-		_, err = b.client.WithTx(tx).Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})
+		_, err := b.client.WithTx(tx).Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})
 		require.NoError(t, err)
 	}
-	_, err = tx.Exec(t.Context(), `savepoint s`)
+	_, err := tx.Exec(t.Context(), `savepoint s`)
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'trait', 'x')`)
 	require.ErrorContains(t, err, "only reflection makes traits")

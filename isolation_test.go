@@ -74,9 +74,8 @@ func TestApplicationLogin(t *testing.T) {
 			}
 			require.ErrorIs(t, call(t, bound, name, id), refused, "the connection names bob")
 			for _, setting := range []string{"", "bob"} {
-				tx, err := open(t, b.dsn, "oxbow_app").Begin(t.Context())
-				require.NoError(t, err)
-				_, err = tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, setting)
+				tx := begin(t, open(t, b.dsn, "oxbow_app"))
+				_, err := tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, setting)
 				require.NoError(t, err)
 				require.ErrorIs(t, call(t, app.WithTx(tx), name, id), refused, "the transaction names %q", setting)
 				require.NoError(t, tx.Rollback(t.Context()))
@@ -87,9 +86,8 @@ func TestApplicationLogin(t *testing.T) {
 			}
 			require.Equal(t, before, after, "what was refused changed nothing")
 
-			tx, err := open(t, b.dsn, "oxbow_app").Begin(t.Context())
-			require.NoError(t, err)
-			_, err = tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, name)
+			tx := begin(t, open(t, b.dsn, "oxbow_app"))
+			_, err := tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, name)
 			require.NoError(t, err)
 			require.NoError(t, call(t, app.WithTx(tx), name, id))
 			require.NoError(t, tx.Rollback(t.Context()))
@@ -111,8 +109,7 @@ func TestApplicationLoginMayWriteForAnyUser(t *testing.T) {
 	require.EqualValues(t, 3, report.New)
 
 	// in a transaction that names nobody, too
-	tx, err := open(t, b.dsn, "oxbow_app").Begin(t.Context())
-	require.NoError(t, err)
+	tx := begin(t, open(t, b.dsn, "oxbow_app"))
 	_, err = app.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "y", ExternalID: "y"})
 	require.NoError(t, err)
 	_, err = app.WithTx(tx).Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})

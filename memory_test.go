@@ -2,6 +2,7 @@ package oxbow_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -99,7 +100,7 @@ func TestRememberManyKeepsOrderAndIsWhole(t *testing.T) {
 	memories[n-1].ID = uuid.New()
 	memories[0].Importance = new(1.5)
 	_, err = b.client.RememberMany(t.Context(), memories)
-	bad, ok := err.(*oxbow.InvalidError)
+	bad, ok := errors.AsType[*oxbow.InvalidError](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, 0, bad.Index)
 	require.Equal(t, n, b.count(t, `select count(*) from oxbow.memories`))
@@ -112,8 +113,7 @@ func TestRememberManyKeepsOrderAndIsWhole(t *testing.T) {
 func TestRememberInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tx, err := b.pool.Begin(t.Context())
-	require.NoError(t, err)
+	tx := begin(t, b.pool)
 	id, err := b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
 	require.NoError(t, err)
 	_, err = b.client.Get(t.Context(), "ann", id)
@@ -163,7 +163,7 @@ func TestInvalidMemories(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := b.client.Remember(t.Context(), test.memory)
-			bad, ok := err.(*oxbow.InvalidError)
+			bad, ok := errors.AsType[*oxbow.InvalidError](err)
 			require.True(t, ok, "%T %v", err, err)
 			require.Equal(t, test.field, bad.Field)
 			require.Contains(t, bad.Value, test.value)

@@ -94,7 +94,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (Recollection, error) {
 	for i, m := range result.Memories {
 		ids[i] = m.ID
 	}
-	c.Used(q.UserID, ids...)
+	c.Used(q.UserID, ids...) //nolint:contextcheck // reports are sent after this call, in a context of their own
 	return result, nil
 }
 

@@ -176,7 +176,9 @@ func TestUsesAreReported(t *testing.T) {
 	erasing.Used("ann", id)
 	_, err := erasing.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
-	require.NoError(t, erasing.Close(t.Context()))
+	late := newClient(t, b.pool) // another process, which does not know
+	late.Used("ann", id)
+	require.NoError(t, errors.Join(erasing.Close(t.Context()), late.Close(t.Context())))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`))
 }
 

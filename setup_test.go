@@ -68,6 +68,15 @@ func poolOf(t *testing.T, cfg *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
+// begin returns a transaction that the test's end rolls back if the test has not ended it.
+func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
 // app returns a client that has the rights of an application's login.
 func (b *bundle) app(t *testing.T) *oxbow.Client { return newClient(t, open(t, b.dsn, "oxbow_app")) }
 
