@@ -1,0 +1,223 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+func TestReflectionTrigger(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	// inbox puts a memory into the inbox, as embed did when.
+	inbox := func(t *testing.T, tx pgx.Tx, importance float64, session *string, when time.Time) {
+		_, err := tx.Exec(t.Context(), `
+			with m as (insert into oxbow.memories (user_id, content) values ('ann', 'x') returning id)
+			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id, added_at)
+			select 'ann', 'fact', id, $1, $3, $2, $3 from m`, importance, session, when)
+		require.NoError(t, err)
+	}
+	exec := func(t *testing.T, tx pgx.Tx, sql string, args ...any) {
+		_, err := tx.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	session := "s"
+	for name, c := range map[string]struct {
+		given func(*testing.T, pgx.Tx)
+		want  store.Trigger
+	}{
+		"nothing": {func(*testing.T, pgx.Tx) {}, store.Trigger{}},
+		"a little": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 1, nil, ago(time.Minute))
+			inbox(t, tx, 1, nil, ago(time.Minute))
+		}, store.Trigger{}},
+		"importance, in tenths": {func(t *testing.T, tx pgx.Tx) {
+			for range 10 {
+				inbox(t, tx, 0.3, nil, ago(time.Minute))
+			}
+		}, store.Trigger{Type: "importance_accumulated", Value: 30}},
+		"importance, of one who opted out": {func(t *testing.T, tx pgx.Tx) {
+			for range 5 {
+				inbox(t, tx, 1, nil, ago(time.Minute))
+			}
+			exec(t, tx, `insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+		}, store.Trigger{}},
+		"a conversation ended": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(time.Minute))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at) values ('ann', 's', $1, $1)`, ago(time.Second))
+		}, store.Trigger{Type: "session_end", Value: 1}},
+		"it was reflected on": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(time.Minute))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at, last_reflected_at) values ('ann', 's', $1, $1, $2)`, ago(time.Minute), ago(time.Second))
+		}, store.Trigger{}},
+		"a conversation is idle": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(29*time.Minute))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`, ago(30*time.Minute))
+		}, store.Trigger{Type: "session_end", Value: 1}},
+		"a conversation goes on": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(time.Hour))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`, ago(29*time.Minute))
+		}, store.Trigger{}},
+		"a conversation known by its memories": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(40*time.Minute))
+			inbox(t, tx, 0.5, &session, ago(30*time.Minute))
+		}, store.Trigger{Type: "session_end", Value: 1}},
+		"one that still gets memories": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, &session, ago(40*time.Minute))
+			inbox(t, tx, 0.5, &session, ago(29*time.Minute))
+		}, store.Trigger{}},
+		"a day, and never before": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, nil, ago(36*time.Hour))
+		}, store.Trigger{Type: "scheduled", Value: 36}},
+		"a day since the last reflection": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, nil, ago(time.Minute))
+			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at) values ('ann', 'manual', 'completed', $1, $1)`, ago(24*time.Hour))
+		}, store.Trigger{Type: "scheduled", Value: 24}},
+		"less than a day": {func(t *testing.T, tx pgx.Tx) {
+			inbox(t, tx, 0.5, nil, ago(36*time.Hour))
+			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at) values ('ann', 'manual', 'completed', $1, $1)`, ago(23*time.Hour))
+		}, store.Trigger{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tx := pgtest.Tx(t)
+			c.given(t, tx)
+			got, err := store.ReflectionTrigger(t.Context(), tx, "ann", now)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+			users, err := store.InboxTriggers(t.Context(), tx, "", 10, now)
+			require.NoError(t, err)
+			for _, u := range users {
+				require.Equal(t, store.UserTrigger{UserID: "ann", Trigger: c.want}, u)
+			}
+		})
+	}
+}
+
+// An inbox that is larger than a batch is worked off by one reflection after the other.
+func TestReflectInBatches(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 's')`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) select 'ann', 'episodic', 'memory ' || i, 's' from generate_series(1, 450) i`)
+	// embedded without a worker, so that all of it is in the inbox at once
+	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`delete from oxbow.river_job`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.reflection_inbox`))
+	require.Equal(t, []int32{50, 200, 200}, get[[]int32](b, `select array_agg(memories_scanned order by memories_scanned) from oxbow.reflection_cycles`))
+	require.Equal(t, 3, b.count(`oxbow.reflection_cycles where trigger_type = 'importance_accumulated' and trigger_value = 2250 and status = 'completed' and completed_at >= started_at`))
+	require.Equal(t, 3, b.count(`oxbow.river_job where kind = 'reflect' and state = 'completed'`))
+	require.Equal(t, 1, b.count(`oxbow.sessions where last_reflected_at is not null`))
+
+	b.exec(`update oxbow.river_job set state = 'available', finalized_at = null where id = (select min(id) from oxbow.river_job where kind = 'reflect')`)
+	require.NoError(t, b.drain())
+	require.Equal(t, 3, b.count(`oxbow.reflection_cycles`), "repeated after its commit, it finds nothing")
+}
+
+func TestReflectOptedOut(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", numbered(10, "memory")...)
+	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('reflect', 'reflect', 25, '{"user_id": "ann"}')`)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.reflection_inbox`))
+	require.Zero(t, b.count(`oxbow.reflection_cycles`))
+	b.insert("ann", numbered(10, "later memory")...)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.reflection_inbox`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'reflect'`))
+}
+
+// A burst of memories asks once, and a check that is under way when more come in is followed by another.
+func TestChecksFold(t *testing.T) {
+	b := setup(t)
+	for i := range 30 {
+		b.insert("ann", numbered(1, string(rune('a'+i)))...)
+	}
+	b.exec(`insert into oxbow.river_queue (name, created_at, updated_at, paused_at) values ('default', now(), now(), now())`)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := b.worker().RunUntilIdle(ctx, func(left store.Backlog) {
+		if b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed'`) == 0 {
+			cancel()
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 30, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'check_trigger'`))
+	require.Equal(t, "available", b.job("check_trigger").State)
+}
+
+// A memory that comes into the inbox while its user is being checked is not forgotten: its embed finds the check about to
+// complete, waits for it, and then enqueues another.
+func TestCheckAfterCheck(t *testing.T) {
+	b := setup(t)
+	w := b.worker()
+	client, err := w.client(nil)
+	require.NoError(t, err)
+	// the test holds up the completion
+	b.exec(`create function oxbow.test_wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+		create trigger test_wait before update on oxbow.river_job for each row
+			when (new.state = 'completed' and new.kind = 'check_trigger') execute function oxbow.test_wait()`)
+	hold, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer hold.Rollback(t.Context()) //nolint:errcheck // it was committed
+	_, err = hold.Exec(t.Context(), `select pg_advisory_xact_lock(1)`)
+	require.NoError(t, err)
+	waiting := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == n
+		}, 20*time.Second, 10*time.Millisecond)
+	}
+
+	_, err = client.Insert(t.Context(), jobs.CheckTriggerArgs{UserID: "ann"}, nil)
+	require.NoError(t, err)
+	worked, embedded := make(chan error, 1), make(chan error, 1)
+	go func() { worked <- w.RunUntilIdle(t.Context(), nil) }()
+	waiting(1)
+	go func() {
+		embedded <- pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(t.Context(), `with m as (insert into oxbow.memories (user_id, content) select 'ann', 'x' || i from generate_series(1, 6) i returning id)
+				insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at) select 'ann', 'fact', id, 0.5, now() from m`)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(t.Context(), `delete from oxbow.river_job where kind = 'embed'`); err != nil {
+				return err // this transaction is the embed
+			}
+			_, err = client.InsertTx(t.Context(), tx, jobs.CheckTriggerArgs{UserID: "ann"}, nil)
+			return err
+		})
+	}()
+	waiting(2)
+	require.NoError(t, hold.Commit(t.Context()))
+	require.NoError(t, <-embedded)
+	require.NoError(t, <-worked)
+	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where memories_scanned = 6`))
+}
+
+func TestFlushActivity(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "one", "two", "three")
+	b.exec(`select oxbow.touch('ann', array[$1, $1, $2]::uuid[])`, ids[0], ids[1])
+	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day' from generate_series(1, 2500)`, ids[2])
+	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0]) // neither is there
+	for range 2 {
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 1, '{}')`)
+		require.NoError(t, b.drain())
+		require.Zero(t, b.count(`oxbow.activity`))
+		require.Equal(t, []int32{2, 1, 2500}, get[[]int32](b, `select array_agg(access_count order by array_position($1, id)) from oxbow.memories`, ids))
+		require.Equal(t, 1, b.count(`oxbow.memories where last_accessed_at < now() - interval '23 hours'`))
+		require.Equal(t, 2, b.count(`oxbow.memories where last_accessed_at > now() - interval '1 hour'`))
+	}
+}
