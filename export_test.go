@@ -136,3 +136,32 @@ func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
 	require.NoError(t, tx.QueryRow(t.Context(), `show timezone`).Scan(&zone))
 	require.Equal(t, "Asia/Tokyo", zone)
 }
+
+// A table that is added later is exported, erased and imported like the others; the one that reembed fills is not exported.
+func TestTablesOfLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	for _, sql := range []string{
+		`create table oxbow.later (user_id text, n bigint generated always as identity, note text, twice text generated always as (note || note) stored,
+		   at timestamptz default now(), primary key (user_id, n))`,
+		`insert into oxbow.later (user_id, note) values ('ann', 'a'), ('bob', 'b'), ('ann', null)`,
+		`create table oxbow.memory_vectors_next (like oxbow.memory_vectors)`,
+		`insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding) values ('ann', 'fact', gen_random_uuid(), array_fill(0, array[1024])::real[]::halfvec)`,
+	} {
+		_, err := b.pool.Exec(ctx, sql)
+		require.NoError(t, err, sql)
+	}
+	before := b.dump(t)["later"]
+	var file bytes.Buffer
+	report, err := b.client.ExportUser(ctx, "ann", &file)
+	require.NoError(t, err)
+	require.Equal(t, oxbow.ExportReport{Records: 2}, report)
+	erased, err := b.client.EraseUser(ctx, "ann")
+	require.NoError(t, err)
+	require.Contains(t, erased, oxbow.Erased{Table: "later", Rows: 2})
+	require.Contains(t, erased, oxbow.Erased{Table: "memory_vectors_next", Rows: 1})
+	_, err = b.client.Import(ctx, &file, oxbow.ImportOptions{})
+	require.NoError(t, err)
+	require.Equal(t, before, b.dump(t)["later"])
+}

@@ -12,7 +12,8 @@ import (
 
 // derived are the tables that an export leaves out, because the worker makes them again from the memories, or because
 // they hold what is waiting for it.
-var derived = []string{"memory_vectors", "memory_terms", "memory_term_stats", "embedding_refusals", "reflection_inbox", "activity"}
+var derived = []string{"memory_vectors", "memory_vectors_next", "memory_terms", "memory_term_stats", "embedding_refusals",
+	"reflection_inbox", "activity"}
 
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
 // is forgotten when it is added.

@@ -85,8 +85,9 @@ begin
     begin
       return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
       return;
-    exception when deadlock_detected then
-      -- with a job that folds repeated facts: it has the statistics' row, and waits for a memory
+    exception when deadlock_detected or undefined_table then
+      -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
+      -- table in the place of the vectors
       _attempt := _attempt + 1;
       if _attempt = 5 then
         raise;
