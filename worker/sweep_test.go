@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// sweep runs the job and what it causes.
+func (b *bundle) sweep() {
+	b.Helper()
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
+	require.NoError(b, b.drain())
+	require.Zero(b, b.count(`oxbow.river_job where kind = 'sweep' and state <> 'completed'`))
+}
+
+// embedJobs counts those that are not finished, and all.
+func (b *bundle) embedJobs() (live, all int) {
+	b.Helper()
+	return b.count(`oxbow.river_job where kind = 'embed' and state not in ('completed', 'cancelled', 'discarded')`),
+		b.count(`oxbow.river_job where kind = 'embed'`)
+}
+
+func TestSweepRevivesWhatWasGivenUp(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "one", "two")
+	b.exec(`update oxbow.river_job set state = 'discarded', finalized_at = now() - interval '9 minutes'`)
+	b.sweep()
+	terms, _ := b.embedded(ids)
+	require.Zero(t, terms, "not at once")
+	b.exec(`update oxbow.river_job set finalized_at = now() - interval '11 minutes' where state = 'discarded'`)
+	b.sweep()
+	terms, vectors := b.embedded(ids)
+	require.Equal(t, []int{2, 2}, []int{terms, vectors})
+
+	b.exec(`delete from oxbow.memory_vectors`)
+	b.sweep()
+	_, vectors = b.embedded(ids)
+	require.Zero(t, vectors, "a job is revived once")
+}
+
+func TestSweepFindsLostMemories(t *testing.T) {
+	b := setup(t)
+	young, recent, old := b.insert("ann", "young"), b.insert("ann", "recent"), b.insert("ann", "old", "old too")
+	b.exec(`delete from oxbow.river_job`)
+	age := func(ids []uuid.UUID, age time.Duration) {
+		b.exec(`update oxbow.memories set created_at = now() - $2::interval where id = any($1)`, ids, age)
+	}
+	age(recent, time.Hour)
+	age(old, 1000*time.Hour)
+	b.sweep()
+	for _, c := range []struct {
+		ids  []uuid.UUID
+		want int
+	}{{young, 0}, {recent, 1}, {old, 2}} {
+		terms, vectors := b.embedded(c.ids)
+		require.Equal(t, []int{c.want, c.want}, []int{terms, vectors})
+	}
+	_, all := b.embedJobs()
+	require.LessOrEqual(t, all, 2, "one job for several memories")
+
+	// a vector alone is missing, and the walk begins anew after the last memory
+	b.exec(`delete from oxbow.memory_vectors where memory_id = any($1)`, old)
+	b.sweep()
+	b.sweep()
+	_, vectors := b.embedded(old)
+	require.Equal(t, 2, vectors)
+}
+
+// Memories that a job is going to see to, and those that a provider refuses, are left alone.
+func TestSweepLeavesAlone(t *testing.T) {
+	b := setup(t)
+	waiting, refused := b.insert("ann", "waiting"), b.insert("ann", "refused")
+	b.exec(`delete from oxbow.river_job where args ->> 'ids' = $1`, refused[0].String())
+	b.exec(`update oxbow.river_job set state = 'retryable', scheduled_at = now() + interval '1 day'`)
+	b.exec(`select oxbow.index_memories('ann', $1)`, refused)
+	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', $1, 'because')`, refused)
+	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	live, all := b.embedJobs()
+	require.Equal(t, []int{1, 1}, []int{live, all})
+	terms, _ := b.embedded(waiting)
+	require.Zero(t, terms)
+}
+
+func TestSweepWalksInPages(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content, created_at) select 'user ' || i % 7, 'memory ' || i, now() - interval '1000 hours' from generate_series(1, 50) i`)
+	b.exec(`delete from oxbow.river_job`)
+	var found []store.MemoryRef
+	for pages := 0; ; pages++ {
+		page, err := store.LostAnywhere(t.Context(), b.pool, time.Now(), 12, "local-v1")
+		require.NoError(t, err)
+		found = append(found, page...)
+		if len(page) == 0 {
+			require.Equal(t, 5, pages)
+			break
+		}
+		require.LessOrEqual(t, len(page), 12)
+	}
+	require.Len(t, found, 50)
+	again, err := store.LostAnywhere(t.Context(), b.pool, time.Now(), 12, "local-v1")
+	require.NoError(t, err)
+	require.Equal(t, found[:12], again, "from the beginning")
+}
+
+func TestSweepAsksWhetherReflectionIsDue(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content) select 'user ' || i, 'memory' from generate_series(1, 5) i`)
+	require.NoError(t, b.drain())
+	require.Equal(t, 5, b.count(`oxbow.reflection_inbox`))
+	b.exec(`update oxbow.reflection_inbox set added_at = now() - interval '25 hours' where user_id in ('user 2', 'user 4')`)
+	b.sweep()
+	require.Equal(t, []string{"user 2", "user 4"}, get[[]string](b, `select array_agg(user_id order by user_id) from oxbow.reflection_cycles where trigger_type = 'scheduled'`))
+
+	var seen []string
+	for range 4 {
+		users, err := store.InboxTriggers(t.Context(), b.pool, last(seen), 1, time.Now())
+		require.NoError(t, err)
+		for _, u := range users {
+			seen = append(seen, u.UserID)
+		}
+	}
+	require.Equal(t, []string{"user 1", "user 3", "user 5"}, seen)
+}
+
+func last(of []string) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return of[len(of)-1]
+}
+
+func TestSweepErasesTheForgotten(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "long ago", "lately", "not")
+	require.NoError(t, b.drain())
+	b.exec(`update oxbow.memories set forgotten_at = now() - interval '31 days' where id = $1`, ids[0])
+	b.exec(`update oxbow.memories set forgotten_at = now() - interval '29 days' where id = $1`, ids[1])
+	b.sweep()
+	require.Equal(t, 2, b.count(`oxbow.memories`))
+	require.Zero(t, b.count(`oxbow.memories where id = $1`, ids[0]))
+	require.Zero(t, b.count(`oxbow.river_job where args::text like '%' || $1 || '%'`, ids[0].String()))
+}
+
+func TestSweepCorrectsStatistics(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", "one two three", "four")
+	b.insert("bob", "five six")
+	require.NoError(t, b.drain())
+	right := get[string](b, `select jsonb_agg(s order by user_id)::text from oxbow.memory_term_stats s`)
+	b.exec(`update oxbow.memory_term_stats set documents = documents + 7, terms = 0 where user_id = 'ann'`)
+	b.sweep()
+	require.Equal(t, right, get[string](b, `select jsonb_agg(s order by user_id)::text from oxbow.memory_term_stats s`))
+}
