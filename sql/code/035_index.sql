@@ -1,10 +1,11 @@
 -- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
 -- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
 -- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out), and
--- folds facts that repeat a current one. It returns the ids that it took up. The plans that are wrong for large tables are
--- switched off, because the first call of a session may meet empty ones.
+-- folds facts that repeat a current one. It returns the ids that it took up. Each memory is looked up by itself (lateral,
+-- or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
+-- nothing, and every job would read all of its user's memories. For the same reason no plan is kept.
 create or replace function oxbow.index_memories(_user_id text, _ids uuid[]) returns setof uuid
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
 declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
@@ -13,12 +14,11 @@ declare
 begin
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
-    select m.* from oxbow.memories m
-     where m.user_id = _user_id and m.id = any(_ids)
-       and not exists (select from oxbow.memory_terms t
-                        where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id)
-     order by m.id
-       for key share
+    select m.*
+      from (select distinct unnest(_ids) as id order by id) i
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
+     where (select true from oxbow.memory_terms t
+             where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is null
   ), fresh as (
     insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
     select m.user_id, m.memory_type, m.id, t.len,
@@ -34,8 +34,8 @@ begin
   ), noticed as (
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
-      from fresh f join oxbow.memories m on m.user_id = _user_id and m.memory_type = f.memory_type and m.id = f.memory_id
-     where f.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+      from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
+     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id), bool_or(memory_type = 'fact') into _fresh, _facts from fresh;
@@ -58,21 +58,28 @@ create or replace function oxbow.fold_facts(_user_id text, _ids uuid[]) returns 
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _repeated constant uuid[] := array(
-    select f.content_hash from oxbow.memories_fact f
-     where f.user_id = _user_id and f.expired_at is null and f.forgotten_at is null
-       and f.content_hash in (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = any(_ids))
-     group by f.content_hash having count(*) > 1
-     order by f.content_hash);
+    select n.hash
+      from (select distinct (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = i.id) as hash
+              from unnest(_ids) i(id)) n
+     where (select count(*) from oxbow.memories_fact f
+             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null) > 1
+     order by n.hash);
   _hash uuid;
   _keep uuid;
   _folded integer;
 begin
+  if _repeated = '{}' then
+    return;
+  end if;
   foreach _hash in array _repeated loop
     perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user_id || ':' || _hash, 0));
   end loop;
-  perform from oxbow.memories_fact f
-    where f.user_id = _user_id and f.content_hash = any(_repeated) and f.expired_at is null
-    order by f.id for no key update;
+  perform from (select f.id
+                  from unnest(_repeated) h(hash)
+                 cross join lateral (select f.id from oxbow.memories_fact f
+                                      where f.user_id = _user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
+                 order by f.id) d
+    cross join lateral (select from oxbow.memories_fact f where f.user_id = _user_id and f.id = d.id for no key update) f;
   foreach _hash in array _repeated loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user_id and f.content_hash = _hash

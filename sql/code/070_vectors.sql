@@ -1,10 +1,10 @@
 -- write_vectors stores vectors of one user's memories, those of them that still exist and have none. The model must be
 -- the one in the settings (error OX001). The lock is shared: reembed takes it alone while it exchanges table and
--- setting, so no vector of the old model gets among those of the new one. The plans that are wrong for large tables are
--- switched off in these functions, because the first call of a session may meet empty ones.
+-- setting, so no vector of the old model gets among those of the new one. In these functions each memory is looked up by
+-- itself, as in index_memories.
 create or replace function oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
 returns bigint language plpgsql
-set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
 declare
   _current jsonb;
   _written bigint;
@@ -21,10 +21,8 @@ begin
   -- in the order of their ids, as all do who lock several memories
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, v.embedding
-    from unnest(_ids, _embeddings) v(id, embedding)
-    join oxbow.memories m on m.user_id = _user_id and m.id = v.id
-   order by m.id
-     for key share of m
+    from (select * from unnest(_ids, _embeddings) v(id, embedding) order by id) v
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = v.id for key share) m
   on conflict do nothing;
   get diagnostics _written = row_count;
   return _written;
@@ -35,10 +33,8 @@ create or replace function oxbow.refuse_vectors(_user_id text, _model text, _ids
 returns void language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
   select m.user_id, m.memory_type, m.id, _model, left(_reason, 1000)
-    from oxbow.memories m
-   where m.user_id = _user_id and m.id = any(_ids)
-   order by m.id
-     for key share of m
+    from (select distinct unnest(_ids) as id order by id) i
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
 
@@ -46,15 +42,15 @@ $$;
 -- of the model refuses counts as having its vector.
 create or replace function oxbow.embeddables(_user_id text, _ids uuid[], _model text)
 returns table (id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
-language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   select m.id, m.content, coalesce(m.speaker, ''),
-         exists (select from oxbow.memory_terms t
-                  where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id),
-         exists (select from oxbow.memory_vectors v
-                  where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
-         or exists (select from oxbow.embedding_refusals r
-                     where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
-    from oxbow.memories m
-   where m.user_id = _user_id and m.id = any(_ids) and m.forgotten_at is null
-   order by m.id;
+         (select true from oxbow.memory_terms t
+           where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
+         (select true from oxbow.memory_vectors v
+           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
+         or (select true from oxbow.embedding_refusals r
+              where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
+    from (select distinct unnest(_ids) as id order by id) i
+   cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   where m.forgotten_at is null;
 $$;

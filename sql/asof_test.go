@@ -1,0 +1,191 @@
+package sqlcode_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// version is the history of one version of a memory, told as it happened; times are in days, nil is never.
+type version struct {
+	told  int  // when the system learned of it
+	start *int // when it began to be true, as was said then; nil: when it was told
+	end   *int // when it ends, as was said then
+	// when the system learned that it was superseded, and since when it was not true any more
+	replaced, until *int
+}
+
+// believed says whether, as the system knew on day at, the version was true in the world on the given day. A version that
+// was replaced by then is no more the current one; it still tells of the time before.
+func (v version) believed(at, day int) (current, then bool) {
+	if v.told > at {
+		return false, false
+	}
+	start, end, replaced := v.told, v.end, v.replaced != nil && *v.replaced <= at
+	if v.start != nil {
+		start = *v.start
+	}
+	if replaced {
+		end = v.until
+	}
+	ended := func(day int) bool { return end != nil && *end <= day }
+	return !replaced && !ended(day), start <= day && !ended(day)
+}
+
+// holds is what oxbow.holds must answer.
+func (v version) holds(validAsOf, believedAsOf *int, now int) bool {
+	at, day := now, now
+	if believedAsOf != nil {
+		at, day = *believedAsOf, *believedAsOf
+	}
+	if validAsOf == nil {
+		current, _ := v.believed(at, day)
+		return current
+	}
+	_, then := v.believed(at, *validAsOf)
+	return then
+}
+
+// columns is how the version is stored.
+func (v version) columns() []any {
+	end := v.end
+	if v.replaced != nil {
+		end = v.until
+	}
+	return []any{moment(&v.told), moment(v.replaced), moment(v.start), moment(end)}
+}
+
+func moment(day *int) *time.Time {
+	if day == nil {
+		return nil
+	}
+	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, *day)
+	return &at
+}
+
+const holdsNow = 20
+
+// randomVersion makes a history before holdsNow. Whether a later end is known was lost with supersession, so a version that
+// was told with its end is not superseded here.
+func randomVersion(random *rand.Rand) version {
+	maybe := func(low, high int) *int {
+		if random.IntN(2) == 0 || low > high {
+			return nil
+		}
+		n := low + random.IntN(high-low+1)
+		return &n
+	}
+	v := version{told: random.IntN(holdsNow)}
+	v.start = maybe(-5, holdsNow+5)
+	from := v.told
+	if v.start != nil {
+		from = *v.start
+	}
+	if v.replaced = maybe(v.told, holdsNow); v.replaced != nil {
+		n := from + random.IntN(12)
+		v.until = &n
+	} else {
+		v.end = maybe(from, holdsNow+8)
+	}
+	return v
+}
+
+func TestHoldsAgreesWithTheHistory(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	at := func() *int {
+		if random.IntN(3) == 0 {
+			return nil
+		}
+		n := random.IntN(holdsNow+10) - 5
+		return &n
+	}
+	seen := map[bool]int{}
+	for range 4000 {
+		v, validAsOf, believedAsOf := randomVersion(random), at(), at()
+		if believedAsOf != nil && *believedAsOf > holdsNow {
+			believedAsOf = nil // nobody knows what will be believed
+		}
+		now := holdsNow
+		args := append(v.columns(), moment(validAsOf), moment(believedAsOf), moment(&now))
+		got := one[*bool](t, tx, "select oxbow.holds($1, $2, $3, $4, $5, $6, $7)", args...)
+		want := v.holds(validAsOf, believedAsOf, now)
+		require.Equal(t, want, got != nil && *got, "%s\nvalid as of %s, believed as of %s", v, text(validAsOf), text(believedAsOf))
+		seen[want]++
+	}
+	require.Greater(t, seen[true], 500)
+	require.Greater(t, seen[false], 500)
+}
+
+func (v version) String() string {
+	return fmt.Sprintf("told %d, from %s to %s, replaced %s until %s", v.told, text(v.start), text(v.end), text(v.replaced), text(v.until))
+}
+
+func text(day *int) string {
+	if day == nil {
+		return "-"
+	}
+	return fmt.Sprint(*day)
+}
+
+// A move, learned of a month late: on both timelines, in recall.
+func TestRecallAsOf(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	day := func(month time.Month, d int) time.Time { return time.Date(2025, month, d, 0, 0, 0, 0, time.UTC) }
+	diary(t, tx,
+		row{"memory_type": "fact", "content": "lives in Hamburg", "valid_at": day(1, 1), "created_at": day(1, 10), "invalid_at": day(3, 1), "expired_at": day(4, 1)},
+		row{"memory_type": "fact", "content": "lives in Bremen", "valid_at": day(3, 1), "created_at": day(4, 1)},
+		row{"memory_type": "fact", "content": "lives in secret", "valid_at": day(1, 1), "created_at": day(1, 1), "forgotten_at": day(5, 1)},
+		row{"memory_type": "fact", "content": "lives with a course until June", "valid_at": day(1, 5), "created_at": day(1, 5), "invalid_at": day(6, 1)},
+	)
+	hamburg, bremen, course := "lives in Hamburg", "lives in Bremen", "lives with a course until June"
+	for name, c := range map[string]struct {
+		args row
+		want []string
+	}{
+		"now":                                  {row{}, []string{bremen}},
+		"now, when the course still is":        {row{"now": day(5, 1)}, []string{bremen, course}},
+		"true in February":                     {row{"valid_as_of": day(2, 1)}, []string{hamburg, course}},
+		"true in mid March":                    {row{"valid_as_of": day(3, 15)}, []string{bremen, course}},
+		"true in July":                         {row{"valid_as_of": day(7, 1)}, []string{bremen}},
+		"true before all":                      {row{"valid_as_of": day(1, 1).AddDate(-1, 0, 0)}, nil},
+		"believed in mid March":                {row{"believed_as_of": day(3, 15)}, []string{hamburg, course}},
+		"believed in mid April":                {row{"believed_as_of": day(4, 15)}, []string{bremen, course}},
+		"believed on January 7":                {row{"believed_as_of": day(1, 7)}, []string{course}},
+		"believed before all":                  {row{"believed_as_of": day(1, 1)}, nil},
+		"true in mid March, as believed then":  {row{"valid_as_of": day(3, 15), "believed_as_of": day(3, 15)}, []string{hamburg, course}},
+		"true in mid March, as believed later": {row{"valid_as_of": day(3, 15), "believed_as_of": day(4, 15)}, []string{bremen, course}},
+		"true in February, as believed later":  {row{"valid_as_of": day(2, 1), "believed_as_of": day(4, 15)}, []string{hamburg, course}},
+		"true in July, as believed in March":   {row{"valid_as_of": day(7, 1), "believed_as_of": day(3, 15)}, []string{hamburg}},
+	} {
+		got := contents(recall(t, tx, row{"user_id": ann(t), "query": "lives", "now": day(12, 1)}.with(c.args)))
+		require.ElementsMatch(t, c.want, got, name)
+	}
+}
+
+// The ranks that a memory's own old versions would take do not crowd it out, nor do those of what is forgotten.
+func TestHiddenMemoriesTakeNoPlaces(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for _, column := range []string{"expired_at", "forgotten_at", "invalid_at"} {
+		exec(t, tx, fmt.Sprintf(`insert into oxbow.memories (user_id, memory_type, content, seq, valid_at, %s)
+		                         select $1, 'episodic', 'a boat', n, now() - interval '2 days', now() - interval '1 day' from generate_series(1, 200) n`, column), ann(t))
+	}
+	current := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "content": "Some long sentence that is about a boat, and about much else.", "seq": 1000})
+	index(t, tx, ann(t))
+	exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+	             select user_id, memory_type, id, case id when $2 then $3 else $4 end::text::halfvec from oxbow.memories where user_id = $1`,
+		ann(t), current, axis(0, 1), axis(0))
+	for _, args := range []row{{"query": "boat"}, {"query": nil, "embedding": axis(0)}, {"query": "boat", "metadata_contains": "{}"}} {
+		got := recall(t, tx, row{"user_id": ann(t), "max_results": 1}.with(args))
+		require.Len(t, got, 1)
+		require.Equal(t, current, got[0].ID)
+	}
+}

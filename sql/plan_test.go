@@ -1,0 +1,111 @@
+package sqlcode_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// reads tells what this transaction has read of the tables of memories so far: rows by sequential scans, rows through
+// indexes.
+func reads(t *testing.T, tx db) (sequential, indexed int) {
+	t.Helper()
+	require.NoError(t, tx.QueryRow(t.Context(), `
+		select coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_tup_fetch), 0)
+		  from pg_stat_xact_user_tables where schemaname = 'oxbow' and relname ~ '^memor'`).Scan(&sequential, &indexed))
+	return sequential, indexed
+}
+
+// A plan that was made when the tables were empty must not read those of everybody when they are full.
+func TestPlansFitTablesThatGrow(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	calls := []row{
+		{"query": "boat 17 lamp"},
+		{"query": nil, "embedding": axis(3)},
+		{"query": "boat 17 in October", "embedding": axis(3)},
+		{"query": "boat", "valid_as_of": ago(-10000 * 24 * time.Hour), "agent": "a"},
+	}
+	for range 6 { // PostgreSQL considers generic plans from the sixth call on
+		for _, args := range calls {
+			require.Empty(t, recall(t, tx, row{"user_id": ann(t)}.with(args)))
+		}
+	}
+
+	const others, each, own = 50, 100, 10
+	for i := range others + 1 {
+		user, rows := fmt.Sprintf("%s %d", ann(t), i), each
+		if i == others {
+			user, rows = ann(t), own
+		}
+		episodes(t, tx, user, rows)
+		exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+		             select user_id, memory_type, id, $2::text::halfvec from oxbow.memories where user_id = $1`, user, axis(3, i))
+		index(t, tx, user)
+	}
+	for _, args := range calls {
+		sequential, fetched := reads(t, tx)
+		require.NotEmpty(t, recall(t, tx, row{"user_id": ann(t)}.with(args)))
+		sequentialAfter, fetchedAfter := reads(t, tx)
+		require.Equal(t, sequential, sequentialAfter, "no sequential scan for %v", args)
+		require.Less(t, fetchedAfter-fetched, 40*own, "a user of %d memories does not pay for %d of others: %v", own, others*each, args)
+	}
+}
+
+func episodes(t *testing.T, tx db, user string, n int) {
+	t.Helper()
+	exec(t, tx, `insert into oxbow.memories (user_id, memory_type, content, session_id, seq, agent_id)
+	             select $1, 'episodic', 'The boat ' || n || ' has a lamp.', 's' || n / 20, n, 'a' from generate_series(1, $2::int) n`, user, n)
+}
+
+// What embed does with a batch must cost as much as the batch, and not as much as the user has memories. Nobody has
+// analysed the tables, as in the first minute of an import.
+func TestEmbedReadsItsBatchAlone(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	batches := func(do func(ids []string)) {
+		ids := all[string](t, tx, "select id::text from oxbow.memories where user_id = $1", ann(t))
+		for batch := range slices.Chunk(ids, 100) {
+			do(batch)
+		}
+	}
+	steps := map[string]func(ids []string){
+		"embeddables": func(ids []string) {
+			exec(t, tx, "select from oxbow.embeddables($1, $2::text[]::uuid[], 'local-v1')", ann(t), ids)
+		},
+		"write_vectors": func(ids []string) {
+			exec(t, tx, `select oxbow.write_vectors($1, 'local-v1', 1024, $2::text[]::uuid[], array_fill($3::text::halfvec, array[cardinality($2)]))`,
+				ann(t), ids, axis(1))
+		},
+		"index_memories": func(ids []string) {
+			exec(t, tx, "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), ids)
+		},
+		"nothing left": func(ids []string) {
+			exec(t, tx, "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), ids)
+		},
+	}
+	remember(t, tx, row{"user_id": ann(t)})
+	for range 6 { // a generic plan of tables with a row
+		for _, name := range []string{"embeddables", "write_vectors", "index_memories"} {
+			batches(steps[name])
+		}
+	}
+	episodes(t, tx, ann(t), 1000)
+	exec(t, tx, "insert into oxbow.memories (user_id, content) select $1, 'The lamp ' || n % 1100 from generate_series(1, 2000) n", ann(t))
+	for _, name := range []string{"embeddables", "write_vectors", "index_memories", "nothing left"} {
+		batches(func(ids []string) {
+			sequential, fetched := reads(t, tx)
+			steps[name](ids)
+			sequentialAfter, fetchedAfter := reads(t, tx)
+			require.Equal(t, sequential, sequentialAfter, name)
+			require.Less(t, fetchedAfter-fetched, 20*len(ids), name)
+		})
+	}
+	require.Equal(t, 3001, requireStats(t, tx, ann(t)))
+	require.Equal(t, 1100, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null and content like 'The lamp%'", ann(t)))
+}
