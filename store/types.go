@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/pgvector/pgvector-go"
@@ -29,5 +30,7 @@ func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	// For the modes of pgx that do not ask the server for a parameter's type.
 	types.RegisterDefaultPgType(pgvector.HalfVector{}, "halfvec")
 	types.RegisterDefaultPgType([]pgvector.HalfVector{}, "_halfvec")
+	types.RegisterDefaultPgType(uuid.UUID{}, "uuid")
+	types.RegisterDefaultPgType([]uuid.UUID{}, "_uuid")
 	return nil
 }

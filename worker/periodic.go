@@ -9,11 +9,11 @@ import (
 )
 
 // periodicJobs are enqueued by whichever worker leads. Each is unique, so one that takes longer than its period is not
-// enqueued twice.
+// enqueued twice; and each is enqueued when a worker begins to lead, so that a restart puts nothing off.
 func periodicJobs() []*river.PeriodicJob {
 	every := func(d time.Duration, args river.JobArgs) *river.PeriodicJob {
 		return river.NewPeriodicJob(river.PeriodicInterval(d),
-			func() (river.JobArgs, *river.InsertOpts) { return args, nil }, nil)
+			func() (river.JobArgs, *river.InsertOpts) { return args, nil }, &river.PeriodicJobOpts{RunOnStart: true})
 	}
 	return []*river.PeriodicJob{
 		every(10*time.Second, jobs.FlushActivityArgs{}),

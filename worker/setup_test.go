@@ -162,3 +162,16 @@ func halfvec(v []float32) string {
 	text, _ := json.Marshal(v) // numbers are always JSON
 	return string(text)
 }
+
+// logRecords keeps what is logged, without its attributes.
+type logRecords struct{ lines []string }
+
+func (l *logRecords) logger() *slog.Logger { return slog.New(l) }
+
+func (l *logRecords) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logRecords) Handle(_ context.Context, r slog.Record) error {
+	l.lines = append(l.lines, r.Level.String()+" "+r.Message)
+	return nil
+}
+func (l *logRecords) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *logRecords) WithGroup(string) slog.Handler      { return l }

@@ -1,0 +1,265 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// run starts a worker and returns what stops it and what Run returned.
+func (b *bundle) run() (w *Worker, stop context.CancelFunc, ended chan error) {
+	b.Helper()
+	w = b.worker()
+	ctx, stop := context.WithCancel(b.Context())
+	ended = make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err, ok := <-ended; ok && err != nil {
+			b.Error(err)
+		}
+	})
+	return w, stop, ended
+}
+
+// end waits for Run's error.
+func end(t *testing.T, ended chan error) error {
+	t.Helper()
+	err := <-ended
+	close(ended)
+	return err
+}
+
+// eventually waits for something that happens in the database.
+func (b *bundle) eventually(sql string, args ...any) {
+	b.Helper()
+	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 30*time.Second, 5*time.Millisecond, sql)
+}
+
+func TestRunByNotificationAndByPolling(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*bundle){
+		"notified": func(b *bundle) { b.cfg.PollInterval = time.Hour },
+		"polling":  func(b *bundle) { b.cfg.PollOnly = true },
+		// as with a pooler that shares connections by transaction
+		"polling without prepared statements": func(b *bundle) {
+			b.cfg.PollOnly = true
+			b.cfg.DatabaseURL += "&default_query_exec_mode=exec"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			set(b)
+			w, stop, ended := b.run()
+			b.eventually(`select exists (select from oxbow.river_leader)`)
+			require.Eventually(t, w.started.Load, 10*time.Second, time.Millisecond)
+			for _, content := range []string{"I like tea", "I like coffee"} {
+				ids := b.insert("ann", content)
+				b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
+			}
+			stop()
+			require.NoError(t, end(t, ended))
+		})
+	}
+}
+
+// The worker that leads enqueues the periodic jobs.
+func TestPeriodicJobs(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "I like tea")
+	b.exec(`select oxbow.touch('ann', $1)`, ids)
+	b.exec(`delete from oxbow.river_job`)
+	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
+	b.run()
+	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0]) // by the sweep
+	b.eventually(`select access_count = 1 from oxbow.memories where id = $1`, ids[0])
+}
+
+func TestGracefulStop(t *testing.T) {
+	b := setup(t)
+	server := b.remote()
+	b.cfg.Concurrency = 1
+	entered, leave := make(chan struct{}), make(chan struct{})
+	server.Refuse(func([]string) bool {
+		close(entered)
+		<-leave
+		return false
+	})
+	ids := b.insert("ann", "I like tea")
+	_, stop, ended := b.run()
+	<-entered
+	b.insert("ann", "too late")
+	stop()
+	close(leave)
+	require.NoError(t, end(t, ended))
+	_, vectors := b.embedded(ids)
+	require.Equal(t, 1, vectors, "the running job was finished")
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state = 'available'`), "no other was begun")
+}
+
+func TestHardStop(t *testing.T) {
+	b := setup(t)
+	server := b.remote()
+	b.cfg.StopTimeout = 50 * time.Millisecond
+	server.Always(embeddingtest.Hang())
+	b.insert("ann", "I like tea")
+	_, stop, ended := b.run()
+	<-server.Hanging()
+	stop()
+	require.NoError(t, end(t, ended))
+	j := b.job("embed")
+	require.Equal(t, "available", j.State, "for the next worker, at once")
+	require.Zero(t, j.Attempt)
+	require.LessOrEqual(t, j.Wait, 0.0)
+}
+
+// A job whose worker was killed is taken up again, one that is still being worked is not.
+func TestRescue(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "of a worker that was killed")
+	b.insert("bob", "of a worker that lives")
+	b.exec(`update oxbow.river_job set state = 'running', attempt = 1, attempted_by = '{dead}',
+		attempted_at = now() - case args ->> 'user_id' when 'ann' then interval '51 seconds' else interval '44 seconds' end`)
+	w := b.worker()
+	ctx, cancel := context.WithCancel(t.Context())
+	err := w.RunUntilIdle(ctx, func(store.Backlog) {
+		if _, vectors := b.embedded(ids); vectors == 1 {
+			cancel()
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, b.count(`oxbow.river_job where state = 'running' and attempted_by = '{dead}' and args ->> 'user_id' = 'bob'`))
+}
+
+func TestPanicAndFailureAreLogged(t *testing.T) {
+	t.Parallel()
+	var log logRecords
+	h := errorHandler{log.logger()}
+	job := &rivertype.JobRow{ID: 7, Kind: "embed", Attempt: 25, MaxAttempts: 25}
+	require.Nil(t, h.HandlePanic(t.Context(), job, "boom", "trace"))
+	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
+	job.Attempt = 1
+	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
+	require.Equal(t, []string{"ERROR a job panicked, which is a mistake in this program", "ERROR a job failed", "WARN a job failed"}, log.lines)
+}
+
+func TestEndings(t *testing.T) {
+	t.Parallel()
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	cancelled, cancelJob := context.WithCancelCause(t.Context())
+	cancelJob(river.ErrJobCancelledRemotely)
+	failed := errors.New("failed")
+	for _, c := range []struct {
+		ctx        context.Context
+		err, wants error
+	}{
+		{t.Context(), nil, nil},
+		{t.Context(), failed, failed},
+		{t.Context(), rivertype.ErrNotFound, nil},
+		{stopped, failed, &river.JobSnoozeError{}},
+		{stopped, nil, nil},
+		{cancelled, failed, failed},
+	} {
+		got := (&endings{}).Work(c.ctx, nil, func(context.Context) error { return c.err })
+		require.Equal(t, c.wants, got)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	b := setup(t)
+	server := b.remote()
+	var problem error
+	b.cfg.CheckSchema = func(context.Context, store.DB) error { return problem }
+	ask := func(w *Worker, path string) (int, Health) {
+		recorder := httptest.NewRecorder()
+		w.handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		var h Health
+		if strings.HasPrefix(recorder.Header().Get("Content-Type"), "application/json") {
+			require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &h))
+		}
+		return recorder.Code, h
+	}
+
+	idle := b.worker()
+	code, h := ask(idle, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, Health{Database: "ok", Worker: "not working jobs", Provider: ProviderHealth{Model: "openai:m", Status: "not asked yet"}}, h)
+	code, _ = ask(idle, "/healthz")
+	require.Equal(t, http.StatusOK, code)
+
+	w, stop, ended := b.run()
+	ids := b.insert("ann", "I like tea")
+	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
+	code, h = ask(w, "/readyz")
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, "ok", h.Provider.Status)
+	require.WithinDuration(t, time.Now(), h.Provider.WorkedAt, time.Minute)
+
+	server.Always(embeddingtest.Status(503, "overloaded"))
+	b.insert("ann", "I like coffee")
+	b.eventually(`select exists (select from oxbow.river_job where kind = 'embed' and metadata ? 'snoozes')`)
+	code, h = ask(w, "/readyz")
+	require.Equal(t, http.StatusOK, code, "another worker would fare no better")
+	require.Contains(t, h.Provider.Status, "overloaded")
+	require.Greater(t, h.Provider.RetryAt, time.Now())
+
+	problem = errors.New("the database is newer than this oxbow")
+	code, h = ask(w, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, problem.Error(), h.Database)
+	stop()
+	require.NoError(t, end(t, ended))
+	_, h = ask(w, "/readyz")
+	require.Equal(t, "not working jobs", h.Worker)
+}
+
+func TestHealthAddress(t *testing.T) {
+	b := setup(t)
+	b.cfg.HealthAddr = "127.0.0.1:0"
+	w := b.worker()
+	stop, err := w.serveHealth(t.Context())
+	require.NoError(t, err)
+	defer stop()
+	b.cfg.HealthAddr = "nowhere:x"
+	require.ErrorContains(t, b.worker().Run(t.Context()), `serve health on "nowhere:x"`)
+}
+
+func TestNewRefuses(t *testing.T) {
+	b := setup(t)
+	ahead := errors.New("the database is newer than this oxbow")
+	for name, c := range map[string]struct {
+		change func(*Config)
+		says   string
+	}{
+		"schema":       {func(c *Config) { c.CheckSchema = func(context.Context, store.DB) error { return ahead } }, ahead.Error()},
+		"concurrency":  {func(c *Config) { c.Concurrency = 2000 }, "concurrency 2000 is out of range"},
+		"poll":         {func(c *Config) { c.PollInterval = time.Millisecond }, "poll interval 1ms is too short"},
+		"stop timeout": {func(c *Config) { c.StopTimeout = -1 }, "stop timeout -1ns is negative"},
+		"provider":     {func(c *Config) { c.Embedding = embedding.Config{Provider: "x"} }, `embedding provider "x" is not known`},
+		"URL":          {func(c *Config) { c.DatabaseURL = "postgres://h:x/d" }, "invalid port"},
+	} {
+		cfg := b.cfg
+		c.change(&cfg)
+		_, err := New(t.Context(), cfg)
+		require.ErrorContains(t, err, c.says, name)
+	}
+	cfg := b.cfg
+	cfg.DatabaseURL = "postgres://u@127.0.0.1:1/d"
+	_, err := New(t.Context(), cfg)
+	require.ErrorAs(t, err, new(*pgconn.ConnectError))
+}
