@@ -24,7 +24,8 @@ create or replace function oxbow.recallable(forgotten_at timestamptz, memory_typ
 language sql immutable parallel safe
 return forgotten_at is null and (memory_type <> 'trait' or coalesce(trait_stage in ('emerging', 'established', 'core'), false));
 
--- The text channel: BM25 over the user's memories of the types. One index scan a term; its length is the document
+-- The text channel: BM25 over the user's memories of the types (joined one by one: partitions are pruned by a value, not by
+-- an array). One index scan a term; its length is the document
 -- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories (or 50)
 -- and 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+').
 -- k1 1.2, b 0.75; a term weighs idf^1.5, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson, Zaragoza 2009, eq. 3.6 ff).
@@ -34,7 +35,8 @@ create or replace function oxbow.recall_text(_user_id text, _types text[], _word
   _limit integer,
   out ids uuid[], out types text[], out scores double precision[], out dates tsquery[], out date_idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_sort = off set jit = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
+  set jit = off as $$
 #variable_conflict use_column
 declare
   _documents double precision;
@@ -49,8 +51,8 @@ begin
            sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
       from unnest(_words) w(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
-          from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || w.term || '''')::tsquery) h
+          from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || w.term || '''')::tsquery) h
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
@@ -59,8 +61,8 @@ begin
     select d.term, h.ids, h.types, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
       from unnest(_dates) d(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
-          from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || d.term || '''')::tsquery) h
+          from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || d.term || '''')::tsquery) h
      where h.n > 0
   ), part as (
     select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
@@ -69,8 +71,8 @@ begin
     select t.memory_id, t.memory_type,
            weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
       from kept, lateral (
-        select t.memory_id, t.memory_type, t.len from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
+        select t.memory_id, t.memory_type, t.len from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
     union all
     select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
   ), best as (
@@ -186,10 +188,10 @@ begin
   end if;
 
   select * into _asked from oxbow.query_terms(query);
-  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _allowed, _hidden, 100 + max_results);
+  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _allowed, _hidden, 60 + max_results);
   select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
   if embedding is not null then
-    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 100 + max_results);
+    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
   -- the offline model adds little to the words that it is made of; a trained one counts in full
   select coalesce((r.value ->> 'text')::double precision, 1),
@@ -218,14 +220,14 @@ begin
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq
+          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
             and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq
+          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
             and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
@@ -243,27 +245,31 @@ begin
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
     select * from fused
      where score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
+  ), best as (
+    -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
+    select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
+      from reachable f
+      join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+     cross join lateral (
+      select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
+               / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
+                   when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
+             0.15 * m.importance as importance,
+             case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
+     order by total desc, m.seq, m.id
+     limit max_results
   )
-  select m.id, m.memory_type::text, m.content, f.score * (1 + b.recency + b.importance + b.stage) as total,
-         m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id,
-         m.category, m.importance, m.metadata,
+  select m.id, m.memory_type::text, m.content, b.total, m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq,
+         m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata,
          jsonb_strip_nulls(jsonb_build_object(
-           'text', case when f.text is not null then jsonb_build_object('score', f.text, 'rank', f.text_rank) end,
-           'vector', case when f.vector is not null then jsonb_build_object('score', f.vector, 'rank', f.vector_rank) end,
+           'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
+           'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
            'recency', b.recency, 'importance', b.importance,
            'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
            'session', m.session_id))
-    from reachable f
-    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
-   cross join lateral (
-    -- bounded by 30 years, because exp raises an error where its result is too small
-    select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
-             / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
-                 when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
-           0.15 * m.importance as importance,
-           case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
-   order by total desc, m.seq, m.id
-   limit max_results;
+    from best b
+    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id
+   order by b.total desc, m.seq, m.id;
 end $$;
 
 -- pgvector's operators are found where its extension was installed.
