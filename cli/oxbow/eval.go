@@ -83,7 +83,7 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 	for _, user := range set.Users {
 		run.users = append(run.users, run.prefix+user)
 	}
-	report, err := run.measure(ctx, file, spread(set.Questions, flags.limit))
+	report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit))
 	if failed := run.clear(ctx, flags.keep); err == nil {
 		err = failed
 	} else if failed != nil {
@@ -156,10 +156,10 @@ type evaluation struct {
 	loaded   int64 // memories
 }
 
-func (r *evaluation) measure(ctx context.Context, file []byte, questions []eval.Question) (eval.Report, error) {
+func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question) (eval.Report, error) {
 	var none eval.Report
 	if err := r.load(ctx, file); err != nil {
-		return none, err
+		return none, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := r.embed(ctx); err != nil {
 		return none, err

@@ -115,20 +115,18 @@ func TestSupersedeAndAsOf(t *testing.T) {
 	require.Equal(t, []string{"Ada works in Lund."}, ask("--as-of", "2025-05-05 09:00"))
 	require.Contains(t, d.ok("recall", "ada", "work", "--as-of", "2024"), "until 2025-05-05")
 
-	shown := d.ok("show", old)
-	require.Contains(t, shown, "Ada works in Delft.")
-	require.Contains(t, shown, "by "+current)
-	require.Regexp(t, `superseded +1 +cli +Ada works in Lund\. +a new job`, shown)
-	require.Regexp(t, `embedded +yes`, shown)
-	require.Contains(t, shown, "embed")
-	require.Equal(t, map[string]any{"context": "work"}, decoded[shownJSON](t, d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
+	text := d.ok("show", old)
+	require.Contains(t, text, "Ada works in Delft.")
+	require.Contains(t, text, "by "+current)
+	require.Regexp(t, `superseded +1 +cli +Ada works in Lund\. +a new job`, text)
+	require.Regexp(t, `embedded +yes`, text)
+	require.Contains(t, text, "embed")
+	require.Equal(t, map[string]any{"context": "work"}, decoded[shown](t, d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
 
 	r := d.run("remember", "ada", "Ada works in Turku.", "--supersedes", old)
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, current, "the newer version is named")
 }
-
-type shownJSON = shown
 
 func TestRememberRefuses(t *testing.T) {
 	t.Parallel()
@@ -147,8 +145,8 @@ func TestRememberRefuses(t *testing.T) {
 		{`content must be valid UTF-8, got "caf\xe9"`, []string{"u", "caf\xe9"}},
 		{`content must not contain a NUL character, got "a\x00b"`, []string{"u", "a\x00b"}},
 		{`user_id must be valid UTF-8, got "\xff"`, []string{"\xff", "x"}},
-		{`importance must be between 0 and 1, got "1.5"`, []string{"u", "x", "--importance", "1.5"}},
-		{`importance must be between 0 and 1, got "NaN"`, []string{"u", "x", "--importance", "NaN"}},
+		{`importance must be between 0 and 1, got 1.5`, []string{"u", "x", "--importance", "1.5"}},
+		{`importance must be between 0 and 1, got NaN`, []string{"u", "x", "--importance", "NaN"}},
 		{`invalid argument "much" for "--importance" flag`, []string{"u", "x", "--importance", "much"}},
 		{`--metadata must be a JSON object such as {"city": "Lund"}, got "[1]"`, []string{"u", "x", "--metadata", "[1]"}},
 		{`--metadata must be a JSON object such as {"city": "Lund"}, got "{"`, []string{"u", "x", "--metadata", "{"}},
@@ -190,7 +188,7 @@ func TestRecallRefuses(t *testing.T) {
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
 		{`types must be fact, episodic, trait or document, got "insight"`, []string{"ada", "x", "--type", "fact,insight"}},
 		{`--limit must be between 1 and 1000, got 0`, []string{"ada", "x", "--limit", "0"}},
-		{`limit must be between 1 and 1000, got "1001"`, []string{"ada", "x", "--limit", "1001"}},
+		{`limit must be between 1 and 1000, got 1001`, []string{"ada", "x", "--limit", "1001"}},
 		{`--metadata must be a JSON object`, []string{"ada", "x", "--metadata", "3"}},
 		{`--as-of "May 2024" is no time: give a date (2024-05-17), a month (2024-05)`, []string{"ada", "x", "--as-of", "May 2024"}},
 		{`--believed-as-of "2024-13" is no time`, []string{"ada", "x", "--believed-as-of", "2024-13"}},

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/eval"
+)
+
+func TestEvalSample(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.ok("remember", "maren", "Maren owns a red canoe.")
+	before := d.rows()
+	r := d.run("eval", sampleFile, "--json")
+	require.Zero(t, r.code, r.err)
+	require.Empty(t, r.err, "short work says nothing")
+	report := decoded[eval.Report](t, r.out)
+	require.Equal(t, 29, report.All.N)
+	require.Equal(t, map[string]int{"date": 4, "fact": 6, "multi": 6, "single": 13}, map[string]int{
+		"date": report.Categories["date"].N, "fact": report.Categories["fact"].N,
+		"multi": report.Categories["multi"].N, "single": report.Categories["single"].N})
+	require.Greater(t, report.All.Hit10, 0.85, "it is an easy file")
+	require.LessOrEqual(t, report.All.Recall5, report.All.Recall10)
+	require.LessOrEqual(t, report.All.Recall20, report.All.Hit20)
+	require.Positive(t, report.Latency.P50)
+	require.LessOrEqual(t, report.Latency.P50, report.Latency.P99)
+	keys := map[string]map[string]any{}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &keys))
+	require.Len(t, keys, 3)
+	require.Len(t, keys["all"], 7)
+	require.Equal(t, before, d.rows(), "what was loaded is erased, and the users of the database are untouched")
+
+	table := d.ok("eval", sampleFile, "--limit-questions", "5")
+	require.Regexp(t, `^5 questions, 120 memories of 3 users, vectors of local-v1 with 1024 dimensions\n`, table)
+	require.Regexp(t, `\nall +5 +[01]\.\d{3} `, table)
+	require.Regexp(t, `A recall took \d+\.\d ms \(median\), \d+\.\d ms \(p95\), \d+\.\d ms \(p99\)\.`, table)
+}
+
+// Measures that can be counted by hand: the words of the questions occur in one memory each.
+func TestEvalByHand(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	name := lines(t,
+		`{"type":"memory","user":"ada","id":"1","content":"The boat is called Heron."}`,
+		`{"type":"memory","user":"ada","id":"2","content":"Bees live behind the shed."}`,
+		`{"type":"memory","user":"bob","id":"1","content":"Wolves were heard at night."}`,
+		`{"type":"memory","user":"ada","id":"0B6F0F0E-6A0A-4F0B-9E0D-1F2A3B4C5D6E","content":"Grandmother sang tango."}`,
+		`{"type":"question","user":"ada","question":"heron boat","gold":["1"],"category":"found"}`,
+		`{"type":"question","user":"bob","question":"wolves night","gold":["1"],"category":"found"}`,
+		`{"type":"question","user":"ada","question":"grandmother tango","gold":["0b6f0f0e-6a0a-4f0b-9e0d-1f2a3b4c5d6e"],"category":"found"}`,
+		`{"type":"question","user":"ada","question":"bees shed","gold":["2","9"],"category":"half"}`,
+		`{"type":"question","user":"bob","question":"wolves","gold":["2"],"category":"absent"}`,
+		`{"type":"question","user":"bob","question":"nothing","gold":[]}`)
+	r := d.run("eval", name, "--json")
+	require.Zero(t, r.code, r.err)
+	report := decoded[eval.Report](t, r.out)
+	require.Equal(t, map[string]eval.Score{
+		"found":  {N: 3, Recall5: 1, Recall10: 1, Recall20: 1, Hit5: 1, Hit10: 1, Hit20: 1},
+		"half":   {N: 1, Recall5: 0.5, Recall10: 0.5, Recall20: 0.5, Hit5: 1, Hit10: 1, Hit20: 1},
+		"absent": {N: 1},
+	}, report.Categories)
+	require.InDelta(t, 0.7, report.All.Recall10, 1e-12)
+	require.Contains(t, r.err, `line 8: the gold id "9" is no memory of that user in the file, and counts as not found.`)
+	require.Contains(t, r.err, `line 9: the gold id "2" is no memory of that user`)
+	require.Contains(t, r.err, "1 question without gold memories left out.")
+}
+
+func TestEvalKeeps(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	r := d.run("eval", sampleFile, "--keep")
+	require.Zero(t, r.code, r.err)
+	require.Contains(t, r.err, "Kept: 120 memories of users such as \"eval-")
+	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories where user_id like 'eval-%'`))
+	require.Equal(t, 120, d.number(`select count(*) from oxbow.memory_vectors`))
+	require.Zero(t, d.number(`select count(*) from oxbow.river_job`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id like 'eval-%zhouyun' and timezone = 'Etc/GMT-8'`))
+}
+
+func TestEvalRefuses(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	for says, name := range map[string]string{
+		"has no questions with gold memories":                    lines(t, `{"user":"ada","content":"x"}`),
+		`line 1: gold must be a list of ids, got "1"`:            lines(t, `{"type":"question","user":"ada","question":"q","gold":"1"}`),
+		`some.jsonl: line 2: importance must be between 0 and 1, got 2`:    lines(t, `{"type":"question","user":"ada","question":"q","gold":["1"]}`, `{"user":"ada","id":"1","content":"x","importance":2}`),
+		"/no/such/file cannot be opened: no such file or direct": "/no/such/file",
+	} {
+		r := d.run("eval", name, "--json")
+		require.Equal(t, exitFailed, r.code)
+		require.Contains(t, r.err, says)
+		require.Empty(t, r.out)
+	}
+	r := d.run("eval", sampleFile, "--embedding-dimension", "64")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "vectors are of local-v1 with 1024 dimensions")
+	require.Equal(t, exitUsage, d.run("eval", sampleFile, "--limit-questions", "-1").code)
+	require.Zero(t, d.rows())
+}
+
+// An interrupt while the provider is waited for ends the run, and what was loaded is erased.
+func TestEvalInterrupted(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.exec(`update oxbow.settings set value = '{"model": "openai:tiny", "dimension": 1024}' where key = 'embedding'`)
+	ctx, interrupt := context.WithCancel(t.Context())
+	loaded := 0
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
+		loaded = d.number(`select count(*) from oxbow.memories`)
+		interrupt()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	file, err := os.ReadFile(sampleFile)
+	require.NoError(t, err)
+	// one user, so that one request is made
+	var some []string
+	for line := range strings.Lines(string(file)) {
+		if strings.Contains(line, `"user": "thabo"`) {
+			some = append(some, strings.TrimSpace(line))
+		}
+	}
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"eval", "--database-url", d.dsn, lines(t, some...), "--embedding-provider", "openai", "--embedding-model", "tiny",
+		"--embedding-dimension", "1024", "--embedding-url", server.URL + "/v1"}, &app{in: strings.NewReader(""), out: &out, err: &errs})
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "Interrupted; erasing what was loaded.\noxbow: interrupted\n", errs.String())
+	require.Empty(t, out.String())
+	require.Positive(t, loaded)
+	require.Zero(t, d.rows())
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestForgetRestoreErase(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	boat := d.ok("remember", "ada", "The boat is called Heron.")
+	other := d.ok("remember", "ada", "The boat leaks.")
+	d.work()
+	require.Len(t, d.recall("ada", "boat"), 2)
+
+	require.Regexp(t, `^Forgotten\. Until \d{4}-\d\d-\d\d "oxbow restore" takes it back`, d.ok("forget", "ada", boat, "--reason", "sold"))
+	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
+	shown := d.ok("show", boat)
+	require.Contains(t, shown, "forgotten on ")
+	require.Contains(t, shown, "sold")
+	require.Equal(t, "Restored.", d.ok("restore", "ada", boat))
+	require.Len(t, d.recall("ada", "boat"), 2)
+
+	require.Regexp(t, `^Memory `+boat+` is erased: \d+ rows\.$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
+	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
+	d.ok("remember", "bob", "Bob keeps bees.")
+	require.Contains(t, d.ok("erase", "ada", "--yes"), "memories", "the tables are named")
+	require.Contains(t, d.ok("erase", "ada", "--yes"), `The database had nothing of user "ada".`)
+	require.Zero(t, d.number(`select count(*) from oxbow.river_job where args::text like '%`+other+`%'`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`), "others' stay")
+}
+
+func TestRefusalsAboutOneMemory(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	id, none := d.ok("remember", "ada", "The boat is called Heron."), uuid.NewString()
+	for _, bad := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, `"7" is no memory's id: it looks like`, []string{"show", "7"}},
+		{exitUsage, `"7" is no memory's id`, []string{"forget", "ada", "7"}},
+		{exitFailed, "no such memory: " + none, []string{"show", none}},
+		{exitFailed, "no such memory: " + id + ` of user "bob"`, []string{"show", id, "--user", "bob"}},
+		{exitFailed, "user 'bob' has no memory " + id, []string{"forget", "bob", id}},
+		{exitFailed, "is not forgotten", []string{"restore", "ada", id}},
+		{exitFailed, `user "bob" has no memory ` + id + ", and nothing was erased", []string{"erase", "--memory", id, "--user", "bob", "--yes"}},
+		{exitUsage, "erase deletes data for good: give --yes to confirm it", []string{"erase", "ada"}},
+		{exitUsage, "erase deletes data for good: give --yes to confirm it", []string{"erase", "--memory", id, "--user", "ada"}},
+		{exitUsage, "say what to erase", []string{"erase", "--yes"}},
+		{exitUsage, "say whose memory it is: --user USER", []string{"erase", "--memory", id, "--yes"}},
+		{exitUsage, "--user goes with --memory", []string{"erase", "--user", "ada", "--yes"}},
+		{exitUsage, `not "ada" together with --memory`, []string{"erase", "ada", "--memory", id, "--yes"}},
+		{exitUsage, `--memory must be a memory's id, as remember prints it, got "x"`, []string{"erase", "--memory", "x", "--user", "ada", "--yes"}},
+	} {
+		r := d.run(bad.args...)
+		require.Equal(t, bad.code, r.code, bad.args)
+		require.Contains(t, r.err, bad.says)
+		require.Empty(t, r.out)
+	}
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where forgotten_at is null`))
+}
+
+// A failed job is shown with its error, and a waiting one with the time at which it is due.
+func TestShowJobs(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	id := d.ok("remember", "ada", "The boat is called Heron.", "--speaker", "Ada", "--session", "s1")
+	text := d.ok("show", id)
+	require.Regexp(t, `embedded +not yet; recall cannot find it`, text)
+	require.Regexp(t, `embed +available .* 0 of 25`, text)
+	require.Regexp(t, `speaker +Ada\n`, text)
+	require.NotContains(t, text, "agent", "what is not set is not shown")
+	d.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = '2999-01-01',
+		errors = array['{"at": "2025-01-01T00:00:00Z", "attempt": 3, "error": "the disk is full", "trace": ""}']::jsonb[]`)
+	require.Regexp(t, `embed +retryable .* 3 of 25 +2999-01-01 00:00 +the disk is full`, d.ok("show", id))
+	s := decoded[shown](t, d.ok("show", id, "--json"))
+	require.Equal(t, "the disk is full", s.Work.Jobs[0].LastError)
+	require.False(t, s.Work.Embedded)
+	require.Equal(t, "ADD", s.History[0].Event)
+}
+
+func TestCompletionAndHelp(t *testing.T) {
+	t.Parallel()
+	help := cli(t).out
+	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status", "eval",
+		"forget", "restore", "erase", "reembed", "completion"} {
+		require.Contains(t, help, "\n  "+name+" ")
+		require.Zero(t, cli(t, name, "--help").code)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		r := cli(t, "completion", shell)
+		require.Zero(t, r.code)
+		require.Contains(t, r.out, "oxbow")
+	}
+	require.Contains(t, cli(t, "__complete", "re").out, "recall\t")
+	require.Equal(t, 4, strings.Count(cli(t, "__complete", "re").out, "\t"), "recall, reembed, remember, restore")
+}

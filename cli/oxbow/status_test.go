@@ -1,0 +1,91 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	require.Contains(t, d.ok("status"), "There are no memories yet.\n\nThe queue is empty.")
+
+	d.ok("import", sampleFile)
+	text := d.ok("status")
+	require.Regexp(t, `database +oxbow\S*; schema (\d+) of \d+, River 8 of 8`, text)
+	require.Contains(t, text, "local-v1 with 1024 dimensions")
+	require.Regexp(t, `episodic +110 +0 +0 +0 +110\n`, text)
+	require.Regexp(t, `embed +available +3 `, text)
+	require.Regexp(t, `The oldest job that is due, embed \d+, waits for \d+\.\d s\.`, text)
+	require.Contains(t, text, "The oldest memory that waits to be embedded was stored ")
+	s := decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 9, Superseded: 1, Waiting: 10}, s.Memories[0])
+	require.NotNil(t, s.OldestWaiting)
+	require.Positive(t, s.EmbeddingLagSeconds)
+	require.Equal(t, s.Oxbow.Latest, s.Oxbow.Current)
+
+	d.work()
+	d.ok("forget", "maren", d.recall("maren", "walnuts", "-n", "1")[0].ID.String())
+	s = decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10}, s.Memories[0])
+	require.Equal(t, store.TypeCount{Type: store.Episodic, Current: 110, Embedded: 110}, s.Memories[1])
+	require.Nil(t, s.OldestWaiting)
+	require.Zero(t, s.EmbeddingLagSeconds)
+	require.Empty(t, s.Jobs)
+	require.True(t, s.Provider.OK)
+	require.True(t, s.Provider.MatchesVectors)
+}
+
+func TestStatusOfJobs(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.ok("remember", "ada", "x")
+	d.exec(`update oxbow.river_job set state = 'discarded', attempt = 25, finalized_at = now(), created_at = now() - interval '3 days',
+		errors = array['{"at": "2025-01-01T00:00:00Z", "attempt": 25, "error": "the disk is full", "trace": ""}']::jsonb[]`)
+	text := d.ok("status")
+	require.Regexp(t, `embed +discarded +1 +3\.0 days +the disk is full`, text)
+	require.Contains(t, text, "No job is due.")
+	require.NotContains(t, text, "waits to be embedded", "nobody is going to")
+}
+
+func TestStatusOfProvider(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"the key is wrong"}}`, http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	flags := []string{"status", "--embedding-provider", "openai", "--embedding-model", "tiny", "--embedding-dimension", "1024",
+		"--embedding-url", server.URL + "/v1"}
+	require.Contains(t, d.ok(flags...), "openai:tiny with 1024 dimensions, which is not what the vectors are of")
+	d.exec(`update oxbow.settings set value = '{"model": "openai:tiny", "dimension": 1024}' where key = 'embedding'`)
+	text := d.ok(flags...)
+	require.Contains(t, text, "openai:tiny does not work: ")
+	require.Contains(t, text, "401")
+	s := decoded[databaseStatus](t, d.ok(append(flags, "--json")...))
+	require.False(t, s.Provider.OK)
+	require.True(t, s.Provider.MatchesVectors)
+	require.Contains(t, s.Provider.Error, "401")
+}
+
+// What is true of a large table is checked on a small one that says to be large.
+func TestStatusOfLargeTables(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.exec(`insert into oxbow.memories_document (user_id, memory_type, content) select 'ada', 'document', 'x' from generate_series(1, 250001)`)
+	d.exec(`analyze oxbow.memories_document`)
+	d.exec(`analyze oxbow.memory_terms_document`)
+	d.exec(`update oxbow.memories_document set forgotten_at = now() where ctid = '(0,1)'`)
+	s := decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.True(t, s.Memories[3].Estimated)
+	require.False(t, s.Memories[0].Estimated)
+	require.InDelta(t, 250_000, s.Memories[3].Current, 10)
+	require.Equal(t, int64(1), s.Memories[3].Forgotten)
+	require.InDelta(t, 250_000, s.Memories[3].Waiting, 10)
+	require.Regexp(t, `document +~250,00\d +~0 +~1 +~0 +~250,00\d`, d.ok("status"))
+}
