@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// catalog describes the table of vectors as a dump would, without the length of the vectors.
+func (b *bundle) catalog() string {
+	b.Helper()
+	return get[string](b, `
+		select jsonb_build_array(
+		  (select jsonb_agg(jsonb_build_array(c.relname, c.relkind, c.relrowsecurity, c.relacl::text, pg_get_expr(c.relpartbound, c.oid)) order by c.relname)
+		     from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relname like 'memory\_vectors%'),
+		  (select jsonb_agg(jsonb_build_array(attrelid::regclass, attname, atttypid::regtype, attstorage, attnotnull) order by attrelid::regclass::text, attnum)
+		     from pg_attribute where attrelid::regclass::text like 'oxbow.memory\_vectors%' and attnum > 0),
+		  (select jsonb_agg(jsonb_build_array(conrelid::regclass, conname, pg_get_constraintdef(oid)) order by conrelid::regclass::text, conname)
+		     from pg_constraint where conrelid::regclass::text like 'oxbow.memory\_vectors%' and conparentid = 0),
+		  (select jsonb_agg(jsonb_build_array(conrelid::regclass, conname) order by conrelid::regclass::text, conname)
+		     from pg_constraint where conrelid::regclass::text like 'oxbow.memory\_vectors%' and contype <> 'f'),
+		  (select jsonb_agg(to_jsonb(p) - 'roles' order by tablename, policyname) from pg_policies p where tablename like 'memory\_vectors%'))::text`)
+}
+
+// target is the local provider with another dimension.
+func (b *bundle) target(dimension int) Config {
+	cfg := b.cfg
+	cfg.Embedding = embedding.Config{Dimension: dimension}
+	return cfg
+}
+
+func TestReembed(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", numbered(3000, "memory")...)
+	b.exec(`insert into oxbow.memories (user_id, content, speaker) select 'bob', 'fact ' || i, 'Bob' from generate_series(1, 100) i`)
+	require.NoError(t, b.drain())
+	b.exec(`update oxbow.memories set forgotten_at = now() where content = 'fact 7'`)
+	before := b.catalog()
+
+	var rounds []int
+	result, err := Reembed(t.Context(), b.target(64), func(p ReembedProgress) { rounds = append(rounds, p.Round) })
+	require.NoError(t, err)
+	require.Equal(t, ReembedResult{
+		From: store.EmbeddingModel{Model: "local-v1", Dimension: 1024}, To: store.EmbeddingModel{Model: "local-v1", Dimension: 64},
+		Made: 3099,
+	}, result)
+	require.Equal(t, []int{1, 2}, slices.Compact(rounds), "what came in meanwhile is looked for")
+	require.Equal(t, before, b.catalog())
+	require.Equal(t, 3099, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
+	require.Zero(t, b.count(`oxbow.settings where key = 'reembed'`))
+	want, err := embedding.NewLocal(64).Embed(t.Context(), []string{"Bob: fact 8"})
+	require.NoError(t, err)
+	require.Equal(t, 1, b.count(`oxbow.memory_vectors v join oxbow.memories m on m.id = v.memory_id
+		where m.content = 'fact 8' and v.embedding = $1::text::halfvec`, halfvec(want[0])))
+
+	_, err = New(t.Context(), b.cfg)
+	require.ErrorAs(t, err, new(*store.ModelMismatchError))
+	b.cfg = b.target(64)
+	b.insert("ann", "one more")
+	require.NoError(t, b.drain())
+	require.Equal(t, 3100, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
+	_, err = Reembed(t.Context(), b.cfg, nil)
+	require.ErrorIs(t, err, ErrSameModel)
+}
+
+// Memories come in, are embedded and are erased while the new vectors are made; the worker of the old model goes on.
+func TestReembedWhileServing(t *testing.T) {
+	b := setup(t)
+	first := b.insert("ann", numbered(2500, "memory")...)
+	require.NoError(t, b.drain())
+	b.run()
+	served := 0
+	result, err := Reembed(t.Context(), b.target(64), func(p ReembedProgress) {
+		if served++; served > 3 {
+			return
+		}
+		ids := b.insert("new", "during "+strings.Repeat("x", served))
+		b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
+		require.Equal(t, 1, b.count(`oxbow.recall('new', $1)`, strings.Repeat("x", served)))
+		b.exec(`select oxbow.erase_memory('ann', $1)`, first[served])
+	})
+	require.NoError(t, err)
+	require.Greater(t, served, 3)
+	b.insert("new", "zebra")
+	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`) // by its words, for the old worker has no vector for it
+	b.cfg = b.target(64)
+	b.eventually(`select not exists (select from oxbow.river_job where state = 'running')`)
+	w := b.worker() // the new one
+	b.hurry()
+	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
+	require.Equal(t, 2497+4, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 2497+4, b.count(`oxbow.memories`))
+	require.LessOrEqual(t, result.Left, int64(3))
+}
+
+func TestReembedResumes(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", numbered(3000, "memory")...)
+	require.NoError(t, b.drain())
+	server := embeddingtest.New(t, 32)
+	target := b.cfg
+	target.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
+
+	// interrupted after a page
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Reembed(ctx, target, func(ReembedProgress) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, reembedPage, b.count(`oxbow.memory_vectors_next`))
+	require.Equal(t, 3000, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 1024`), "nothing changed for anyone")
+	b.insert("aaa", "before the place that was reached")
+
+	asked := len(server.Requests())
+	var resumed bool
+	result, err := Reembed(t.Context(), target, func(p ReembedProgress) { resumed = p.Resumed })
+	require.NoError(t, err)
+	require.True(t, resumed)
+	require.Equal(t, int64(3000-reembedPage+1), result.Made)
+	texts := 0
+	for _, r := range server.Requests()[asked:] {
+		texts += len(r.Texts)
+	}
+	require.Equal(t, 3000-reembedPage+1, texts, "what was made is not asked for again")
+	require.Equal(t, 3001, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 32`))
+}
+
+// Another target begins anew.
+func TestReembedToAnotherModel(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", numbered(1500, "memory")...)
+	require.NoError(t, b.drain())
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Reembed(ctx, b.target(64), func(ReembedProgress) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Reembed(t.Context(), b.target(128), nil)
+	require.NoError(t, err)
+	require.Equal(t, 1500, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 128`))
+}
+
+func TestReembedWithProviderThatMisbehaves(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", "fine", "a forbidden word", "fine too")
+	require.NoError(t, b.drain())
+	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', array(select id from oxbow.memories limit 1), 'of the old model')`)
+	server := embeddingtest.New(t, 32)
+	server.Always(embeddingtest.Status(503, "busy"))
+	target := b.cfg
+	target.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
+	var waited []string
+	result, err := Reembed(t.Context(), target, func(p ReembedProgress) {
+		if p.Waiting == nil {
+			return
+		}
+		waited = append(waited, p.Waiting.Error())
+		if len(waited) == 1 {
+			server.Always(embeddingtest.NaN())
+			return
+		}
+		server.Always(embeddingtest.Fault{})
+		server.Refuse(func(texts []string) bool {
+			return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "forbidden") })
+		})
+	})
+	require.NoError(t, err)
+	require.Len(t, waited, 2)
+	require.Contains(t, waited[0], "busy")
+	require.Contains(t, waited[1], "cannot be read as vectors")
+	require.Equal(t, []int64{2, 1}, []int64{result.Made, result.Refused})
+	require.Equal(t, []string{"openai:m"}, get[[]string](b, `select array_agg(model) from oxbow.embedding_refusals`))
+}
+
+// The exchange waits for an application that holds a lock, and gives way to those behind it meanwhile.
+func TestReembedWaitsForLocks(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", "I like tea")
+	require.NoError(t, b.drain())
+	hold, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer hold.Rollback(t.Context()) //nolint:errcheck // it was committed
+	var result ReembedResult
+	held, released := false, false
+	result, err = Reembed(t.Context(), b.target(64), func(p ReembedProgress) {
+		switch {
+		case !held:
+			held = true
+			_, err := hold.Exec(t.Context(), `select from oxbow.memories`)
+			require.NoError(t, err)
+		case p.Waiting != nil && !released:
+			require.True(t, isLockTimeout(p.Waiting), p.Waiting)
+			require.Equal(t, 1, b.count(`oxbow.recall('ann', 'tea')`))
+			released = true
+			require.NoError(t, hold.Commit(t.Context()))
+		}
+	})
+	require.NoError(t, err)
+	require.True(t, released)
+	require.Equal(t, int64(1), result.Made)
+}
+
+func TestReembedRefuses(t *testing.T) {
+	b := setup(t)
+	other, err := pgx.Connect(t.Context(), b.dsn)
+	require.NoError(t, err)
+	defer other.Close(t.Context())
+	_, err = other.Exec(t.Context(), `select pg_advisory_lock(hashtextextended('oxbow.reembed', 0))`)
+	require.NoError(t, err)
+	_, err = Reembed(t.Context(), b.target(64), nil)
+	require.ErrorContains(t, err, "another reembed is running")
+
+	cfg := b.target(64)
+	cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
+	_, err = Reembed(t.Context(), cfg, nil)
+	require.ErrorContains(t, err, "which oxbow_worker may not do: connect as the owner")
+	require.Equal(t, 1, b.count(`oxbow.settings`))
+}
