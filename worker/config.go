@@ -42,7 +42,8 @@ type Config struct {
 	// Logger gets what is done. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast bool // tests: no staggered start of maintenance
+	fast        bool // tests: no staggered start of maintenance
+	reembedPage int  // how many memories one step of Reembed looks at and commits
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -54,6 +55,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.PollInterval = cmp.Or(c.PollInterval, 100*time.Millisecond)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
+	c.reembedPage = cmp.Or(c.reembedPage, 1024)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

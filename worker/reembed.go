@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// reembedPage is how many memories one step looks at and commits.
-	reembedPage = 1024
 	// reembedRest: with fewer memories without a new vector than these, what is left is left to the worker.
 	reembedRest = 200
 	// reembedRounds bounds the walks through all memories, where they come in as fast as they are embedded.
@@ -186,7 +184,7 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 		}
 	}
 	for {
-		todo, looked, next, err := store.ReembedPage(ctx, r.pool, r.model.Model, reembedPage)
+		todo, looked, next, err := store.ReembedPage(ctx, r.pool, r.model.Model, r.cfg.reembedPage)
 		if err != nil {
 			return found, err
 		}

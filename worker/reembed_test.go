@@ -30,16 +30,19 @@ func (b *bundle) catalog() string {
 		  (select jsonb_agg(to_jsonb(p) - 'roles' order by tablename, policyname) from pg_policies p where tablename like 'memory\_vectors%'))::text`)
 }
 
+const smallPage = 64
+
 // target is the local provider with another dimension.
 func (b *bundle) target(dimension int) Config {
 	cfg := b.cfg
+	cfg.reembedPage = smallPage
 	cfg.Embedding = embedding.Config{Dimension: dimension}
 	return cfg
 }
 
 func TestReembed(t *testing.T) {
 	b := setup(t)
-	b.insert("ann", numbered(3000, "memory")...)
+	b.insert("ann", numbered(200, "memory")...)
 	b.exec(`insert into oxbow.memories (user_id, content, speaker) select 'bob', 'fact ' || i, 'Bob' from generate_series(1, 100) i`)
 	require.NoError(t, b.drain())
 	b.exec(`update oxbow.memories set forgotten_at = now() where content = 'fact 7'`)
@@ -50,11 +53,11 @@ func TestReembed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ReembedResult{
 		From: store.EmbeddingModel{Model: "local-v1", Dimension: 1024}, To: store.EmbeddingModel{Model: "local-v1", Dimension: 64},
-		Made: 3099,
+		Made: 299,
 	}, result)
 	require.Equal(t, []int{1, 2}, slices.Compact(rounds), "what came in meanwhile is looked for")
 	require.Equal(t, before, b.catalog())
-	require.Equal(t, 3099, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
+	require.Equal(t, 299, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
 	require.Zero(t, b.count(`oxbow.settings where key = 'reembed'`))
 	want, err := embedding.NewLocal(64).Embed(t.Context(), []string{"Bob: fact 8"})
 	require.NoError(t, err)
@@ -66,7 +69,7 @@ func TestReembed(t *testing.T) {
 	b.cfg = b.target(64)
 	b.insert("ann", "one more")
 	require.NoError(t, b.drain())
-	require.Equal(t, 3100, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
+	require.Equal(t, 300, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
 	_, err = Reembed(t.Context(), b.cfg, nil)
 	require.ErrorIs(t, err, ErrSameModel)
 }
@@ -74,9 +77,9 @@ func TestReembed(t *testing.T) {
 // Memories come in, are embedded and are erased while the new vectors are made; the worker of the old model goes on.
 func TestReembedWhileServing(t *testing.T) {
 	b := setup(t)
-	first := b.insert("ann", numbered(2500, "memory")...)
+	first := b.insert("ann", numbered(200, "memory")...)
 	require.NoError(t, b.drain())
-	b.run()
+	_, stop, ended := b.run()
 	served := 0
 	result, err := Reembed(t.Context(), b.target(64), func(p ReembedProgress) {
 		if served++; served > 3 {
@@ -91,30 +94,30 @@ func TestReembedWhileServing(t *testing.T) {
 	require.Greater(t, served, 3)
 	b.insert("new", "zebra")
 	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`) // by its words, for the old worker has no vector for it
+	stop()
+	require.NoError(t, end(t, ended))
 	b.cfg = b.target(64)
-	b.eventually(`select not exists (select from oxbow.river_job where state = 'running')`)
-	w := b.worker() // the new one
 	b.hurry()
-	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
-	require.Equal(t, 2497+4, b.count(`oxbow.memory_vectors`))
-	require.Equal(t, 2497+4, b.count(`oxbow.memories`))
+	require.NoError(t, b.drain())
+	require.Equal(t, 197+4, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 197+4, b.count(`oxbow.memories`))
 	require.LessOrEqual(t, result.Left, int64(3))
 }
 
 func TestReembedResumes(t *testing.T) {
 	b := setup(t)
-	b.insert("ann", numbered(3000, "memory")...)
+	b.insert("ann", numbered(200, "memory")...)
 	require.NoError(t, b.drain())
 	server := embeddingtest.New(t, 32)
-	target := b.cfg
+	target := b.target(32)
 	target.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
 
 	// interrupted after a page
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Reembed(ctx, target, func(ReembedProgress) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, reembedPage, b.count(`oxbow.memory_vectors_next`))
-	require.Equal(t, 3000, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 1024`), "nothing changed for anyone")
+	require.Equal(t, smallPage, b.count(`oxbow.memory_vectors_next`))
+	require.Equal(t, 200, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 1024`), "nothing changed for anyone")
 	b.insert("aaa", "before the place that was reached")
 
 	asked := len(server.Requests())
@@ -122,26 +125,26 @@ func TestReembedResumes(t *testing.T) {
 	result, err := Reembed(t.Context(), target, func(p ReembedProgress) { resumed = p.Resumed })
 	require.NoError(t, err)
 	require.True(t, resumed)
-	require.Equal(t, int64(3000-reembedPage+1), result.Made)
+	require.Equal(t, int64(200-smallPage+1), result.Made)
 	texts := 0
 	for _, r := range server.Requests()[asked:] {
 		texts += len(r.Texts)
 	}
-	require.Equal(t, 3000-reembedPage+1, texts, "what was made is not asked for again")
-	require.Equal(t, 3001, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 32`))
+	require.Equal(t, 200-smallPage+1, texts, "what was made is not asked for again")
+	require.Equal(t, 201, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 32`))
 }
 
 // Another target begins anew.
 func TestReembedToAnotherModel(t *testing.T) {
 	b := setup(t)
-	b.insert("ann", numbered(1500, "memory")...)
+	b.insert("ann", numbered(100, "memory")...)
 	require.NoError(t, b.drain())
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Reembed(ctx, b.target(64), func(ReembedProgress) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = Reembed(t.Context(), b.target(128), nil)
 	require.NoError(t, err)
-	require.Equal(t, 1500, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 128`))
+	require.Equal(t, 100, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 128`))
 }
 
 func TestReembedWithProviderThatMisbehaves(t *testing.T) {
@@ -151,7 +154,7 @@ func TestReembedWithProviderThatMisbehaves(t *testing.T) {
 	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', array(select id from oxbow.memories limit 1), 'of the old model')`)
 	server := embeddingtest.New(t, 32)
 	server.Always(embeddingtest.Status(503, "busy"))
-	target := b.cfg
+	target := b.target(32)
 	target.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
 	var waited []string
 	result, err := Reembed(t.Context(), target, func(p ReembedProgress) {
