@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// exactRows is how many rows of a table are counted one by one. What is larger is estimated from PostgreSQL's
+// ExactCounts is how many memories of a type are counted one by one. What is larger is estimated from PostgreSQL's
 // statistics, so that asking costs the same however much there is.
-const exactRows = 250_000
+const ExactCounts = 250_000
 
 // TypeCount is how many memories of a type there are. Current, Superseded and Forgotten exclude each other; what was
 // true once and has ended without a newer version is current.
@@ -51,15 +51,16 @@ type WaitingJob struct {
 	WaitingSeconds float64 `json:"waiting_seconds"`
 }
 
-// ReadOverview counts. It is for the owner of the schema and the worker: others see no queue, and one user at most.
-func ReadOverview(ctx context.Context, db DB) (Overview, error) {
+// ReadOverview counts; a type with more memories than exact (ExactCounts) is estimated. It is for the owner of the
+// schema and the worker: others see no queue, and one user at most.
+func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
 	var o Overview
 	var err error
 	if o.Embedding, err = CurrentModel(ctx, db); err != nil {
 		return o, err
 	}
 	for _, memoryType := range MemoryTypes() {
-		c, err := countType(ctx, db, memoryType)
+		c, err := countType(ctx, db, memoryType, exact)
 		if err != nil {
 			return o, fmt.Errorf("count the memories of type %s: %w", memoryType, Explain(err))
 		}
@@ -80,11 +81,11 @@ func ReadOverview(ctx context.Context, db DB) (Overview, error) {
 }
 
 // countType counts one partition and the tables beside it. A memory of an ended state is counted through their index.
-func countType(ctx context.Context, db DB, memoryType MemoryType) (TypeCount, error) {
+func countType(ctx context.Context, db DB, memoryType MemoryType, exact int) (TypeCount, error) {
 	c := TypeCount{Type: memoryType}
 	name := func(table string) string { return pgx.Identifier{"oxbow", table + "_" + string(memoryType)}.Sanitize() }
 	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*) > %[2]d from (select from %[1]s limit %[2]d + 1) m`,
-		name("memories"), exactRows)).Scan(&c.Estimated)
+		name("memories"), exact)).Scan(&c.Estimated)
 	if err != nil {
 		return c, err
 	}
@@ -111,7 +112,7 @@ func countType(ctx context.Context, db DB, memoryType MemoryType) (TypeCount, er
 		     (select coalesce(sum((length(j.args ->> 'ids') + 1) / 37), 0) as queued
 		        from (select args from oxbow.river_job
 		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled') limit %[2]d) j) q
-		where m.oid = $1::regclass and v.oid = $2::regclass and t.oid = $3::regclass`, name("memories"), exactRows),
+		where m.oid = $1::regclass and v.oid = $2::regclass and t.oid = $3::regclass`, name("memories"), exact),
 		name("memories"), name("memory_vectors"), name("memory_terms")).
 		Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
 	return c, err

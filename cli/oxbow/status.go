@@ -77,7 +77,7 @@ func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (database
 		return s, err
 	}
 	s.Database, s.Oxbow, s.River = schema.Database, schema.Ours, schema.River
-	if s.Overview, err = store.ReadOverview(ctx, d.pool); err != nil {
+	if s.Overview, err = store.ReadOverview(ctx, d.pool, store.ExactCounts); err != nil {
 		return s, err
 	}
 	s.Provider = askProvider(ctx, embedder)

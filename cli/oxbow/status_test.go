@@ -72,20 +72,3 @@ func TestStatusOfProvider(t *testing.T) {
 	require.True(t, s.Provider.MatchesVectors)
 	require.Contains(t, s.Provider.Error, "401")
 }
-
-// What is true of a large table is checked on a small one that says to be large.
-func TestStatusOfLargeTables(t *testing.T) {
-	t.Parallel()
-	d := onDatabase(t)
-	d.exec(`insert into oxbow.memories_document (user_id, memory_type, content) select 'ada', 'document', 'x' from generate_series(1, 250001)`)
-	d.exec(`analyze oxbow.memories_document`)
-	d.exec(`analyze oxbow.memory_terms_document`)
-	d.exec(`update oxbow.memories_document set forgotten_at = now() where ctid = '(0,1)'`)
-	s := decoded[databaseStatus](t, d.ok("status", "--json"))
-	require.True(t, s.Memories[3].Estimated)
-	require.False(t, s.Memories[0].Estimated)
-	require.InDelta(t, 250_000, s.Memories[3].Current, 10)
-	require.Equal(t, int64(1), s.Memories[3].Forgotten)
-	require.InDelta(t, 250_000, s.Memories[3].Waiting, 10)
-	require.Regexp(t, `document +~250,00\d +~0 +~1 +~0 +~250,00\d`, d.ok("status"))
-}

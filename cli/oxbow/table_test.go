@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestTable(t *testing.T) {
@@ -87,4 +89,18 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, "1 memory, 2,000 memories", count(1, "memory", "memories")+", "+count(2000, "memory", "memories"))
 	require.Equal(t, []string{"0.0 s", "9.5 s", "45 s", "3 min", "5.5 h", "3.0 days"},
 		[]string{age(0), age(9.5), age(45), age(180), age(5.5 * 3600), age(3 * 86400)})
+}
+
+func TestEstimatesAreMarked(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &app{out: &out}
+	require.NoError(t, a.printMemories([]store.TypeCount{
+		{Type: store.Fact, Current: 3, Embedded: 3},
+		{Type: store.Episodic, Current: 1_200_000, Forgotten: 7, Embedded: 1_199_000, Waiting: 1000, Estimated: true},
+		{Type: store.Document},
+	}))
+	require.Regexp(t, `fact +3 +0 +0 +3 +0\n`, out.String())
+	require.Regexp(t, `episodic +~1,200,000 +~0 +~7 +~1,199,000 +~1,000\n$`, out.String())
+	require.NotContains(t, out.String(), "document", "there are none")
 }
