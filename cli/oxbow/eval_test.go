@@ -19,7 +19,7 @@ import (
 func TestEvalSample(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	d.ok("remember", "maren", "Maren owns a red canoe.")
+	d.ok("remember", "demo-maren", "Maren owns a red canoe.")
 	before := d.rows()
 	r := d.run("eval", sampleFile, "--json")
 	require.Zero(t, r.code, r.err)
@@ -84,7 +84,7 @@ func TestEvalKeeps(t *testing.T) {
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories where user_id like 'eval-%'`))
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memory_vectors`))
 	require.Zero(t, d.number(`select count(*) from oxbow.river_job`))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id like 'eval-%zhouyun' and timezone = 'Etc/GMT-8'`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id like 'eval-%demo-zhouyun' and timezone = 'Etc/GMT-8'`))
 }
 
 func TestEvalRefuses(t *testing.T) {
@@ -127,7 +127,7 @@ func TestEvalInterrupted(t *testing.T) {
 	// one user, so that one request is made
 	var some []string
 	for line := range strings.Lines(string(file)) {
-		if strings.Contains(line, `"user": "thabo"`) {
+		if strings.Contains(line, `"user": "demo-thabo"`) {
 			some = append(some, strings.TrimSpace(line))
 		}
 	}

@@ -127,7 +127,10 @@ func (p providerStatus) String() string {
 	if !p.OK {
 		return p.Model + " does not work: " + p.Error
 	}
-	return fmt.Sprintf("%s answers within %.1f ms", p.Model, p.Milliseconds)
+	if p.Milliseconds < 1 {
+		return p.Model + " answers within 1 ms"
+	}
+	return fmt.Sprintf("%s answers within %.0f ms", p.Model, p.Milliseconds)
 }
 
 func (a *app) printMemories(counts []store.TypeCount) error {

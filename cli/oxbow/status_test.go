@@ -30,7 +30,7 @@ func TestStatus(t *testing.T) {
 	require.Equal(t, s.Oxbow.Latest, s.Oxbow.Current)
 
 	d.work()
-	d.ok("forget", "maren", d.recall("maren", "walnuts", "-n", "1")[0].ID.String())
+	d.ok("forget", "demo-maren", d.recall("demo-maren", "walnuts", "-n", "1")[0].ID.String())
 	s = decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10}, s.Memories[0])
 	require.Equal(t, store.TypeCount{Type: store.Episodic, Current: 110, Embedded: 110}, s.Memories[1])
