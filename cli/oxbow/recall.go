@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,57 +173,27 @@ func waits(n int64) string {
 	return "wait"
 }
 
-// textLines is how many lines of a memory's text a table shows on a terminal.
-const textLines = 3
+// roomForIDs is how wide a terminal must be for a table with ids.
+const roomForIDs = 120
 
-// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one line, uncut.
+// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one line, uncut. The type is
+// told unless all are episodes.
 func (a *app) printRecalled(memories []oxbow.Recalled, location *time.Location) error {
 	columns := width(a.out)
-	cells := make([][]string, len(memories))
-	types := map[oxbow.MemoryType]bool{}
-	for i, m := range memories {
-		types[m.Type] = true
-		cells[i] = []string{fmt.Sprintf("%.3f", m.Score), whenOf(m, location), "", printable(m.Speaker), periodOf(m, location), ""}
-	}
-	for i, m := range memories {
-		if len(types) > 1 || memories[0].Type != oxbow.Episodic {
-			cells[i][2] = string(m.Type)
+	episodes := !slices.ContainsFunc(memories, func(m oxbow.Recalled) bool { return m.Type != oxbow.Episodic })
+	t := newTable("#score", "when", "type", "who", "true", "~memory", "id")
+	for _, m := range memories {
+		kind, id := string(m.Type), m.ID.String()
+		if episodes {
+			kind = ""
 		}
-	}
-	wide := columns == 0 || columns >= 120 // there is room for the ids
-	t := newTable("#score", "when", "type", "who", "true", "memory", "id")
-	for i, m := range memories {
-		text := printable(m.Content)
-		if columns > 0 {
-			lines := wrap(text, textWidth(cells, columns, wide), textLines)
-			text = joinLines(lines)
+		if columns > 0 && columns < roomForIDs {
+			id = ""
 		}
-		id := ""
-		if wide {
-			id = m.ID.String()
-		}
-		c := cells[i]
-		t.add(c[0], c[1], c[2], c[3], c[4], text, id)
+		t.add(fmt.Sprintf("%.3f", m.Score), whenOf(m, location), kind, printable(m.Speaker), periodOf(m, location),
+			printable(m.Content), id)
 	}
 	return t.print(a.out)
-}
-
-// textWidth is what the other columns leave for the text.
-func textWidth(cells [][]string, columns int, ids bool) int {
-	left := columns
-	for column := range cells[0] {
-		widest := 0
-		for _, row := range cells {
-			widest = max(widest, places(row[column]))
-		}
-		if widest > 0 {
-			left -= max(widest, len("score")) + 2
-		}
-	}
-	if ids {
-		left -= 36 + 2
-	}
-	return max(left, 24)
 }
 
 // whenOf is the time that a memory speaks of.
@@ -255,7 +226,7 @@ func (a *app) printExplained(memories []oxbow.Recalled, location *time.Location)
 		a.printf("%s\n", joined(head, "  "))
 		text := []string{printable(m.Content)}
 		if columns > 0 {
-			text = wrap(text[0], max(columns-3, 24), 2*textLines)
+			text = wrap(text[0], max(columns-3, minText), 2*textRows)
 		}
 		for _, line := range text {
 			a.printf("   %s\n", line)

@@ -202,18 +202,14 @@ func embeddedText(w store.MemoryWork) string {
 
 func (a *app) printHistory(s shown, location *time.Location) error {
 	a.printf("\n")
-	columns := width(a.out)
-	t := newTable("when", "what", "#version", "by", "text", "why")
+	t := newTable("when", "what", "#version", "by", "~text", "why")
 	for _, c := range s.History {
 		text := c.NewContent
 		if c.Event == "DELETE" {
 			text = "" // it is what it was
 		}
-		text = printable(text)
-		if columns > 0 {
-			text = joinLines(wrap(text, max(columns-48, 24), textLines))
-		}
-		t.add(showTime(c.At, location), event(c.Event), fmt.Sprint(c.Version), printable(c.Actor), text, printable(c.Reason))
+		t.add(showTime(c.At, location), event(c.Event), fmt.Sprint(c.Version), printable(c.Actor), printable(text),
+			joinLines(wrap(printable(c.Reason), 30, textRows)))
 	}
 	return t.print(a.out)
 }
@@ -233,14 +229,14 @@ func (a *app) printJobs(jobs []store.Job, location *time.Location) error {
 		return nil
 	}
 	a.printf("\n")
-	t := newTable("#job", "kind", "state", "enqueued", "attempts", "next", "last error")
+	t := newTable("#job", "kind", "state", "enqueued", "attempts", "next", "~last error")
 	for _, j := range jobs {
 		next := ""
 		if j.FinalizedAt.IsZero() && j.State != "running" {
 			next = showTime(j.ScheduledAt, location)
 		}
 		t.add(fmt.Sprint(j.ID), j.Kind, j.State, showTime(j.CreatedAt, location), fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts),
-			next, joinLines(wrap(printable(j.LastError), 60, textLines)))
+			next, printable(j.LastError))
 	}
 	return t.print(a.out)
 }

@@ -161,9 +161,9 @@ func (a *app) printQueue(s databaseStatus) error {
 		a.printf("The queue is empty.\n")
 		return nil
 	}
-	t := newTable("jobs", "state", "#number", "#oldest", "last error")
+	t := newTable("jobs", "state", "#number", "#oldest", "~last error")
 	for _, j := range s.Jobs {
-		t.add(j.Kind, j.State, thousands(j.Jobs), age(j.OldestSeconds), joinLines(wrap(printable(j.LastError), 60, textLines)))
+		t.add(j.Kind, j.State, thousands(j.Jobs), age(j.OldestSeconds), printable(j.LastError))
 	}
 	if err := t.print(a.out); err != nil {
 		return err

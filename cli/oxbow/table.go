@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,40 +18,101 @@ import (
 type table struct {
 	header []string
 	right  []bool // columns with numbers
+	text   int    // the column that is wrapped to fit a terminal; -1: none
+	lines  int    // how many lines of it a row shows
 	rows   [][]string
 }
 
-// newTable takes the names of the columns; a column of numbers has a "#" before its name.
+const (
+	gap      = 2  // between columns
+	minText  = 24 // how narrow the column of text may become
+	textRows = 3  // how many lines of a long text a row shows
+)
+
+// newTable takes the names of the columns; a column of numbers has a "#" before its name, the one of long text a "~".
 func newTable(columns ...string) *table {
-	t := &table{}
-	for _, name := range columns {
-		plain := strings.TrimPrefix(name, "#")
+	t := &table{text: -1, lines: textRows}
+	for i, name := range columns {
+		plain := strings.TrimLeft(name, "#~")
 		t.header = append(t.header, plain)
-		t.right = append(t.right, plain != name)
+		t.right = append(t.right, strings.HasPrefix(name, "#"))
+		if strings.HasPrefix(name, "~") {
+			t.text = i
+		}
 	}
 	return t
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the table without spaces at the ends of lines. Columns in which no row has anything are left out.
+// print writes the table, on a terminal as wide as that. Columns in which no row has anything are left out.
 func (t *table) print(w io.Writer) error {
-	var keep []int
+	if columns := width(w); columns > 0 && t.text >= 0 {
+		t.wrapText(columns)
+	}
+	keep := t.filled()
+	var out bytes.Buffer
+	writer := tablewriter.NewTable(&out,
+		tablewriter.WithRendition(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
+				Lines:      tw.Lines{ShowHeaderLine: tw.Off},
+			},
+		}),
+		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
+		tablewriter.WithAlignment(t.alignment(keep)),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+	)
+	writer.Header(pick(t.header, keep))
+	for _, row := range t.rows {
+		if err := writer.Append(pick(row, keep)); err != nil {
+			return err
+		}
+	}
+	if err := writer.Render(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, underlined(out.String()))
+	return err
+}
+
+// wrapText breaks the texts so that the table is not wider than the terminal.
+func (t *table) wrapText(columns int) {
+	left := columns
 	for column := range t.header {
+		if column == t.text {
+			continue
+		}
+		widest := 0
 		for _, row := range t.rows {
-			if row[column] != "" {
-				keep = append(keep, column)
-				break
+			for line := range strings.Lines(row[column]) {
+				widest = max(widest, places(strings.TrimSpace(line)))
 			}
 		}
-	}
-	pick := func(cells []string) []string {
-		picked := make([]string, len(keep))
-		for i, column := range keep {
-			picked[i] = cells[column]
+		if widest > 0 {
+			left -= max(widest, places(t.header[column])) + gap
 		}
-		return picked
 	}
+	for _, row := range t.rows {
+		row[t.text] = joinLines(wrap(row[t.text], max(left, minText), t.lines))
+	}
+}
+
+// filled are the columns in which some row has something.
+func (t *table) filled() []int {
+	var keep []int
+	for column := range t.header {
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[column] != "" }) {
+			keep = append(keep, column)
+		}
+	}
+	return keep
+}
+
+func (t *table) alignment(keep []int) tw.Alignment {
 	align := make(tw.Alignment, len(keep))
 	for i, column := range keep {
 		align[i] = tw.AlignLeft
@@ -58,36 +120,27 @@ func (t *table) print(w io.Writer) error {
 			align[i] = tw.AlignRight
 		}
 	}
-	var out bytes.Buffer
-	writer := tablewriter.NewTable(&out,
-		tablewriter.WithRendition(tw.Rendition{
-			Borders: tw.BorderNone,
-			Settings: tw.Settings{
-				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
-				Lines:      tw.Lines{ShowHeaderLine: tw.On},
-			},
-		}),
-		tablewriter.WithPadding(tw.Padding{Right: "  ", Overwrite: true}),
-		tablewriter.WithAlignment(align),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithTrimSpace(tw.Off),
-	)
-	writer.Header(pick(t.header))
-	for _, row := range t.rows {
-		if err := writer.Append(pick(row)); err != nil {
-			return err
-		}
+	return align
+}
+
+func pick(cells []string, keep []int) []string {
+	picked := make([]string, len(keep))
+	for i, column := range keep {
+		picked[i] = cells[column]
 	}
-	if err := writer.Render(); err != nil {
-		return err
+	return picked
+}
+
+// underlined takes spaces from the ends of lines, and draws a line below the first.
+func underlined(table string) string {
+	var lines []string
+	widest := 0
+	for line := range strings.Lines(table) {
+		line = strings.TrimRight(line, " \n")
+		lines = append(lines, line)
+		widest = max(widest, places(line))
 	}
-	for line := range strings.Lines(out.String()) {
-		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return joinLines(slices.Insert(lines, min(1, len(lines)), strings.Repeat("─", widest))) + "\n"
 }
 
 // width is how many places a line of the terminal has, 0 if stream is none.

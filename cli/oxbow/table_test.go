@@ -20,11 +20,27 @@ func TestTable(t *testing.T) {
 	require.NoError(t, table.print(&out))
 	require.Equal(t, []string{
 		"name   number  text",
-		strings.Repeat("─", 27),
+		strings.Repeat("─", 25),
 		"周芸        7  两小时九分",
 		"               第二行",
 		"Maren   1,234  x",
 	}, strings.Split(strings.TrimRight(out.String(), "\n"), "\n"))
+}
+
+func TestTableOnATerminal(t *testing.T) {
+	t.Parallel()
+	table := newTable("who", "~text", "id")
+	table.add("周芸", "四月跑一次半程马拉松，年底前把法语考到B1。", "7")
+	table.add("Maren", "Ash glazes, and a very long story about them that goes on and on and on until nobody listens.", "1234")
+	table.wrapText(40)
+	var out bytes.Buffer
+	require.NoError(t, table.print(&out))
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	require.Len(t, lines, 7)
+	for _, line := range lines {
+		require.LessOrEqual(t, places(line), 40, line)
+	}
+	require.Contains(t, lines[6], "…")
 }
 
 func TestWrap(t *testing.T) {
