@@ -109,8 +109,7 @@ create table oxbow.memory_vectors (
   memory_type oxbow.memory_type not null,
   memory_id   uuid not null,
   embedding   halfvec(1024) not null,
-  primary key (user_id, memory_type, memory_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
 alter table oxbow.memory_vectors
   alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
@@ -118,6 +117,12 @@ create table oxbow.memory_vectors_fact     partition of oxbow.memory_vectors for
 create table oxbow.memory_vectors_episodic partition of oxbow.memory_vectors for values in ('episodic');
 create table oxbow.memory_vectors_trait    partition of oxbow.memory_vectors for values in ('trait');
 create table oxbow.memory_vectors_document partition of oxbow.memory_vectors for values in ('document');
+-- Each partition refers to its like: a check then is one look into one index, where one against the parent takes six times
+-- as long, and there is one for every memory that is embedded.
+alter table oxbow.memory_vectors_fact add foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade;
+alter table oxbow.memory_vectors_episodic add foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade;
+alter table oxbow.memory_vectors_trait add foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade;
+alter table oxbow.memory_vectors_document add foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade;
 
 -- Full text. A row here says that embed has seen the memory.
 create table oxbow.memory_terms (
@@ -126,13 +131,16 @@ create table oxbow.memory_terms (
   memory_id   uuid not null,
   len         integer not null,
   tsv         tsvector not null,
-  primary key (user_id, memory_type, memory_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
 create table oxbow.memory_terms_fact     partition of oxbow.memory_terms for values in ('fact');
 create table oxbow.memory_terms_episodic partition of oxbow.memory_terms for values in ('episodic');
 create table oxbow.memory_terms_trait    partition of oxbow.memory_terms for values in ('trait');
 create table oxbow.memory_terms_document partition of oxbow.memory_terms for values in ('document');
+alter table oxbow.memory_terms_fact add foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade;
+alter table oxbow.memory_terms_episodic add foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade;
+alter table oxbow.memory_terms_trait add foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade;
+alter table oxbow.memory_terms_document add foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade;
 -- a long pending list makes bulk loads cheaper; embed and sweep clear it (clean_terms), because every search reads all of it
 create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact     using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
 create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic using gin (user_id, tsv) with (gin_pending_list_limit = 1024);

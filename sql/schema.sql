@@ -38,6 +38,13 @@ CREATE TYPE oxbow.river_job_state AS ENUM (
     'scheduled'
 );
 
+-- Name: caller(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.caller() RETURNS name
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN CASE current_setting('role'::text) WHEN 'none'::text THEN SESSION_USER ELSE (current_setting('role'::text))::name END;
+
 -- Name: check_access(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.check_access(_user_id text) RETURNS void
@@ -45,8 +52,7 @@ CREATE FUNCTION oxbow.check_access(_user_id text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  -- inside SECURITY DEFINER functions current_user is their owner; the setting still tells who called
-  caller name := case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
+  caller constant name := oxbow.caller();
 begin
   if _user_id is null or _user_id = '' then
     perform oxbow.reject('user_id', _user_id, 'must not be empty');
@@ -79,6 +85,25 @@ end $$;
 CREATE FUNCTION oxbow.date_terms(at timestamp without time zone) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY[('@'::text || to_char(at, 'YYYY-MM-DD'::text)), ('@'::text || to_char(at, 'YYYY-MM'::text)), ('@'::text || to_char(at, 'YYYY'::text)), ('@'::text || to_char(at, 'MM-DD'::text)), ('@'::text || to_char(at, 'MM'::text))];
+
+-- Name: embeddables(text, uuid[], text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETURNS TABLE(id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+  select m.id, m.content, coalesce(m.speaker, ''),
+         (select true from oxbow.memory_terms t
+           where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
+         (select true from oxbow.memory_vectors v
+           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
+         or (select true from oxbow.embedding_refusals r
+              where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
+    from (select distinct unnest(_ids) as id order by id) i
+   cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   where m.forgotten_at is null;
+$$;
 
 -- Name: enqueue_embed(); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -145,7 +170,8 @@ begin
                 from unnest(c.conkey) with ordinality k(attnum, nth)
                 join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
         from pg_constraint c
-       where c.contype = 'f' and c.confrelid = 'oxbow.memories'::regclass and c.conparentid = 0 and cardinality(c.conkey) = 3
+       where c.contype = 'f' and c.conparentid = 0 and cardinality(c.conkey) = 3
+         and c.confrelid in ('oxbow.memories'::regclass, ('oxbow.memories_' || _type)::regclass)
        order by c.conrelid::regclass::text, c.conname
     loop
       execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
@@ -179,28 +205,33 @@ CREATE FUNCTION oxbow.erase_rows(_user_id text) RETURNS TABLE(table_name text, r
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-  _table regclass;
-begin
-  -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
-  perform from oxbow.memories m where m.user_id = _user_id for update;
-  for _table in
-    select c.oid::regclass
+  -- Those that refer to others before those referred to, so that each row is counted with its own table; the statistics,
+  -- which deleting terms changes, after them; the jobs last.
+  _tables constant regclass[] := array(
+    select c.oid
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     -- Those that refer to others before those referred to, so that each row is counted with its own table; the
-     -- statistics, which deleting terms changes, last.
-     order by c.relname = 'memory_term_stats', exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
-              c.relname = 'memories', c.relname
+     order by c.relname = 'memory_term_stats', c.relname = 'memories',
+              exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid), c.relname)
+    || 'oxbow.river_job'::regclass;
+  _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
+  _n bigint;
+begin
   loop
-    execute format('delete from %s t where t.user_id = $1', _table) using _user_id;
-    get diagnostics rows = row_count;
-    table_name := split_part(_table::text, '.', 2);
-    return next;
+    -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
+    perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
+    for i in 1 .. cardinality(_tables) loop
+      if _tables[i] = 'oxbow.river_job'::regclass then
+        delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
+      else
+        execute format('delete from %s t where t.user_id = $1', _tables[i]) using _user_id;
+      end if;
+      get diagnostics _n = row_count;
+      _counts[i] := _counts[i] + _n;
+    end loop;
+    exit when _n = 0;
   end loop;
-  delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
-  get diagnostics rows = row_count;
-  table_name := 'river_job';
-  return next;
+  return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $_$;
 
 -- Name: erase_user(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -217,8 +248,9 @@ begin
     begin
       return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
       return;
-    exception when deadlock_detected then
-      -- with a job that folds repeated facts: it has the statistics' row, and waits for a memory
+    exception when deadlock_detected or undefined_table then
+      -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
+      -- table in the place of the vectors
       _attempt := _attempt + 1;
       if _attempt = 5 then
         raise;
@@ -261,22 +293,34 @@ CREATE FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+  _repeated constant uuid[] := array(
+    select n.hash
+      from (select distinct (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = i.id) as hash
+              from unnest(_ids) i(id)) n
+     where (select count(*) from oxbow.memories_fact f
+             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null) > 1
+     order by n.hash);
   _hash uuid;
   _keep uuid;
   _folded integer;
 begin
-  for _hash in
-    select f.content_hash from oxbow.memories_fact f
-     where f.user_id = _user_id and f.expired_at is null and f.forgotten_at is null
-       and f.content_hash in (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = any(_ids))
-     group by f.content_hash having count(*) > 1
-     order by f.content_hash
-  loop
+  if _repeated = '{}' then
+    return;
+  end if;
+  foreach _hash in array _repeated loop
     perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user_id || ':' || _hash, 0));
+  end loop;
+  perform from (select f.id
+                  from unnest(_repeated) h(hash)
+                 cross join lateral (select f.id from oxbow.memories_fact f
+                                      where f.user_id = _user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
+                 order by f.id) d
+    cross join lateral (select from oxbow.memories_fact f where f.user_id = _user_id and f.id = d.id for no key update) f;
+  foreach _hash in array _repeated loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user_id and f.content_hash = _hash
        and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null
-     order by f.created_at, f.id limit 1 for update;
+     order by f.created_at, f.id limit 1;
     continue when not found;
     with folded as (
       update oxbow.memories_fact d
@@ -375,9 +419,8 @@ $$;
 CREATE FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
     SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
     AS $$
 declare
   _timezone text := 'UTC';
@@ -387,12 +430,11 @@ declare
 begin
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
-    select m.* from oxbow.memories m
-     where m.user_id = _user_id and m.id = any(_ids)
-       and not exists (select from oxbow.memory_terms t
-                        where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id)
-     order by m.id
-       for key share
+    select m.*
+      from (select distinct unnest(_ids) as id order by id) i
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
+     where (select true from oxbow.memory_terms t
+             where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is null
   ), fresh as (
     insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
     select m.user_id, m.memory_type, m.id, t.len,
@@ -408,14 +450,18 @@ begin
   ), noticed as (
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
-      from fresh f join oxbow.memories m on m.user_id = _user_id and m.memory_type = f.memory_type and m.id = f.memory_id
-     where f.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+      from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
+     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id), bool_or(memory_type = 'fact') into _fresh, _facts from fresh;
 
   if _facts then
     perform oxbow.fold_facts(_user_id, _fresh);
+  end if;
+  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
+  if cardinality(_fresh) < 64 then
+    perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);
 end $$;
@@ -443,46 +489,16 @@ begin
       or exists (select from pg_roles r where r.rolname = 'oxbow_worker' and pg_has_role(_role, r.oid, 'MEMBER'));
 end $$;
 
--- Name: embedding_refusals; Type: TABLE; Schema: oxbow; Owner: -
-
-CREATE TABLE oxbow.embedding_refusals (
-    user_id text NOT NULL,
-    memory_type oxbow.memory_type NOT NULL,
-    memory_id uuid NOT NULL,
-    model text NOT NULL,
-    reason text NOT NULL,
-    refused_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
--- Name: memory_terms; Type: TABLE; Schema: oxbow; Owner: -
-
-CREATE TABLE oxbow.memory_terms (
-    user_id text NOT NULL,
-    memory_type oxbow.memory_type NOT NULL,
-    memory_id uuid NOT NULL,
-    len integer NOT NULL,
-    tsv tsvector NOT NULL
-)
-PARTITION BY LIST (memory_type);
-
--- Name: memory_vectors; Type: TABLE; Schema: oxbow; Owner: -
-
-CREATE TABLE oxbow.memory_vectors (
-    user_id text NOT NULL,
-    memory_type oxbow.memory_type NOT NULL,
-    memory_id uuid NOT NULL,
-    embedding public.halfvec(1024) NOT NULL
-)
-PARTITION BY LIST (memory_type);
-ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN user_id SET STORAGE PLAIN;
-ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN memory_type SET STORAGE PLAIN;
-ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
-
 -- Name: is_unembedded(text, text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((NOT (EXISTS (SELECT FROM oxbow.memory_terms t WHERE ((t.user_id = is_unembedded._user_id) AND ((t.memory_type)::text = is_unembedded._memory_type) AND (t.memory_id = is_unembedded._id))))) OR (NOT ((EXISTS (SELECT FROM oxbow.memory_vectors v WHERE ((v.user_id = is_unembedded._user_id) AND ((v.memory_type)::text = is_unembedded._memory_type) AND (v.memory_id = is_unembedded._id)))) OR (EXISTS (SELECT FROM oxbow.embedding_refusals r WHERE ((r.user_id = is_unembedded._user_id) AND ((r.memory_type)::text = is_unembedded._memory_type) AND (r.memory_id = is_unembedded._id) AND (r.model = is_unembedded._model)))))));
+    AS $$
+  select not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+      or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
+           or exists (select from oxbow.embedding_refusals r
+                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
+$$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -527,6 +543,7 @@ CREATE TABLE oxbow.memories (
     trait_window_end timestamp with time zone,
     trait_derived_from text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
@@ -555,7 +572,7 @@ begin
    order by m.memory_type limit 1 for update;
   if not found then
     raise exception using
-      errcode = 'OX001',
+      errcode = 'OX101',
       message = format('user %L has no memory %s', _user_id, _id),
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
@@ -577,7 +594,7 @@ $$;
 
 CREATE FUNCTION oxbow.month_number(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN COALESCE(CASE WHEN (name ~ '^\d+$'::text) THEN (name)::integer ELSE NULL::integer END, array_position(ARRAY['jan'::text, 'feb'::text, 'mar'::text, 'apr'::text, 'may'::text, 'jun'::text, 'jul'::text, 'aug'::text, 'sep'::text, 'oct'::text, 'nov'::text, 'dec'::text], "left"(lower(name), 3)), array_position(ARRAY['一'::text, '二'::text, '三'::text, '四'::text, '五'::text, '六'::text, '七'::text, '八'::text, '九'::text, '十'::text, '十一'::text, '十二'::text], name));
+    RETURN COALESCE(CASE WHEN (name ~ '^[0-9]+$'::text) THEN (name)::integer ELSE NULL::integer END, array_position(ARRAY['jan'::text, 'feb'::text, 'mar'::text, 'apr'::text, 'may'::text, 'jun'::text, 'jul'::text, 'aug'::text, 'sep'::text, 'oct'::text, 'nov'::text, 'dec'::text], "left"(lower(name), 3)), array_position(ARRAY['一'::text, '二'::text, '三'::text, '四'::text, '五'::text, '六'::text, '七'::text, '八'::text, '九'::text, '十'::text, '十一'::text, '十二'::text], name));
 
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -590,19 +607,20 @@ declare
     || 'jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
   -- each form with the places of year, month, day, last month, last day in it
   forms constant text[] := array[
-    '(?:(\d{4})年)?的?(\d{1,2}|十[一二]?|[一二三四五六七八九])月份?(?:(\d{1,2})[日号]?(?:[至到~—–-]+(?:(\d{1,2})月)?(\d{1,2})[日号]?)?)?', '1,2,3,4,5',
-    '(\d{4})年', '1,0,0,0,0',
-    '\m(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2}))?\M', '1,2,3,0,0',
-    '\m(\d{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? (\d{4})\M)?', '3,2,1,0,0',
-    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? (\d{4})\M)?', '3,1,2,0,0',
-    '\m' || month || '\M(?:,? (?:of )?(\d{4})\M)?', '2,1,0,0,0',
-    '\m((?:19|20)\d{2})\M', '1,0,0,0,0'];
+    '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
+    '([0-9]{4}) ?年', '1,0,0,0,0',
+    '\m([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?(?![0-9])', '1,2,3,0,0',
+    '\m([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? ([0-9]{4})\M)?', '3,2,1,0,0',
+    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? ([0-9]{4})\M)?', '3,1,2,0,0',
+    '\m' || month || '\M(?:,? (?:of )?([0-9]{4})\M)?', '2,1,0,0,0',
+    '\m((?:19|20)[0-9]{2})\M', '1,0,0,0,0'];
   places integer[];
   found text[];
-  y integer; m integer; d integer; last_day integer;
+  y integer; m integer; d integer; last_month integer; last_day integer;
+  month_term text;
 begin
   terms := '{}';
-  rest := query;
+  rest := normalize(query, NFKC); -- full-width digits
   for f in 1 .. cardinality(forms) by 2 loop
     continue when rest !~ forms[f];
     places := string_to_array(forms[f + 1], ',');
@@ -610,19 +628,18 @@ begin
       y := found[places[1]];
       m := oxbow.month_number(found[places[2]]);
       d := found[places[3]];
-      last_day := d;
-      if found[places[4]] is null or found[places[4]]::integer = m then
-        last_day := least(coalesce(found[places[5]]::integer, d), 31);
-      end if;
+      last_month := coalesce(found[places[4]]::integer, m);
+      last_day := least(coalesce(found[places[5]]::integer, d), 31);
       continue when m not between 1 and 12;
+      month_term := '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00');
+      terms := terms || coalesce(month_term, '@' || to_char(y, 'FM0000'));
       if d between 1 and 31 then
-        terms := terms || array(select '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00') || '-' || to_char(day, 'FM00')
-                                  from generate_series(d, greatest(d, last_day)) day);
+        terms := terms || array(select month_term || '-' || to_char(day, 'FM00')
+                                  from generate_series(d, case last_month when m then greatest(d, last_day) else d end) day);
       end if;
-      if m is not null then
-        terms := terms || ('@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00'));
-      elsif y is not null then
-        terms := terms || ('@' || to_char(y, 'FM0000'));
+      if last_month between 1 and 12 and last_month <> m then
+        month_term := '@' || coalesce(to_char(y + (last_month < m)::integer, 'FM0000') || '-', '') || to_char(last_month, 'FM00');
+        terms := terms || array[month_term, month_term || '-' || to_char(last_day, 'FM00')];
       end if;
     end loop;
     rest := regexp_replace(rest, forms[f], ' ', 'g');
@@ -673,13 +690,16 @@ declare
   _vector_weight double precision;
 begin
   perform oxbow.check_access(recall.user_id);
-  select t into _unknown from unnest(recall.types) t where t <> all(array['fact', 'episodic', 'trait', 'document']);
+  select t into _unknown from unnest(recall.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
   if found then
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_results is null or max_results not between 1 and 1000 then
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
+  elsif embedding is not null then
+    perform oxbow.reject('embedding', format('%s dimensions', vector_dims(embedding)), format('must have %s dimensions', s.value ->> 'dimension'))
+       from oxbow.settings s where s.key = 'embedding' and (s.value ->> 'dimension')::integer <> vector_dims(embedding);
   end if;
 
   -- only types of which the user has something: the other partitions are not looked at
@@ -712,10 +732,10 @@ begin
   end if;
 
   select * into _asked from oxbow.query_terms(query);
-  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _allowed, _hidden, 100 + max_results);
+  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _allowed, _hidden, 60 + max_results);
   select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
   if embedding is not null then
-    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 100 + max_results);
+    select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
   -- the offline model adds little to the words that it is made of; a trained one counts in full
   select coalesce((r.value ->> 'text')::double precision, 1),
@@ -744,14 +764,14 @@ begin
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq > c.seq
+          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
             and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = any(_types) and m.session_id = c.session_id and m.seq < c.seq
+          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
             and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
@@ -769,26 +789,31 @@ begin
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
     select * from fused
      where score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
+  ), best as (
+    -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
+    select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
+      from reachable f
+      join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+     cross join lateral (
+      select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
+               / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
+                   when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
+             0.15 * m.importance as importance,
+             case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
+     order by total desc, m.seq, m.id
+     limit max_results
   )
-  select m.id, m.memory_type::text, m.content, f.score * (1 + b.recency + b.importance + b.stage) as total,
-         m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id,
-         m.category, m.importance, m.metadata,
+  select m.id, m.memory_type::text, m.content, b.total, m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq,
+         m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata,
          jsonb_strip_nulls(jsonb_build_object(
-           'text', case when f.text is not null then jsonb_build_object('score', f.text, 'rank', f.text_rank) end,
-           'vector', case when f.vector is not null then jsonb_build_object('score', f.vector, 'rank', f.vector_rank) end,
+           'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
+           'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
            'recency', b.recency, 'importance', b.importance,
            'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
            'session', m.session_id))
-    from reachable f
-    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
-   cross join lateral (
-    select 0.15 * exp(-greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0)::double precision
-             / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
-                 when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::double precision, 0), 1) else 0 end))) as recency,
-           0.15 * m.importance as importance,
-           case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
-   order by total desc, m.seq, m.id
-   limit max_results;
+    from best b
+    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id
+   order by b.total desc, m.seq, m.id;
 end $$;
 
 -- Name: recall_text(text, text[], text[], text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -798,6 +823,8 @@ CREATE FUNCTION oxbow.recall_text(_user_id text, _types text[], _words text[], _
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
     AS $$
@@ -811,12 +838,12 @@ begin
   with word as materialized (
     select w.term, h.n, h.ids, h.types, h.lens,
            ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf,
-           row_number() over (order by h.n) as nth,
-           sum(h.n) over (order by h.n rows unbounded preceding) as total
+           row_number() over (order by h.n, w.term) as nth,
+           sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
       from unnest(_words) w(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
-          from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || w.term || '''')::tsquery) h
+          from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || w.term || '''')::tsquery) h
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
@@ -825,8 +852,8 @@ begin
     select d.term, h.ids, h.types, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
       from unnest(_dates) d(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
-          from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''' || d.term || '''')::tsquery) h
+          from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || d.term || '''')::tsquery) h
      where h.n > 0
   ), part as (
     select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
@@ -835,8 +862,8 @@ begin
     select t.memory_id, t.memory_type,
            weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
       from kept, lateral (
-        select t.memory_id, t.memory_type, t.len from oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = any(_types) and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
+        select t.memory_id, t.memory_type, t.len from unnest(_types) kind, oxbow.memory_terms t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
     union all
     select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
   ), best as (
@@ -904,6 +931,146 @@ begin
    where s.user_id = _user_id and s.memory_type = n.memory_type and (s.documents, s.terms) is distinct from (n.documents, n.terms);
   get diagnostics _changed = row_count;
   return _changed;
+end $$;
+
+-- Name: reembed_begin(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reembed_begin(_model text, _dimension integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _wanted constant jsonb := jsonb_build_object('model', _model, 'dimension', _dimension);
+  _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+  p record;
+begin
+  if to_regclass('oxbow.memory_vectors_next') is not null then
+    if (select value - 'cursor' from oxbow.settings where key = 'reembed') = _wanted then
+      return true;
+    end if;
+    drop table oxbow.memory_vectors_next;
+  end if;
+  -- As in migrations/001_memories.sql. The foreign keys have their final names from the beginning.
+  execute format('create table oxbow.memory_vectors_next (
+      user_id     text not null,
+      memory_type oxbow.memory_type not null,
+      memory_id   uuid not null,
+      embedding   %I.halfvec(%s) not null,
+      primary key (user_id, memory_type, memory_id)
+    ) partition by list (memory_type)', _vector, _dimension);
+  alter table oxbow.memory_vectors_next
+    alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
+  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name, pg_get_expr(c.relpartbound, c.oid) as bound,
+                  f.conname, pg_get_constraintdef(f.oid) as reference
+             from pg_inherits i join pg_class c on c.oid = i.inhrelid
+             join pg_constraint f on f.conrelid = c.oid and f.contype = 'f'
+            where i.inhparent = 'oxbow.memory_vectors'::regclass order by 1
+  loop
+    execute format('create table oxbow.%I partition of oxbow.memory_vectors_next %s', p.name, p.bound);
+    execute format('alter table oxbow.%I add constraint %I %s', p.name, p.conname, p.reference);
+  end loop;
+  call oxbow.secure_tables();
+  insert into oxbow.settings (key, value) values ('reembed', _wanted)
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  return false;
+end $$;
+
+-- Name: reembed_finish(text, integer, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _since timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _missing bigint;
+  item record;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
+  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next in access exclusive mode;
+  if (select value - 'cursor' from oxbow.settings where key = 'reembed')
+     is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
+    raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
+  end if;
+
+  with missing as (
+    select m.user_id, array_agg(m.id) as ids
+      from oxbow.memories m
+     where m.created_at >= _since and m.forgotten_at is null
+       and not exists (select from oxbow.memory_vectors_next v
+                        where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
+       and not exists (select from oxbow.embedding_refusals r
+                        where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+     group by m.user_id
+  ), enqueued as (
+    insert into oxbow.river_job (kind, queue, max_attempts, args)
+    select 'embed', 'embed', 25, jsonb_build_object('user_id', user_id, 'ids', array_to_string(ids[i:i + 127], ','))
+      from missing, generate_series(1, cardinality(ids), 128) i
+  )
+  select coalesce(sum(cardinality(ids)), 0) into _missing from missing;
+
+  drop table oxbow.memory_vectors;
+  for item in select conname, conrelid::regclass as name from pg_constraint
+            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%' and (contype <> 'n' or coninhcount = 0)
+  loop
+    execute format('alter table %s rename constraint %I to %I', item.name, item.conname, replace(item.conname, '_next', ''));
+  end loop;
+  for item in select relname from pg_class
+            where relnamespace = 'oxbow'::regnamespace and relkind in ('r', 'p') and relname like 'memory\_vectors\_next%'
+  loop
+    execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
+  end loop;
+
+  delete from oxbow.embedding_refusals where model <> _model;
+  update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now() where key = 'embedding';
+  delete from oxbow.settings where key = 'reembed';
+  call oxbow.secure_tables();
+  return _missing;
+end $$;
+
+-- Name: reembed_page(text, text, text, uuid, text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _last_user_id text, _last_memory_type text, _last_id uuid) RETURNS TABLE(user_id text, memory_type text, id uuid, content text, speaker text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
+    from oxbow.memories m
+   where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
+     and (m.user_id, m.memory_type, m.id) <= (_last_user_id, _last_memory_type, _last_id)
+     and m.forgotten_at is null
+     and not exists (select from oxbow.memory_vectors_next v
+                      where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
+     and not exists (select from oxbow.embedding_refusals r
+                      where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+   order by m.user_id, m.memory_type, m.id;
+end $$;
+
+-- Name: reembed_write(text[], text[], uuid[], public.halfvec[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reembed_write(_user_ids text[], _memory_types text[], _ids uuid[], _embeddings public.halfvec[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+declare _written bigint;
+begin
+  insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding)
+  select m.user_id, m.memory_type, m.id, v.embedding
+    from unnest(_user_ids, _memory_types, _ids, _embeddings) v(user_id, memory_type, id, embedding)
+    join oxbow.memories m on m.user_id = v.user_id and m.memory_type = v.memory_type and m.id = v.id
+   order by m.user_id, m.id
+     for key share of m
+  on conflict do nothing;
+  get diagnostics _written = row_count;
+  return _written;
 end $$;
 
 -- Name: reflection_due(text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1002,13 +1169,12 @@ end $$;
 CREATE FUNCTION oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _reason text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
   insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
   select m.user_id, m.memory_type, m.id, _model, left(_reason, 1000)
-    from oxbow.memories m
-   where m.user_id = _user_id and m.id = any(_ids)
-   order by m.id
-     for key share of m
+    from (select distinct unnest(_ids) as id order by id) i
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
 
@@ -1025,7 +1191,7 @@ begin
   old := oxbow.lock_memory(restore.user_id, restore.id);
   if old.forgotten_at is null then
     raise exception using
-      errcode = 'OX004',
+      errcode = 'OX104',
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, updated_at = now()
@@ -1158,16 +1324,17 @@ begin
   old := oxbow.lock_memory(supersede.user_id, supersede.id);
   if old.forgotten_at is not null then
     raise exception using
-      errcode = 'OX003',
+      errcode = 'OX103',
       message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
       hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
   elsif old.expired_at is not null then
     raise exception using
-      errcode = 'OX002',
+      errcode = 'OX102',
       message = format('memory %s is superseded already%s', old.id, ' by ' || old.superseded_by),
       detail  = format('Since %s.', old.expired_at),
       hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.', 'The newer version was erased: insert a new memory.');
-  elsif old.memory_type = 'trait' and coalesce(current_setting('oxbow.origin', true), '') <> 'reflection' then
+  elsif old.memory_type = 'trait'
+    and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
@@ -1203,7 +1370,7 @@ declare
   chars text[];
 begin
   if words ~ '[^\u0001-\u007F]' then
-    words := normalize(words, NFKC);
+    words := left(normalize(words, NFKC), 50000);
     if words ~ ('[' || cjk || ']') then
       chars := string_to_array(' ' || regexp_replace(words, '[^' || cjk || ']+', ' ', 'g') || ' ', null);
       words := regexp_replace(words, '[' || cjk || ']+', ' ', 'g');
@@ -1213,7 +1380,7 @@ begin
   words := regexp_replace(words, '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F]+', ' ', 'g');
 
   select coalesce(sum(n), 0),
-         array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1), '{}'))
+         array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1 and octet_length(term) < 2047), '{}'))
     into len, tsv
     from (select lexeme as term, cardinality(positions) as n
             from unnest(to_tsvector('pg_catalog.english', words))
@@ -1233,7 +1400,9 @@ CREATE FUNCTION oxbow.touch(user_id text, ids uuid[]) RETURNS void
     AS $$
 begin
   perform oxbow.check_access(touch.user_id);
-  insert into oxbow.activity (user_id, memory_id) select touch.user_id, unnest(ids);
+  insert into oxbow.activity (user_id, memory_id)
+  select touch.user_id, used.id from unnest(ids) used(id)
+   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
 end $$;
 
 -- Name: uncount_terms(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1255,6 +1424,8 @@ end $$;
 CREATE FUNCTION oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings public.halfvec[]) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
   _current jsonb;
@@ -1272,10 +1443,8 @@ begin
   -- in the order of their ids, as all do who lock several memories
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, v.embedding
-    from unnest(_ids, _embeddings) v(id, embedding)
-    join oxbow.memories m on m.user_id = _user_id and m.id = v.id
-   order by m.id
-     for key share of m
+    from (select * from unnest(_ids, _embeddings) v(id, embedding) order by id) v
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = v.id for key share) m
   on conflict do nothing;
   get diagnostics _written = row_count;
   return _written;
@@ -1300,6 +1469,17 @@ ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+-- Name: embedding_refusals; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.embedding_refusals (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    model text NOT NULL,
+    reason text NOT NULL,
+    refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 -- Name: installed_code; Type: TABLE; Schema: oxbow; Owner: -
@@ -1353,6 +1533,7 @@ CREATE TABLE oxbow.memories_document (
     trait_window_end timestamp with time zone,
     trait_derived_from text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
@@ -1406,6 +1587,7 @@ CREATE TABLE oxbow.memories_episodic (
     trait_window_end timestamp with time zone,
     trait_derived_from text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
@@ -1460,6 +1642,7 @@ CREATE TABLE oxbow.memories_fact (
     trait_window_end timestamp with time zone,
     trait_derived_from text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
@@ -1514,6 +1697,7 @@ CREATE TABLE oxbow.memories_trait (
     trait_window_end timestamp with time zone,
     trait_derived_from text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
@@ -1578,6 +1762,17 @@ CREATE TABLE oxbow.memory_term_stats (
 )
 WITH (fillfactor='50');
 
+-- Name: memory_terms; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.memory_terms (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    len integer NOT NULL,
+    tsv tsvector NOT NULL
+)
+PARTITION BY LIST (memory_type);
+
 -- Name: memory_terms_document; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.memory_terms_document (
@@ -1617,6 +1812,19 @@ CREATE TABLE oxbow.memory_terms_trait (
     len integer NOT NULL,
     tsv tsvector NOT NULL
 );
+
+-- Name: memory_vectors; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.memory_vectors (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    embedding public.halfvec(1024) NOT NULL
+)
+PARTITION BY LIST (memory_type);
+ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN user_id SET STORAGE PLAIN;
+ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN memory_type SET STORAGE PLAIN;
+ALTER TABLE ONLY oxbow.memory_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
 
 -- Name: memory_vectors_document; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -1848,7 +2056,7 @@ CREATE TABLE oxbow.users (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone,
-    CONSTRAINT forgetting_factor_range CHECK (((forgetting_factor > (0)::double precision) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be above 0'::text))),
+    CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor > (0)::double precision) AND (forgetting_factor < 'Infinity'::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be above 0, and finite'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be a time zone that PostgreSQL knows'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
@@ -2234,19 +2442,19 @@ CREATE INDEX memory_sources_session_idx ON oxbow.memory_sources USING btree (use
 
 -- Name: memory_terms_document_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memory_terms_document_tsv_idx ON oxbow.memory_terms_document USING gin (user_id, tsv) WITH (gin_pending_list_limit='256');
+CREATE INDEX memory_terms_document_tsv_idx ON oxbow.memory_terms_document USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
 
 -- Name: memory_terms_episodic_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memory_terms_episodic_tsv_idx ON oxbow.memory_terms_episodic USING gin (user_id, tsv) WITH (gin_pending_list_limit='256');
+CREATE INDEX memory_terms_episodic_tsv_idx ON oxbow.memory_terms_episodic USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
 
 -- Name: memory_terms_fact_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (user_id, tsv) WITH (gin_pending_list_limit='256');
+CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
 
 -- Name: memory_terms_trait_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='256');
+CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
 
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -2509,15 +2717,45 @@ ALTER TABLE ONLY oxbow.memory_links
 ALTER TABLE ONLY oxbow.memory_sources
     ADD CONSTRAINT memory_sources_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
 
--- Name: memory_terms memory_terms_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+-- Name: memory_terms_document memory_terms_document_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
-ALTER TABLE oxbow.memory_terms
-    ADD CONSTRAINT memory_terms_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+ALTER TABLE ONLY oxbow.memory_terms_document
+    ADD CONSTRAINT memory_terms_document_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_document(user_id, memory_type, id) ON DELETE CASCADE;
 
--- Name: memory_vectors memory_vectors_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+-- Name: memory_terms_episodic memory_terms_episodic_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
-ALTER TABLE oxbow.memory_vectors
-    ADD CONSTRAINT memory_vectors_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+ALTER TABLE ONLY oxbow.memory_terms_episodic
+    ADD CONSTRAINT memory_terms_episodic_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_episodic(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_terms_fact memory_terms_fact_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_terms_fact
+    ADD CONSTRAINT memory_terms_fact_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_terms_trait memory_terms_trait_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_terms_trait
+    ADD CONSTRAINT memory_terms_trait_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_trait(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_vectors_document memory_vectors_document_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_vectors_document
+    ADD CONSTRAINT memory_vectors_document_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_document(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_vectors_episodic memory_vectors_episodic_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_vectors_episodic
+    ADD CONSTRAINT memory_vectors_episodic_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_episodic(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_vectors_fact memory_vectors_fact_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_vectors_fact
+    ADD CONSTRAINT memory_vectors_fact_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: memory_vectors_trait memory_vectors_trait_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.memory_vectors_trait
+    ADD CONSTRAINT memory_vectors_trait_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_trait(user_id, memory_type, id) ON DELETE CASCADE;
 
 -- Name: reflection_inbox reflection_inbox_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -3308,21 +3546,6 @@ GRANT ALL ON FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) TO oxbow_work
 REVOKE ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) TO oxbow_worker;
 
--- Name: TABLE embedding_refusals; Type: ACL; Schema: oxbow; Owner: -
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.embedding_refusals TO oxbow_worker;
-GRANT SELECT ON TABLE oxbow.embedding_refusals TO oxbow_app;
-
--- Name: TABLE memory_terms; Type: ACL; Schema: oxbow; Owner: -
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_terms TO oxbow_worker;
-GRANT SELECT ON TABLE oxbow.memory_terms TO oxbow_app;
-
--- Name: TABLE memory_vectors; Type: ACL; Schema: oxbow; Owner: -
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_vectors TO oxbow_worker;
-GRANT SELECT,INSERT ON TABLE oxbow.memory_vectors TO oxbow_app;
-
 -- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_worker;
@@ -3339,6 +3562,14 @@ REVOKE ALL ON FUNCTION oxbow.recall_text(_user_id text, _types text[], _words te
 -- Name: FUNCTION recall_vector(_user_id text, _types text[], _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.recall_vector(_user_id text, _types text[], _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]) FROM PUBLIC;
+
+-- Name: FUNCTION reembed_begin(_model text, _dimension integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.reembed_begin(_model text, _dimension integer) FROM PUBLIC;
+
+-- Name: FUNCTION reembed_finish(_model text, _dimension integer, _since timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _since timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION ring_doorbell(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -3364,6 +3595,11 @@ GRANT SELECT ON TABLE oxbow.activity TO oxbow_app;
 -- Name: SEQUENCE activity_id_seq; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,USAGE ON SEQUENCE oxbow.activity_id_seq TO oxbow_worker;
+
+-- Name: TABLE embedding_refusals; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.embedding_refusals TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.embedding_refusals TO oxbow_app;
 
 -- Name: TABLE installed_code; Type: ACL; Schema: oxbow; Owner: -
 
@@ -3410,6 +3646,11 @@ GRANT SELECT ON TABLE oxbow.memory_sources TO oxbow_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_term_stats TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.memory_term_stats TO oxbow_app;
 
+-- Name: TABLE memory_terms; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_terms TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.memory_terms TO oxbow_app;
+
 -- Name: TABLE memory_terms_document; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_terms_document TO oxbow_worker;
@@ -3429,6 +3670,11 @@ GRANT SELECT ON TABLE oxbow.memory_terms_fact TO oxbow_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_terms_trait TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.memory_terms_trait TO oxbow_app;
+
+-- Name: TABLE memory_vectors; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memory_vectors TO oxbow_worker;
+GRANT SELECT,INSERT ON TABLE oxbow.memory_vectors TO oxbow_app;
 
 -- Name: TABLE memory_vectors_document; Type: ACL; Schema: oxbow; Owner: -
 

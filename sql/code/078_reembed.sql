@@ -17,23 +17,24 @@ begin
     end if;
     drop table oxbow.memory_vectors_next;
   end if;
-  -- As in migrations/001_memories.sql. The foreign key has its final name from the beginning.
+  -- As in migrations/001_memories.sql. The foreign keys have their final names from the beginning.
   execute format('create table oxbow.memory_vectors_next (
       user_id     text not null,
       memory_type oxbow.memory_type not null,
       memory_id   uuid not null,
       embedding   %I.halfvec(%s) not null,
-      primary key (user_id, memory_type, memory_id),
-      constraint memory_vectors_user_id_memory_type_memory_id_fkey
-        foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+      primary key (user_id, memory_type, memory_id)
     ) partition by list (memory_type)', _vector, _dimension);
   alter table oxbow.memory_vectors_next
     alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
-  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name, pg_get_expr(c.relpartbound, c.oid) as bound
+  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name, pg_get_expr(c.relpartbound, c.oid) as bound,
+                  f.conname, pg_get_constraintdef(f.oid) as reference
              from pg_inherits i join pg_class c on c.oid = i.inhrelid
+             join pg_constraint f on f.conrelid = c.oid and f.contype = 'f'
             where i.inhparent = 'oxbow.memory_vectors'::regclass order by 1
   loop
     execute format('create table oxbow.%I partition of oxbow.memory_vectors_next %s', p.name, p.bound);
+    execute format('alter table oxbow.%I add constraint %I %s', p.name, p.conname, p.reference);
   end loop;
   call oxbow.secure_tables();
   insert into oxbow.settings (key, value) values ('reembed', _wanted)
@@ -109,10 +110,8 @@ begin
   select coalesce(sum(cardinality(ids)), 0) into _missing from missing;
 
   drop table oxbow.memory_vectors;
-  -- of the foreign key's constraints only PostgreSQL's own, one for each partition, have the name of the new table
   for item in select conname, conrelid::regclass as name from pg_constraint
-            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%'
-              and contype <> 'f' and (contype <> 'n' or coninhcount = 0)
+            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%' and (contype <> 'n' or coninhcount = 0)
   loop
     execute format('alter table %s rename constraint %I to %I', item.name, item.conname, replace(item.conname, '_next', ''));
   end loop;

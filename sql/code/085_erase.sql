@@ -24,7 +24,8 @@ begin
                 from unnest(c.conkey) with ordinality k(attnum, nth)
                 join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
         from pg_constraint c
-       where c.contype = 'f' and c.confrelid = 'oxbow.memories'::regclass and c.conparentid = 0 and cardinality(c.conkey) = 3
+       where c.contype = 'f' and c.conparentid = 0 and cardinality(c.conkey) = 3
+         and c.confrelid in ('oxbow.memories'::regclass, ('oxbow.memories_' || _type)::regclass)
        order by c.conrelid::regclass::text, c.conname
     loop
       execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
