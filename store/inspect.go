@@ -66,6 +66,13 @@ func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
 	return users[0], nil
 }
 
+// SeesEveryone tells whether the login is one that row-level security does not hold to one user: the owner of the schema,
+// or the worker.
+func SeesEveryone(ctx context.Context, db DB) (yes bool, err error) {
+	err = db.QueryRow(ctx, `select oxbow.is_trusted(current_user)`).Scan(&yes)
+	return yes, Explain(err)
+}
+
 // MemoryWork is what a worker did, or has to do, for a memory.
 type MemoryWork struct {
 	Searchable bool   `json:"searchable"`       // it has terms: recall finds it by its words

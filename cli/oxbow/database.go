@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,6 +69,16 @@ func (d *database) as(ctx context.Context, userID string, f func(store.DB) error
 		}
 		return f(tx)
 	})
+}
+
+// seeAll fails unless the login may see every user, which a command needs for what it does.
+func (d *database) seeAll(ctx context.Context, command string) error {
+	yes, err := store.SeesEveryone(ctx, d.pool)
+	if err == nil && !yes {
+		err = fmt.Errorf("%s is for the owner of the schema and members of oxbow_worker, and this login, %q, is neither: check the user of the database URL",
+			command, d.pool.Config().ConnConfig.User)
+	}
+	return err
 }
 
 // location is the user's time zone, in which times are read and written.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -63,10 +66,11 @@ func (d on) recall(args ...string) []oxbow.Recalled {
 
 func (d on) exec(sql string, args ...any) {
 	d.t.Helper()
-	conn, err := pgx.Connect(d.t.Context(), d.dsn)
+	ctx := context.WithoutCancel(d.t.Context()) // also in a clean-up
+	conn, err := pgx.Connect(ctx, d.dsn)
 	require.NoError(d.t, err)
-	defer conn.Close(d.t.Context())
-	_, err = conn.Exec(d.t.Context(), sql, args...)
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, args...)
 	require.NoError(d.t, err)
 }
 
@@ -98,6 +102,72 @@ func decoded[T any](t *testing.T, text string) (v T) {
 	_, err := decoder.Token()
 	require.ErrorIs(t, err, io.EOF, "one value and nothing else")
 	return v
+}
+
+// An application's own login may do what concerns one user.
+func TestAppLogin(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.ok("remember", "ada", "The boat is called Heron.")
+	id := d.ok("remember", "林", "船叫白鹭。")
+	d.work()
+	login := "app_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	d.exec("create role " + login + " login in role oxbow_app")
+	t.Cleanup(func() { d.exec("drop role " + login) })
+	at, err := url.Parse(d.dsn)
+	require.NoError(t, err)
+	at.User = url.User(login)
+	app := on{t, at.String()}
+
+	require.Equal(t, []string{"The boat is called Heron."}, contents(app.recall("ada", "boat")))
+	require.Contains(t, app.ok("show", id, "--user", "林"), "船叫白鹭。")
+	require.NotEmpty(t, app.ok("remember", "林", "船漏水。"))
+	require.Equal(t, 2, strings.Count(app.ok("export", "林"), `"type": "memory"`))
+	for _, args := range [][]string{{"status"}, {"eval", sampleFile}} {
+		r := app.run(args...)
+		require.Equal(t, exitFailed, r.code)
+		require.Equal(t, "oxbow: oxbow "+args[0]+" is for the owner of the schema and members of oxbow_worker, and this login, \""+
+			login+"\", is neither: check the user of the database URL\n", r.err)
+	}
+	require.Contains(t, app.run("show", id).err, "may not see without --user")
+	require.Contains(t, app.ok("erase", "林", "--yes"), "is erased")
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
+}
+
+// Every command says in one line what is wrong with the database.
+func TestDatabaseIsNotReady(t *testing.T) {
+	t.Parallel()
+	file := lines(t, `{"user":"ada","id":"1","content":"x"}`, `{"type":"question","user":"ada","question":"q","gold":["1"]}`)
+	id := uuid.NewString()
+	commands := [][]string{{"remember", "u", "x"}, {"recall", "u", "x"}, {"import", file}, {"export", "u"}, {"show", id}, {"status"},
+		{"eval", file}, {"forget", "u", id}, {"restore", "u", id}, {"erase", "u", "--yes"}}
+	newer, older, bare := onDatabase(t), onDatabase(t), onDatabase(t)
+	newer.exec(`update oxbow.schema_version set version = 99`)
+	older.exec(`update oxbow.schema_version set version = 1`)
+	bare.exec(`drop extension vector cascade`)
+	for says, d := range map[string]on{
+		"no PostgreSQL answers on socket /no/such/directory": {t, "host=/no/such/directory user=u password=secret"},
+		"the database has no Oxbow schema":                   {t, pgtest.Empty(t)},
+		"the database is newer than this oxbow":              newer,
+		"the database is older than this oxbow":              older,
+		"a PostgreSQL extension is missing":                  bare,
+	} {
+		for _, args := range commands {
+			r := d.run(args...)
+			require.Equal(t, exitFailed, r.code, args)
+			require.Contains(t, r.err, says)
+			require.Equal(t, 1, strings.Count(r.err, "\n"), r.err)
+			require.NotContains(t, r.err, "secret")
+			require.Empty(t, r.out)
+		}
+	}
+	for _, args := range commands {
+		t.Run(args[0], func(t *testing.T) {
+			r := on{t, ""}.run(args...)
+			require.Equal(t, exitUsage, r.code)
+			require.Contains(t, r.err, "no database is named: set DATABASE_URL")
+		})
+	}
 }
 
 func contents(memories []oxbow.Recalled) []string {

@@ -75,6 +75,9 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 		return err
 	}
 	defer d.close()
+	if err := d.seeAll(ctx, "oxbow eval"); err != nil {
+		return err
+	}
 	model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
 	if err := store.CheckModel(ctx, d.pool, model); err != nil {
 		return err

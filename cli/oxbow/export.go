@@ -72,7 +72,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 	defer os.Remove(file.Name()) //nolint:errcheck // it is gone already when all went well
 	out := bufio.NewWriter(file)
 	if err := write(out); err != nil {
-		file.Close()
+		_ = file.Close() // the first error is the one to report
 		return err
 	}
 	if err = out.Flush(); err == nil {

@@ -183,7 +183,7 @@ func (a *app) open(name string) (io.ReadCloser, int64, error) {
 		err = errors.New("it is a directory")
 	}
 	if err != nil {
-		file.Close()
+		_ = file.Close() // the first error is the one to report
 		return nil, 0, fmt.Errorf("%s cannot be read: %w", name, err)
 	}
 	return file, info.Size(), nil

@@ -33,7 +33,9 @@ func (a *app) progress(what string, total int64) *progress {
 		}
 		p.bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(total > 0))
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(total > 0),
+			// without these codes it counts bytes, and clears more than its line
+			progressbar.OptionUseANSICodes(true))
 	}
 	return p
 }
