@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/olekukonko/tablewriter"
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow/migrations"
@@ -79,30 +76,16 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker stay, because othe
 
 // confirmDown asks on a terminal for the name of the database, and refuses elsewhere.
 func (a *app) confirmDown(ctx context.Context, dsn string, to int32) error {
-	if !terminal(a.in) || !terminal(a.err) {
+	if !a.canAsk() {
 		return usagef("migrate down deletes data: give --yes to confirm it")
 	}
 	st, err := migrations.Read(ctx, dsn)
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(a.err, "This takes schema oxbow of database %q from version %d down to %d and deletes data.\n"+
+	question := fmt.Sprintf("This takes schema oxbow of database %q from version %d down to %d and deletes data.\n"+
 		"Type the name of the database to go on: ", st.Database, st.Ours.Current, to)
-	// Reading is left behind when the command is interrupted; the process ends then.
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(a.in).ReadString('\n')
-		line <- strings.TrimSpace(text)
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case text := <-line:
-		if text != st.Database {
-			return errors.New("not confirmed, and nothing was changed")
-		}
-		return nil
-	}
+	return a.confirm(ctx, question, st.Database)
 }
 
 func newMigrateStatusCommand(a *app) *cobra.Command {
@@ -144,25 +127,20 @@ func (a *app) printVersion(ctx context.Context, dsn string) error {
 }
 
 func (a *app) printStatus(st migrations.Status) error {
-	table := tablewriter.NewTable(a.out)
-	table.Header("line", "version", "name", "state")
+	table := newTable("line", "#version", "name", "state")
 	for _, m := range st.Migrations {
 		state := "pending"
 		if m.Applied {
 			state = "applied"
 		}
-		if err := table.Append(m.Line, fmt.Sprint(m.Version), m.Name, state); err != nil {
-			return err
-		}
+		table.add(m.Line, fmt.Sprint(m.Version), m.Name, state)
 	}
 	code := "as in this oxbow"
 	if !st.CodeCurrent {
 		code = "pending: " + strings.Join(st.ChangedCode, ", ")
 	}
-	if err := table.Append("code", "", "functions, triggers, views", code); err != nil {
-		return err
-	}
-	if err := table.Render(); err != nil {
+	table.add("code", "", "functions, triggers, views", code)
+	if err := table.print(a.out); err != nil {
 		return err
 	}
 	if len(st.MissingRoles) > 0 {

@@ -48,7 +48,7 @@ func TestMigrate(t *testing.T) {
 	require.Empty(t, r.err, "nothing to say the second time")
 	r = migrate("status")
 	require.Contains(t, r.out, "is ready for this oxbow")
-	require.Equal(t, len(st.Migrations), strings.Count(r.out, " applied "))
+	require.Equal(t, len(st.Migrations), strings.Count(r.out, " applied\n"))
 
 	r = migrate("down", "--to", "99", "--yes")
 	require.Equal(t, exitFailed, r.code)
