@@ -102,7 +102,7 @@ create table oxbow.memory_links (
 );
 create index memory_links_to_idx on oxbow.memory_links (user_id, to_type, to_id);
 
--- The memories not yet reflected on, with what the trigger conditions and the batch order need of them.
+-- The memories not yet reflected on, facts and episodes, with what the trigger conditions and the batch order need of them.
 create table oxbow.reflection_inbox (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -111,9 +111,12 @@ create table oxbow.reflection_inbox (
   valid_at    timestamptz not null,
   session_id  text,
   added_at    timestamptz not null default now(),
-  primary key (user_id, memory_type, memory_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
-);
+  primary key (user_id, memory_type, memory_id)
+) partition by list (memory_type);
+create table oxbow.reflection_inbox_fact     partition of oxbow.reflection_inbox for values in ('fact')     with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+create table oxbow.reflection_inbox_episodic partition of oxbow.reflection_inbox for values in ('episodic') with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+alter table oxbow.reflection_inbox_fact     add foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade;
+alter table oxbow.reflection_inbox_episodic add foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade;
 create index reflection_inbox_order_idx on oxbow.reflection_inbox (user_id, valid_at, memory_id);
 
 create table oxbow.reflection_cycles (

@@ -17,11 +17,9 @@ create table oxbow.embedding_refusals (
 alter table oxbow.river_job set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
   autovacuum_analyze_scale_factor = 0.05);
 alter table oxbow.activity set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
-alter table oxbow.reflection_inbox set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
 ---- create above / drop below ----
 
-alter table oxbow.reflection_inbox reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);
 alter table oxbow.activity reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);
 alter table oxbow.river_job reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor);
 drop table oxbow.embedding_refusals;

@@ -1920,6 +1920,32 @@ CREATE TABLE oxbow.reflection_inbox (
     session_id text,
     added_at timestamp with time zone DEFAULT now() NOT NULL
 )
+PARTITION BY LIST (memory_type);
+
+-- Name: reflection_inbox_episodic; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.reflection_inbox_episodic (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    importance double precision NOT NULL,
+    valid_at timestamp with time zone NOT NULL,
+    session_id text,
+    added_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
+
+-- Name: reflection_inbox_fact; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.reflection_inbox_fact (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    importance double precision NOT NULL,
+    valid_at timestamp with time zone NOT NULL,
+    session_id text,
+    added_at timestamp with time zone DEFAULT now() NOT NULL
+)
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
 -- Name: river_job; Type: TABLE; Schema: oxbow; Owner: -
@@ -2110,6 +2136,14 @@ ALTER TABLE ONLY oxbow.memory_vectors ATTACH PARTITION oxbow.memory_vectors_fact
 
 ALTER TABLE ONLY oxbow.memory_vectors ATTACH PARTITION oxbow.memory_vectors_trait FOR VALUES IN ('trait');
 
+-- Name: reflection_inbox_episodic; Type: TABLE ATTACH; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.reflection_inbox ATTACH PARTITION oxbow.reflection_inbox_episodic FOR VALUES IN ('episodic');
+
+-- Name: reflection_inbox_fact; Type: TABLE ATTACH; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.reflection_inbox ATTACH PARTITION oxbow.reflection_inbox_fact FOR VALUES IN ('fact');
+
 -- Name: river_job id; Type: DEFAULT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.river_job ALTER COLUMN id SET DEFAULT nextval('oxbow.river_job_id_seq'::regclass);
@@ -2267,6 +2301,16 @@ ALTER TABLE ONLY oxbow.reflection_cycles
 
 ALTER TABLE ONLY oxbow.reflection_inbox
     ADD CONSTRAINT reflection_inbox_pkey PRIMARY KEY (user_id, memory_type, memory_id);
+
+-- Name: reflection_inbox_episodic reflection_inbox_episodic_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.reflection_inbox_episodic
+    ADD CONSTRAINT reflection_inbox_episodic_pkey PRIMARY KEY (user_id, memory_type, memory_id);
+
+-- Name: reflection_inbox_fact reflection_inbox_fact_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.reflection_inbox_fact
+    ADD CONSTRAINT reflection_inbox_fact_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
 -- Name: river_job river_job_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -2466,7 +2510,15 @@ CREATE INDEX reflection_cycles_started_idx ON oxbow.reflection_cycles USING btre
 
 -- Name: reflection_inbox_order_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX reflection_inbox_order_idx ON oxbow.reflection_inbox USING btree (user_id, valid_at, memory_id);
+CREATE INDEX reflection_inbox_order_idx ON ONLY oxbow.reflection_inbox USING btree (user_id, valid_at, memory_id);
+
+-- Name: reflection_inbox_episodic_user_id_valid_at_memory_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX reflection_inbox_episodic_user_id_valid_at_memory_id_idx ON oxbow.reflection_inbox_episodic USING btree (user_id, valid_at, memory_id);
+
+-- Name: reflection_inbox_fact_user_id_valid_at_memory_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX reflection_inbox_fact_user_id_valid_at_memory_id_idx ON oxbow.reflection_inbox_fact USING btree (user_id, valid_at, memory_id);
 
 -- Name: river_job_args_index; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -2644,6 +2696,22 @@ ALTER INDEX oxbow.memory_vectors_pkey ATTACH PARTITION oxbow.memory_vectors_fact
 
 ALTER INDEX oxbow.memory_vectors_pkey ATTACH PARTITION oxbow.memory_vectors_trait_pkey;
 
+-- Name: reflection_inbox_episodic_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.reflection_inbox_pkey ATTACH PARTITION oxbow.reflection_inbox_episodic_pkey;
+
+-- Name: reflection_inbox_episodic_user_id_valid_at_memory_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.reflection_inbox_order_idx ATTACH PARTITION oxbow.reflection_inbox_episodic_user_id_valid_at_memory_id_idx;
+
+-- Name: reflection_inbox_fact_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.reflection_inbox_pkey ATTACH PARTITION oxbow.reflection_inbox_fact_pkey;
+
+-- Name: reflection_inbox_fact_user_id_valid_at_memory_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.reflection_inbox_order_idx ATTACH PARTITION oxbow.reflection_inbox_fact_user_id_valid_at_memory_id_idx;
+
 -- Name: memories enqueue_embed; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.enqueue_embed();
@@ -2757,10 +2825,15 @@ ALTER TABLE ONLY oxbow.memory_vectors_fact
 ALTER TABLE ONLY oxbow.memory_vectors_trait
     ADD CONSTRAINT memory_vectors_trait_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_trait(user_id, memory_type, id) ON DELETE CASCADE;
 
--- Name: reflection_inbox reflection_inbox_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+-- Name: reflection_inbox_episodic reflection_inbox_episodic_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
-ALTER TABLE ONLY oxbow.reflection_inbox
-    ADD CONSTRAINT reflection_inbox_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+ALTER TABLE ONLY oxbow.reflection_inbox_episodic
+    ADD CONSTRAINT reflection_inbox_episodic_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_episodic(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: reflection_inbox_fact reflection_inbox_fact_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.reflection_inbox_fact
+    ADD CONSTRAINT reflection_inbox_fact_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
 
 -- Name: activity; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -3126,6 +3199,22 @@ CREATE POLICY app_select ON oxbow.reflection_inbox FOR SELECT TO oxbow_app USING
 
 COMMENT ON POLICY app_select ON oxbow.reflection_inbox IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: reflection_inbox_episodic app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.reflection_inbox_episodic FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON reflection_inbox_episodic; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.reflection_inbox_episodic IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: reflection_inbox_fact app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.reflection_inbox_fact FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON reflection_inbox_fact; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.reflection_inbox_fact IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: sessions app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.sessions FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -3297,6 +3386,14 @@ ALTER TABLE oxbow.reflection_cycles ENABLE ROW LEVEL SECURITY;
 -- Name: reflection_inbox; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.reflection_inbox ENABLE ROW LEVEL SECURITY;
+
+-- Name: reflection_inbox_episodic; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.reflection_inbox_episodic ENABLE ROW LEVEL SECURITY;
+
+-- Name: reflection_inbox_fact; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.reflection_inbox_fact ENABLE ROW LEVEL SECURITY;
 
 -- Name: sessions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -3497,6 +3594,22 @@ CREATE POLICY worker ON oxbow.reflection_inbox TO oxbow_worker USING (true) WITH
 -- Name: POLICY worker ON reflection_inbox; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.reflection_inbox IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: reflection_inbox_episodic worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.reflection_inbox_episodic TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON reflection_inbox_episodic; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.reflection_inbox_episodic IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: reflection_inbox_fact worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.reflection_inbox_fact TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON reflection_inbox_fact; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.reflection_inbox_fact IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: sessions worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -3710,6 +3823,16 @@ GRANT SELECT ON TABLE oxbow.reflection_cycles TO oxbow_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.reflection_inbox TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.reflection_inbox TO oxbow_app;
+
+-- Name: TABLE reflection_inbox_episodic; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.reflection_inbox_episodic TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.reflection_inbox_episodic TO oxbow_app;
+
+-- Name: TABLE reflection_inbox_fact; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.reflection_inbox_fact TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.reflection_inbox_fact TO oxbow_app;
 
 -- Name: TABLE river_job; Type: ACL; Schema: oxbow; Owner: -
 

@@ -449,6 +449,26 @@ type OxbowReflectionInbox struct {
 	AddedAt    time.Time
 }
 
+type OxbowReflectionInboxEpisodic struct {
+	UserID     string
+	MemoryType string
+	MemoryID   uuid.UUID
+	Importance float64
+	ValidAt    time.Time
+	SessionID  *string
+	AddedAt    time.Time
+}
+
+type OxbowReflectionInboxFact struct {
+	UserID     string
+	MemoryType string
+	MemoryID   uuid.UUID
+	Importance float64
+	ValidAt    time.Time
+	SessionID  *string
+	AddedAt    time.Time
+}
+
 type OxbowRiverJob struct {
 	ID           int64
 	State        OxbowRiverJobState
