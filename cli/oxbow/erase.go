@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -132,28 +130,4 @@ func (a *app) confirmMemory(ctx context.Context, d *database, userID string, id 
 	text := wrap(printable(m.Content), 100, 3)
 	return a.confirm(ctx, fmt.Sprintf("%s\nThis erases the memory for good, with all that refers to it. Type yes to go on: ",
 		strings.Join(text, "\n")), "yes")
-}
-
-// canAsk tells whether somebody sits at a terminal.
-func (a *app) canAsk() bool { return terminal(a.in) && terminal(a.err) }
-
-// confirm asks on the terminal, and fails unless the answer is the one expected.
-func (a *app) confirm(ctx context.Context, question, expected string) error {
-	_, _ = fmt.Fprint(a.err, question)
-	// Reading is left behind when the command is interrupted; the process ends then.
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(a.in).ReadString('\n')
-		answer <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
-		a.say("")
-		return ctx.Err()
-	case text := <-answer:
-		if text != expected {
-			return errors.New("not confirmed, and nothing was changed")
-		}
-		return nil
-	}
 }

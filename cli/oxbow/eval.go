@@ -61,7 +61,7 @@ hit@k, the share of the questions with at least one. In the end, also after an i
 }
 
 func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
-	file, set, err := a.readEvaluation(name)
+	file, set, err := a.readEvaluation(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 }
 
 // readEvaluation reads the whole file, because it is needed twice: for the questions, and for the memories.
-func (a *app) readEvaluation(name string) ([]byte, *eval.Set, error) {
-	in, _, err := a.open(name)
+func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Set, error) {
+	in, _, err := a.open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -74,7 +71,7 @@ func (a *app) importFiles(ctx context.Context, files []string, flags importFlags
 }
 
 func (a *app) importFile(ctx context.Context, d *database, name string, flags importFlags) error {
-	file, size, err := a.open(name)
+	file, size, err := a.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -163,35 +160,4 @@ func areOne(n int64) string {
 		return "is"
 	}
 	return "are all"
-}
-
-// open opens a file to be read, "-" being standard input, and tells its size in bytes, 0 if that is not known.
-func (a *app) open(name string) (io.ReadCloser, int64, error) {
-	if name == "-" {
-		return io.NopCloser(a.in), 0, nil
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return nil, 0, fmt.Errorf("%s cannot be opened: %w", name, err)
-	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("it is a directory")
-	}
-	if err != nil {
-		_ = file.Close() // the first error is the one to report
-		return nil, 0, fmt.Errorf("%s cannot be read: %w", name, err)
-	}
-	return file, info.Size(), nil
-}
-
-func shownName(name string) string {
-	if name == "-" {
-		return "standard input"
-	}
-	return strings.TrimPrefix(name, "./")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -77,18 +76,6 @@ func (p *progress) end() {
 // say writes a line for a person, who is not the reader of the output, to standard error.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format+"\n", args...)
-}
-
-// countingReader tells how much of a file was read, from any goroutine.
-type countingReader struct {
-	io.Reader
-	read atomic.Int64
-}
-
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.read.Add(int64(n))
-	return n, err
 }
 
 // thousands writes 31439 as 31,439.

@@ -42,7 +42,7 @@ using them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.query.UserID = args[0]
 			var err error
-			if flags.query.Text, err = a.text(args[1]); err != nil {
+			if flags.query.Text, err = a.text(cmd.Context(), args[1]); err != nil {
 				return err
 			}
 			return a.recall(cmd.Context(), &flags)

@@ -2,9 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,9 +9,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 )
-
-// maxInput is more than a memory may have, so that what is too long is refused and not cut.
-const maxInput = 2 << 20
 
 // rememberFlags are what a memory has besides its user and its text.
 type rememberFlags struct {
@@ -65,7 +59,7 @@ func (a *app) remember(cmd *cobra.Command, userID, text string, flags *rememberF
 	m := flags.memory
 	m.UserID, m.Type = userID, oxbow.MemoryType(flags.kind)
 	var err error
-	if m.Content, err = a.text(text); err != nil {
+	if m.Content, err = a.text(cmd.Context(), text); err != nil {
 		return err
 	}
 	if given("importance") {
@@ -128,21 +122,6 @@ func (a *app) remember(cmd *cobra.Command, userID, text string, flags *rememberF
 	}
 	a.printf("%s\n", id)
 	return nil
-}
-
-// text is an argument, or for "-" what stands on standard input, without the newline at its end.
-func (a *app) text(argument string) (string, error) {
-	if argument != "-" {
-		return argument, nil
-	}
-	if terminal(a.in) {
-		a.say("Type the text, and end it with Ctrl-D on a line of its own.")
-	}
-	text, err := io.ReadAll(io.LimitReader(a.in, maxInput))
-	if err != nil {
-		return "", errors.New("standard input cannot be read: " + err.Error())
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
 // jsonFlag returns the flag's JSON object, nil if it was not given.

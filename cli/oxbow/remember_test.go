@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +175,34 @@ func TestRememberRefuses(t *testing.T) {
 	require.Zero(t, d.rows(), "nothing was stored")
 	require.NotEmpty(t, d.ok("remember", "u", strings.Repeat("x", 1<<10), "--importance", "0"))
 	require.Zero(t, d.number(`select importance from oxbow.memories`), "nought is not the default")
+}
+
+// A command that waits for input ends when it is interrupted.
+func TestInputInterrupted(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	for _, args := range [][]string{{"remember", "ada", "-"}, {"recall", "ada", "-"}, {"import", "-"}, {"eval", "-"}} {
+		in, out := io.Pipe() // nobody writes
+		ctx, interrupt := context.WithCancel(t.Context())
+		var errs bytes.Buffer
+		code := run(ctx, append([]string{"--database-url", d.dsn}, args...),
+			&app{in: waiting{in, interrupt}, out: io.Discard, err: &errs})
+		require.Equal(t, exitFailed, code)
+		require.Equal(t, "oxbow: interrupted\n", errs.String())
+		require.NoError(t, out.Close())
+	}
+	require.Zero(t, d.rows())
+}
+
+// waiting interrupts when it is read from.
+type waiting struct {
+	io.Reader
+	interrupt func()
+}
+
+func (w waiting) Read(p []byte) (int, error) {
+	w.interrupt()
+	return w.Reader.Read(p)
 }
 
 func TestRecallRefuses(t *testing.T) {

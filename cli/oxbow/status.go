@@ -44,7 +44,8 @@ func newStatusCommand(a *app) *cobra.Command {
 provider answers, and the versions of the schema.
 
 Where a type has more than 250,000 memories, its numbers come from PostgreSQL's statistics and are marked with "~", so
-that this stays cheap. The provider is asked for the vector of one short text.`,
+that this stays cheap. The provider is asked for the vector of one short text. The command succeeds whatever it finds;
+for alarms, read --json.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			embedder, err := flags.open()
 			if err != nil {
