@@ -68,12 +68,14 @@ func TestNullIsRefusedByField(t *testing.T) {
 	}
 }
 
-func TestNulByteIsRefused(t *testing.T) {
+func TestBytesThatAreNoTextAreRefused(t *testing.T) {
 	t.Parallel()
-	sql, args := row{"user_id": "ann", "content": "a\x00b"}.statement("oxbow.memories")
-	err := fails(t, pgtest.Tx(t), sql, args...)
-	require.Equal(t, "22021", err.Code)
-	require.Contains(t, err.Message, "0x00")
+	for text, shown := range map[string]string{"a\x00b": "0x00", "a\xffb": "0xff", "a\xed\xa0\x80b": "0xed 0xa0 0x80"} {
+		sql, args := row{"user_id": "ann", "content": text}.statement("oxbow.memories")
+		err := fails(t, pgtest.Tx(t), sql, args...)
+		require.Equal(t, "22021", err.Code)
+		require.Contains(t, err.Message, shown)
+	}
 }
 
 func TestWhatIsJustAllowed(t *testing.T) {

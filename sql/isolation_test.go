@@ -125,7 +125,8 @@ func TestAppChangesItsUserAlone(t *testing.T) {
 	}
 	// nor can a row be handed over
 	for _, table := range []string{"oxbow.messages", "oxbow.sessions", "oxbow.users", "oxbow.memories"} {
-		fails(t, tx, "update "+table+" set user_id = $1 || 'x' where user_id = $2", bob(t), ann(t))
+		err := fails(t, tx, "update "+table+" set user_id = $1 || 'x' where user_id = $2", bob(t), ann(t))
+		require.Contains(t, []string{"42501", "23001"}, err.Code, table)
 	}
 	// its own it may change
 	exec(t, tx, "update oxbow.memories set importance = 1 where memory_type = 'fact'")
@@ -149,9 +150,13 @@ func TestAppInserts(t *testing.T) {
 		exec(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one'), ($2, 'two')", ann(t), bob(t))
 		exec(t, tx, "insert into oxbow.memories_episodic (user_id, memory_type, content) values ($1, 'episodic', 'three')", bob(t))
 		exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", bob(t))
-		fails(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id", bob(t))
-		fails(t, tx, "insert into oxbow.users (user_id) values ($1)", bob(t))
-		fails(t, tx, "insert into oxbow.sessions (user_id, id) values ($1, 's')", bob(t))
+		for _, sql := range []string{
+			"insert into oxbow.memories (user_id, content) values ($1, 'one') returning id",
+			"insert into oxbow.users (user_id) values ($1)",
+			"insert into oxbow.sessions (user_id, id) values ($1, 's')",
+		} {
+			require.Equal(t, "42501", fails(t, tx, sql, bob(t)).Code, sql)
+		}
 	}
 	addVector(t, tx, bob(t), "fact", id, axis(3))
 	require.NotEmpty(t, one[string](t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id::text", ann(t)))

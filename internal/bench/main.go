@@ -141,7 +141,7 @@ func (b *bench) database(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()); err != nil {
 		return "", err
 	}
@@ -155,7 +155,7 @@ func (b *bench) drop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, "drop database "+pgx.Identifier{name}.Sanitize()+" with (force)")
 	return err
 }

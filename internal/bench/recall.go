@@ -96,7 +96,6 @@ func (b *bench) recallTimes(ctx context.Context) error {
 func (b *bench) fill(ctx context.Context, dsn string, pool *pgxpool.Pool) ([][]asked, error) {
 	w := newWriter(b.seed)
 	texts := make([][]asked, len(sizes))
-	var users []string
 	var file bytes.Buffer
 	left := b.memories
 	for i, size := range sizes {
@@ -105,7 +104,7 @@ func (b *bench) fill(ctx context.Context, dsn string, pool *pgxpool.Pool) ([][]a
 			for _, text := range w.memories(&file, name, min(size.memories, left)) {
 				texts[i] = append(texts[i], asked{user: name, query: text})
 			}
-			users, left = append(users, name), left-min(size.memories, left)
+			left -= min(size.memories, left)
 		}
 	}
 	for n := 0; left > 0; n++ {
