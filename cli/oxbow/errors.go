@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // sentence is an error as one line for a person.
@@ -27,9 +28,20 @@ func sentence(err error) string {
 	var mismatch *oxbow.ModelMismatchError
 	if errors.As(err, &mismatch) {
 		return fmt.Sprintf("the database's vectors are of %s, and %s is what the embedding flags and OXBOW_EMBEDDING_… choose: "+
-			"choose the database's model, or change the database's with oxbow reembed", mismatch.Database, mismatch.Given)
+			"choose the database's model, or change the database's with %s", mismatch.Database, mismatch.Given, reembedCommand(mismatch.Given))
 	}
 	return oneLine(err.Error())
+}
+
+// reembedCommand is what changes a database to a model.
+func reembedCommand(to store.EmbeddingModel) string {
+	command := "oxbow reembed --embedding-provider "
+	if provider, model, ok := strings.Cut(to.Model, ":"); ok {
+		command += provider + " --embedding-model " + model
+	} else {
+		command += "local"
+	}
+	return fmt.Sprintf("%s --embedding-dimension %d", command, to.Dimension)
 }
 
 func oneLine(text string) string {
