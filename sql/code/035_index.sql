@@ -10,8 +10,9 @@ declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
   _fresh uuid[];
-  _facts boolean;
 begin
+  -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
+  perform oxbow.fold_facts(_user_id, _ids);
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
     select m.*
@@ -38,11 +39,7 @@ begin
      where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
     on conflict do nothing
   )
-  select array_agg(memory_id), bool_or(memory_type = 'fact') into _fresh, _facts from fresh;
-
-  if _facts then
-    perform oxbow.fold_facts(_user_id, _fresh);
-  end if;
+  select array_agg(memory_id) into _fresh from fresh;
   -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
   if cardinality(_fresh) < 64 then
     perform oxbow.clean_terms();

@@ -59,18 +59,26 @@ begin
   terms := array(select distinct unnest(terms) order by 1 limit 40);
 end $$;
 
--- The lexemes to look for: words and dates. Chinese bigrams around a function or question word match everywhere and mean
--- nothing; of a query made of nothing else they are kept.
+-- The terms to look for: words and dates. Chinese bigrams around a pronoun, a function or a question word match everywhere
+-- and mean nothing; of a query made of nothing else they are kept. A lone Chinese, Japanese or Korean character stands for
+-- the bigrams that begin with it: '茶*'.
 create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
+  empty constant text := '[的了什么吗呢哪是在和与及其何如怎谁几我你您他她它们]';
   asked text := left(coalesce(query, ''), 2000);
   lexemes text[];
 begin
   select d.terms into dates from oxbow.query_dates(asked) d;
-  lexemes := array(select l from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where l !~ '^(.?[的了什么吗呢哪是在和与及其何如怎谁几]|[的了什么吗呢哪是在和与及其何如怎谁几].)$' limit 64);
+  lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
+                     from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
+  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty limit 64);
   if words = '{}' then
     words := lexemes[1:64];
   end if;
 end $$;
+
+-- A term as a query of the text index.
+create or replace function oxbow.term_query(term text) returns tsquery
+language sql immutable parallel safe
+return ('''' || rtrim(term, '*') || case when term like '%*' then ''':*' else '''' end)::tsquery;

@@ -52,7 +52,7 @@ begin
       from unnest(_words) w(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
           from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || w.term || '''')::tsquery) h
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(w.term)) h
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
@@ -62,7 +62,7 @@ begin
       from unnest(_dates) d(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
           from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || d.term || '''')::tsquery) h
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(d.term)) h
      where h.n > 0
   ), part as (
     select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
@@ -72,7 +72,7 @@ begin
            weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
       from kept, lateral (
         select t.memory_id, t.memory_type, t.len from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query('+' || kept.term)) t
     union all
     select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
   ), best as (
@@ -84,7 +84,7 @@ begin
      limit _limit
   )
   select array_agg(id order by score desc), array_agg(type order by score desc), array_agg(score order by score desc),
-         (select array_agg(('''' || term || '''')::tsquery) from day), (select array_agg(idf) from day)
+         (select array_agg(oxbow.term_query(term)) from day), (select array_agg(idf) from day)
     into ids, types, scores, dates, date_idfs from best;
 end $$;
 
@@ -151,6 +151,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_results is null or max_results not between 1 and 1000 then
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
+  elsif jsonb_typeof(metadata_contains) <> 'object' then
+    perform oxbow.reject('metadata_contains', metadata_contains::text, 'must be a JSON object');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
   elsif embedding is not null then
@@ -159,7 +161,7 @@ begin
   end if;
 
   -- only types of which the user has something: the other partitions are not looked at
-  select array_agg(t) into _types
+  select array_agg(distinct t) into _types
     from unnest(coalesce(recall.types, array['fact', 'episodic', 'trait', 'document'])) t
    where exists (select from oxbow.memory_term_stats s where s.user_id = recall.user_id and s.memory_type = t and s.documents > 0)
       or exists (select from oxbow.memory_vectors v where v.user_id = recall.user_id and v.memory_type = t);
@@ -244,7 +246,7 @@ begin
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
     select * from fused
-     where score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
+     where score > 0 and score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   ), best as (
     -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
     select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
@@ -264,7 +266,7 @@ begin
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
-           'recency', b.recency, 'importance', b.importance,
+           'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
            'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
            'session', m.session_id))
     from best b

@@ -12,10 +12,14 @@ declare
   _child record;
 begin
   perform oxbow.check_access(erase_memory.user_id);
+  -- A job that is just working on the memory holds its row, and is waited for. Those that will lose their reference are
+  -- locked with it, in the order of their ids, as all do who lock several memories.
+  perform from oxbow.memories m
+    where m.user_id = erase_memory.user_id
+      and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
+    order by m.id for update;
   for _type in
-    -- a job that is just working on the memory holds its row, and is waited for
-    select m.memory_type from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+    select m.memory_type from oxbow.memories m where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1
   loop
     -- The foreign keys would do it; this counts.
     for _child in
@@ -38,7 +42,11 @@ begin
     _total := _total + _n;
   end loop;
 
-  delete from oxbow.activity a where a.user_id = erase_memory.user_id and a.memory_id = erase_memory.id;
+  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
+  delete from oxbow.activity a
+   where a.user_id = erase_memory.user_id
+     and a.id in (select l.id from oxbow.activity l
+                   where l.user_id = erase_memory.user_id and l.memory_id = erase_memory.id for update skip locked);
   get diagnostics _n = row_count;
   _total := _total + _n;
   -- the history of the version before tells what the erased one said

@@ -44,11 +44,17 @@ begin
     end if;
   end loop;
 
+  if not (select relrowsecurity from pg_class where oid = 'oxbow.settings'::regclass) then
+    alter table oxbow.settings enable row level security;
+  end if;
   if app then
     grant usage on schema oxbow to oxbow_app;
+    -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
+    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
   end if;
   if worker then
+    perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
