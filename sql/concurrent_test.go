@@ -1,0 +1,98 @@
+package sqlcode_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// Whatever is done to a user's memories at the same time, nobody meets a deadlock, and what is left is consistent.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	const rounds, contents, each = 60, 10, 12
+	pool := pgtest.Pool(t)
+	var ids []string
+	for i := range contents {
+		ids = append(ids, facts(t, pool, ann(t), fmt.Sprintf("Fact number %d.", i), each)...)
+	}
+	// of what may be gone, superseded or forgotten when its turn comes
+	expected := []string{"OX101", "OX102", "OX103"}
+	doings := map[string]func(*pgx.Conn, *rand.Rand) error{
+		"index": func(conn *pgx.Conn, random *rand.Rand) error {
+			batch := make([]string, 1+random.IntN(20))
+			for i := range batch {
+				batch[i] = ids[random.IntN(len(ids))]
+			}
+			_, err := conn.Exec(t.Context(), "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), batch)
+			return err
+		},
+		"touch": func(conn *pgx.Conn, random *rand.Rand) error {
+			_, err := conn.Exec(t.Context(), "select oxbow.touch($1, array[$2, $3]::uuid[])", ann(t), ids[random.IntN(len(ids))], ids[random.IntN(len(ids))])
+			return err
+		},
+		"fold_activity": func(conn *pgx.Conn, _ *rand.Rand) error {
+			_, err := conn.Exec(t.Context(), "select oxbow.fold_activity(100)")
+			return err
+		},
+		"erase": func(conn *pgx.Conn, random *rand.Rand) error {
+			_, err := conn.Exec(t.Context(), "select oxbow.erase_memory($1, $2)", ann(t), ids[random.IntN(len(ids))])
+			return err
+		},
+		"forget": func(conn *pgx.Conn, random *rand.Rand) error {
+			_, err := conn.Exec(t.Context(), "select oxbow.forget($1, $2)", ann(t), ids[random.IntN(len(ids))])
+			return err
+		},
+		"supersede": func(conn *pgx.Conn, random *rand.Rand) error {
+			_, err := conn.Exec(t.Context(), "select oxbow.supersede($1, $2, 'Fact number ' || $3::int || '.')", ann(t), ids[random.IntN(len(ids))], random.IntN(contents))
+			return err
+		},
+	}
+	done := make(chan error)
+	workers := 0
+	for name, do := range doings {
+		copies := 1
+		if name == "index" {
+			copies = 3
+		}
+		for range copies {
+			workers++
+			conn, random := connect(t, pool.Config().ConnString()), rand.New(rand.NewPCG(11, uint64(workers)))
+			go func() {
+				for range rounds {
+					err := do(conn, random)
+					var pgErr *pgconn.PgError
+					if errors.As(err, &pgErr) && slices.Contains(expected, pgErr.Code) {
+						err = nil
+					}
+					if err != nil {
+						done <- fmt.Errorf("%s: %w", name, err)
+						return
+					}
+				}
+				done <- nil
+			}()
+		}
+	}
+	var errs []error
+	for range workers {
+		errs = append(errs, <-done)
+	}
+	require.NoError(t, errors.Join(errs...))
+
+	index(t, pool, ann(t))
+	left := requireStats(t, pool, ann(t))
+	require.Equal(t, one[int](t, pool, "select count(*) from oxbow.memories"), left)
+	require.Empty(t, all[string](t, pool, `
+		select content from oxbow.memories where expired_at is null and forgotten_at is null and invalid_at is null group by content having count(*) > 1`))
+	require.Empty(t, all[string](t, pool, `
+		select m.id::text from oxbow.memories m
+		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`))
+}
