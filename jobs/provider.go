@@ -120,8 +120,8 @@ func (p *Provider) leave(err error) error {
 		}
 		p.status.Err = down.Err
 		return &UnavailableError{RetryAfter: pause, Err: down.Err}
-	case errors.Is(err, context.Canceled):
-		// the job was stopped: nothing was learnt
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		// the job was stopped, or had no time left: nothing was learnt
 	default:
 		p.status = ProviderStatus{WorkedAt: p.now()}
 	}

@@ -158,10 +158,14 @@ declare
   _child record;
 begin
   perform oxbow.check_access(erase_memory.user_id);
+  -- A job that is just working on the memory holds its row, and is waited for. Those that will lose their reference are
+  -- locked with it, in the order of their ids, as all do who lock several memories.
+  perform from oxbow.memories m
+    where m.user_id = erase_memory.user_id
+      and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
+    order by m.id for update;
   for _type in
-    -- a job that is just working on the memory holds its row, and is waited for
-    select m.memory_type from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+    select m.memory_type from oxbow.memories m where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1
   loop
     -- The foreign keys would do it; this counts.
     for _child in
@@ -184,7 +188,11 @@ begin
     _total := _total + _n;
   end loop;
 
-  delete from oxbow.activity a where a.user_id = erase_memory.user_id and a.memory_id = erase_memory.id;
+  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
+  delete from oxbow.activity a
+   where a.user_id = erase_memory.user_id
+     and a.id in (select l.id from oxbow.activity l
+                   where l.user_id = erase_memory.user_id and l.memory_id = erase_memory.id for update skip locked);
   get diagnostics _n = row_count;
   _total := _total + _n;
   -- the history of the version before tells what the erased one said
@@ -426,8 +434,9 @@ declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
   _fresh uuid[];
-  _facts boolean;
 begin
+  -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
+  perform oxbow.fold_facts(_user_id, _ids);
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
     select m.*
@@ -454,11 +463,7 @@ begin
      where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
     on conflict do nothing
   )
-  select array_agg(memory_id), bool_or(memory_type = 'fact') into _fresh, _facts from fresh;
-
-  if _facts then
-    perform oxbow.fold_facts(_user_id, _fresh);
-  end if;
+  select array_agg(memory_id) into _fresh from fresh;
   -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
   if cardinality(_fresh) < 64 then
     perform oxbow.clean_terms();
@@ -652,18 +657,20 @@ end $$;
 CREATE FUNCTION oxbow.query_terms(query text, OUT words text[], OUT dates text[]) RETURNS record
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 declare
+  empty constant text := '[的了什么吗呢哪是在和与及其何如怎谁几我你您他她它们]';
   asked text := left(coalesce(query, ''), 2000);
   lexemes text[];
 begin
   select d.terms into dates from oxbow.query_dates(asked) d;
-  lexemes := array(select l from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where l !~ '^(.?[的了什么吗呢哪是在和与及其何如怎谁几]|[的了什么吗呢哪是在和与及其何如怎谁几].)$' limit 64);
+  lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
+                     from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
+  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty limit 64);
   if words = '{}' then
     words := lexemes[1:64];
   end if;
-end $_$;
+end $$;
 
 -- Name: recall(text, text, public.halfvec, text[], integer, text[], text, jsonb, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -695,6 +702,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_results is null or max_results not between 1 and 1000 then
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
+  elsif jsonb_typeof(metadata_contains) <> 'object' then
+    perform oxbow.reject('metadata_contains', metadata_contains::text, 'must be a JSON object');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
   elsif embedding is not null then
@@ -703,7 +712,7 @@ begin
   end if;
 
   -- only types of which the user has something: the other partitions are not looked at
-  select array_agg(t) into _types
+  select array_agg(distinct t) into _types
     from unnest(coalesce(recall.types, array['fact', 'episodic', 'trait', 'document'])) t
    where exists (select from oxbow.memory_term_stats s where s.user_id = recall.user_id and s.memory_type = t and s.documents > 0)
       or exists (select from oxbow.memory_vectors v where v.user_id = recall.user_id and v.memory_type = t);
@@ -788,7 +797,7 @@ begin
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
     select * from fused
-     where score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
+     where score > 0 and score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   ), best as (
     -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
     select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
@@ -808,7 +817,7 @@ begin
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
-           'recency', b.recency, 'importance', b.importance,
+           'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
            'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
            'session', m.session_id))
     from best b
@@ -843,7 +852,7 @@ begin
       from unnest(_words) w(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
           from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || w.term || '''')::tsquery) h
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(w.term)) h
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
@@ -853,7 +862,7 @@ begin
       from unnest(_dates) d(term), lateral (
         select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
           from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''' || d.term || '''')::tsquery) h
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(d.term)) h
      where h.n > 0
   ), part as (
     select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
@@ -863,7 +872,7 @@ begin
            weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
       from kept, lateral (
         select t.memory_id, t.memory_type, t.len from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ ('''+' || kept.term || '''')::tsquery) t
+         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query('+' || kept.term)) t
     union all
     select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
   ), best as (
@@ -875,7 +884,7 @@ begin
      limit _limit
   )
   select array_agg(id order by score desc), array_agg(type order by score desc), array_agg(score order by score desc),
-         (select array_agg(('''' || term || '''')::tsquery) from day), (select array_agg(idf) from day)
+         (select array_agg(oxbow.term_query(term)) from day), (select array_agg(idf) from day)
     into ids, types, scores, dates, date_idfs from best;
 end $$;
 
@@ -1027,9 +1036,9 @@ begin
   return _missing;
 end $$;
 
--- Name: reembed_page(text, text, text, uuid, text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: reembed_page(text, text, text, uuid, integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _last_user_id text, _last_memory_type text, _last_id uuid) RETURNS TABLE(user_id text, memory_type text, id uuid, content text, speaker text)
+CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _limit integer) RETURNS TABLE(looked bigint, last_user_id text, last_memory_type text, last_id uuid, user_id text, memory_type text, id uuid, content text, speaker text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1039,15 +1048,25 @@ CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text
 #variable_conflict use_column
 begin
   return query
-  select m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
-    from oxbow.memories m
-   where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
-     and (m.user_id, m.memory_type, m.id) <= (_last_user_id, _last_memory_type, _last_id)
-     and m.forgotten_at is null
-     and not exists (select from oxbow.memory_vectors_next v
-                      where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
-     and not exists (select from oxbow.embedding_refusals r
-                      where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+  with page as materialized (
+    select m.user_id, m.memory_type, m.id, m.forgotten_at
+      from oxbow.memories m
+     where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
+     order by m.user_id, m.memory_type, m.id
+     limit _limit
+  ), todo as (
+    select p.user_id, p.memory_type, p.id
+      from page p
+     where p.forgotten_at is null
+       and not exists (select from oxbow.memory_vectors_next v
+                        where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
+       and not exists (select from oxbow.embedding_refusals r
+                        where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id and r.model = _model)
+  )
+  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
+    from (select user_id, memory_type, id, count(*) over () as looked
+            from page order by user_id desc, memory_type desc, id desc limit 1) e
+    left join (todo t join oxbow.memories m on m.user_id = t.user_id and m.memory_type = t.memory_type and m.id = t.id) on true
    order by m.user_id, m.memory_type, m.id;
 end $$;
 
@@ -1281,11 +1300,17 @@ begin
     end if;
   end loop;
 
+  if not (select relrowsecurity from pg_class where oid = 'oxbow.settings'::regclass) then
+    alter table oxbow.settings enable row level security;
+  end if;
   if app then
     grant usage on schema oxbow to oxbow_app;
+    -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
+    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
   end if;
   if worker then
+    perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
@@ -1357,6 +1382,12 @@ begin
     coalesce(supersede.metadata, old.metadata), coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
 end $$;
+
+-- Name: term_query(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.term_query(term text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((''''::text || rtrim(term, '*'::text)) || CASE WHEN (term ~~ '%*'::text) THEN ''':*'::text ELSE ''''::text END))::tsquery;
 
 -- Name: terms(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3223,6 +3254,14 @@ CREATE POLICY app_select ON oxbow.sessions FOR SELECT TO oxbow_app USING ((user_
 
 COMMENT ON POLICY app_select ON oxbow.sessions IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: settings app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.settings FOR SELECT TO oxbow_app USING ((key = ANY (ARRAY['embedding'::text, 'recall'::text])));
+
+-- Name: POLICY app_select ON settings; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.settings IS 'for select to oxbow_app using (key in (''embedding'', ''recall''))';
+
 -- Name: users app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.users FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -3398,6 +3437,10 @@ ALTER TABLE oxbow.reflection_inbox_fact ENABLE ROW LEVEL SECURITY;
 -- Name: sessions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.sessions ENABLE ROW LEVEL SECURITY;
+
+-- Name: settings; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.settings ENABLE ROW LEVEL SECURITY;
 
 -- Name: users; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -3618,6 +3661,14 @@ CREATE POLICY worker ON oxbow.sessions TO oxbow_worker USING (true) WITH CHECK (
 -- Name: POLICY worker ON sessions; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.sessions IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: settings worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.settings TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON settings; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.settings IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: users worker; Type: POLICY; Schema: oxbow; Owner: -
 

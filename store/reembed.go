@@ -46,35 +46,26 @@ func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Un
 	if state.Cursor != nil {
 		from = *state.Cursor
 	}
-	var end walkKey
-	err = db.QueryRow(ctx, `
-		select p.user_id, p.memory_type, p.id, count(*) over ()
-		  from (select user_id, memory_type, id from oxbow.memories
-		         where (user_id, memory_type, id) > ($1::text, $2::text, $3::uuid)
-		         order by user_id, memory_type, id limit $4) p
-		 order by p.user_id desc, p.memory_type desc, p.id desc limit 1`,
-		from.UserID, from.Type, from.ID, limit).Scan(&end.UserID, &end.Type, &end.ID, &looked)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, 0, next, nil
-	}
-	if err != nil {
-		return nil, 0, next, fmt.Errorf("walk through the memories: %w", err)
-	}
-	rows, err := db.Query(ctx, `select user_id, memory_type, id, content, speaker from oxbow.reembed_page($1, $2, $3, $4, $5, $6, $7)`,
-		model, from.UserID, from.Type, from.ID, end.UserID, end.Type, end.ID)
+	rows, err := db.Query(ctx, `select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
 	if err != nil {
 		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
 	}
-	todo, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Unreembedded, err error) {
-		var content, speaker string
-		err = row.Scan(&m.UserID, &m.Type, &m.ID, &content, &speaker)
-		m.Text = EmbeddedText(speaker, content)
-		return m, err
-	})
-	if err != nil {
+	for rows.Next() {
+		var user, memoryType, content, speaker *string
+		var id *uuid.UUID
+		err = rows.Scan(&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id, &content, &speaker)
+		if err != nil {
+			break
+		}
+		if id != nil {
+			todo = append(todo, Unreembedded{*user, MemoryType(*memoryType), *id, EmbeddedText(*speaker, *content)})
+		}
+	}
+	rows.Close()
+	if err := errors.Join(err, rows.Err()); err != nil {
 		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
 	}
-	return todo, looked, ReembedPlace{end}, nil
+	return todo, looked, next, nil
 }
 
 // ReembedPlace is how far a reembed got.

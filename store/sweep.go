@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
@@ -80,16 +81,28 @@ const (
 	sweepStatsKey  = "sweep.stats"
 )
 
+// recentTime limits LostRecently, whatever came in.
+const recentTime = 5 * time.Second
+
 // LostRecently returns memories made since the last call (at first: within a day) and before a moment that are not
-// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place.
+// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place. Where so much came
+// in that looking through it takes too long, it is left to LostAnywhere.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	after := before.Add(-24 * time.Hour)
 	if err := readSetting(ctx, tx, sweepRecentKey, &after); err != nil {
 		return nil, err
 	}
-	rows, err := dbsqlc.New().SweepRecent(ctx, tx,
-		&dbsqlc.SweepRecentParams{After: after, Before: before, Max: int32(limit), Model: model})
-	if err != nil {
+	var rows []dbsqlc.SweepRecentRow
+	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) (err error) {
+		_, err = savepoint.Exec(ctx, `select set_config('statement_timeout', $1, true)`, fmt.Sprintf("%dms", recentTime.Milliseconds()))
+		if err != nil {
+			return err
+		}
+		rows, err = dbsqlc.New().SweepRecent(ctx, savepoint,
+			&dbsqlc.SweepRecentParams{After: after, Before: before, Max: int32(limit), Model: model})
+		return err
+	})
+	if err != nil && !isTimeout(err) {
 		return nil, fmt.Errorf("look for new memories that are not embedded: %w", err)
 	}
 	refs := make([]MemoryRef, len(rows))
@@ -100,6 +113,12 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 		return refs, nil
 	}
 	return refs, writeSetting(ctx, tx, sweepRecentKey, before)
+}
+
+// isTimeout recognises PostgreSQL's error query_canceled.
+func isTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
 }
 
 // walkKey is a place in the order of all memories.
@@ -116,29 +135,26 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	if err := readSetting(ctx, tx, sweepWalkKey, &from); err != nil {
 		return nil, err
 	}
-	end, err := dbsqlc.New().SweepPageEnd(ctx, tx,
-		&dbsqlc.SweepPageEndParams{UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID, Max: int32(limit)})
-	if errors.Is(err, pgx.ErrNoRows) {
-		if from == (walkKey{}) {
-			return nil, nil // there is no memory at all
-		}
-		return nil, writeSetting(ctx, tx, sweepWalkKey, walkKey{})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("walk through the memories: %w", err)
-	}
 	rows, err := dbsqlc.New().SweepPage(ctx, tx, &dbsqlc.SweepPageParams{
-		UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID,
-		LastUserID: end.UserID, LastMemoryType: end.MemoryType, LastID: end.ID, Before: before, Model: model,
+		UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID, Max: int32(limit), Before: before, Model: model,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
 	}
-	refs := make([]MemoryRef, len(rows))
-	for i, r := range rows {
-		refs[i] = MemoryRef(r)
+	if len(rows) == 0 { // the end
+		if from == (walkKey{}) {
+			return nil, nil // of nothing
+		}
+		return nil, writeSetting(ctx, tx, sweepWalkKey, walkKey{})
 	}
-	return refs, writeSetting(ctx, tx, sweepWalkKey, walkKey{end.UserID, MemoryType(end.MemoryType), end.ID})
+	var refs []MemoryRef
+	for _, r := range rows {
+		if r.ID != nil {
+			refs = append(refs, MemoryRef{*r.UserID, *r.ID})
+		}
+	}
+	end := walkKey{rows[0].LastUserID, MemoryType(rows[0].LastMemoryType), rows[0].LastID}
+	return refs, writeSetting(ctx, tx, sweepWalkKey, end)
 }
 
 // DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it goes on

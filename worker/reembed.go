@@ -52,7 +52,7 @@ type ReembedResult struct {
 	Left int64
 }
 
-// ErrSameModel: there is nothing to do.
+// ErrSameModel says that there is nothing to do.
 var ErrSameModel = errors.New("the database holds vectors of that model already")
 
 // Reembed changes the database's embedding model to that of cfg while applications and workers go on. New vectors fill a

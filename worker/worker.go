@@ -76,7 +76,7 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is pending
+	defer conn.Close(context.WithoutCancel(ctx))
 	if err := c.CheckSchema(ctx, conn); err != nil || made == nil {
 		return err
 	}

@@ -42,23 +42,35 @@ begin
   return false;
 end $$;
 
--- reembed_page returns the memories between two keys that have no vector of the new model, nor the provider's refusal.
-create or replace function oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid,
-  _last_user_id text, _last_memory_type text, _last_id uuid)
-returns table (user_id text, memory_type text, id uuid, content text, speaker text)
+-- reembed_page looks at the next memories after a key, at most _limit. Each row has how many it looked at and the key of the
+-- last of them, and one of those memories that have no vector of the new model, nor the provider's refusal; where there is
+-- none, a row without a memory. At the end there is no row.
+create or replace function oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _limit integer)
+returns table (looked bigint, last_user_id text, last_memory_type text, last_id uuid,
+  user_id text, memory_type text, id uuid, content text, speaker text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 begin
   return query
-  select m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
-    from oxbow.memories m
-   where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
-     and (m.user_id, m.memory_type, m.id) <= (_last_user_id, _last_memory_type, _last_id)
-     and m.forgotten_at is null
-     and not exists (select from oxbow.memory_vectors_next v
-                      where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
-     and not exists (select from oxbow.embedding_refusals r
-                      where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+  with page as materialized (
+    select m.user_id, m.memory_type, m.id, m.forgotten_at
+      from oxbow.memories m
+     where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
+     order by m.user_id, m.memory_type, m.id
+     limit _limit
+  ), todo as (
+    select p.user_id, p.memory_type, p.id
+      from page p
+     where p.forgotten_at is null
+       and not exists (select from oxbow.memory_vectors_next v
+                        where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
+       and not exists (select from oxbow.embedding_refusals r
+                        where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id and r.model = _model)
+  )
+  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
+    from (select user_id, memory_type, id, count(*) over () as looked
+            from page order by user_id desc, memory_type desc, id desc limit 1) e
+    left join (todo t join oxbow.memories m on m.user_id = t.user_id and m.memory_type = t.memory_type and m.id = t.id) on true
    order by m.user_id, m.memory_type, m.id;
 end $$;
 

@@ -19,25 +19,24 @@ for update skip locked;
 -- name: SweepGivenUpDone :exec
 update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any(@ids::bigint[]);
 
--- name: SweepPageEnd :one
--- The key of the last of the next memories in the order of their keys.
-select p.user_id, p.memory_type, p.id
-from (select m.user_id, m.memory_type, m.id from oxbow.memories m
-  where (m.user_id, m.memory_type, m.id) > (@user_id::text, @memory_type::text, @id::uuid)
-  order by m.user_id, m.memory_type, m.id
-  limit @max::integer) p
-order by p.user_id desc, p.memory_type desc, p.id desc
-limit 1;
-
 -- name: SweepPage :many
--- Of the memories between two keys, those that lack something and that no job is going to see to.
-select m.user_id, m.id from oxbow.memories m
-where (m.user_id, m.memory_type, m.id) > (@user_id::text, @memory_type::text, @id::uuid)
-  and (m.user_id, m.memory_type, m.id) <= (@last_user_id::text, @last_memory_type::text, @last_id::uuid)
-  and m.forgotten_at is null and m.created_at <= @before::timestamptz
-  and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, @model::text)
-  and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
-order by m.user_id, m.id;
+-- The key of the last of the next memories in the order of their keys, with each of those memories that lacks something
+-- and that no job is going to see to, or with null if there is none.
+with page as materialized (
+  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
+  where (p.user_id, p.memory_type, p.id) > (@user_id::text, @memory_type::text, @id::uuid)
+  order by p.user_id, p.memory_type, p.id
+  limit @max::integer
+), lost as (
+  select m.user_id, m.id from page m
+  where m.forgotten_at is null and m.created_at <= @before::timestamptz
+    and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, @model::text)
+    and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+)
+select e.user_id as last_user_id, e.memory_type::text as last_memory_type, e.id as last_id, lost.user_id, lost.id
+from (select user_id, memory_type, id from page order by user_id desc, memory_type desc, id desc limit 1) e
+left join lost on true
+order by lost.user_id, lost.id;
 
 -- name: SweepQueueIsLong :one
 select count(*) = @max::integer as long

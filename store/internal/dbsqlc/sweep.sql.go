@@ -154,40 +154,48 @@ func (q *Queries) SweepGivenUpDone(ctx context.Context, db DBTX, ids []int64) er
 }
 
 const sweepPage = `-- name: SweepPage :many
-select m.user_id, m.id from oxbow.memories m
-where (m.user_id, m.memory_type, m.id) > ($1::text, $2::text, $3::uuid)
-  and (m.user_id, m.memory_type, m.id) <= ($4::text, $5::text, $6::uuid)
-  and m.forgotten_at is null and m.created_at <= $7::timestamptz
-  and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $8::text)
-  and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
-order by m.user_id, m.id
+with page as materialized (
+  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
+  where (p.user_id, p.memory_type, p.id) > ($1::text, $2::text, $3::uuid)
+  order by p.user_id, p.memory_type, p.id
+  limit $4::integer
+), lost as (
+  select m.user_id, m.id from page m
+  where m.forgotten_at is null and m.created_at <= $5::timestamptz
+    and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $6::text)
+    and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+)
+select e.user_id as last_user_id, e.memory_type::text as last_memory_type, e.id as last_id, lost.user_id, lost.id
+from (select user_id, memory_type, id from page order by user_id desc, memory_type desc, id desc limit 1) e
+left join lost on true
+order by lost.user_id, lost.id
 `
 
 type SweepPageParams struct {
-	UserID         string
-	MemoryType     string
-	ID             uuid.UUID
-	LastUserID     string
-	LastMemoryType string
-	LastID         uuid.UUID
-	Before         time.Time
-	Model          string
+	UserID     string
+	MemoryType string
+	ID         uuid.UUID
+	Max        int32
+	Before     time.Time
+	Model      string
 }
 
 type SweepPageRow struct {
-	UserID string
-	ID     uuid.UUID
+	LastUserID     string
+	LastMemoryType string
+	LastID         uuid.UUID
+	UserID         *string
+	ID             *uuid.UUID
 }
 
-// Of the memories between two keys, those that lack something and that no job is going to see to.
+// The key of the last of the next memories in the order of their keys, with each of those memories that lacks something
+// and that no job is going to see to, or with null if there is none.
 func (q *Queries) SweepPage(ctx context.Context, db DBTX, arg *SweepPageParams) ([]SweepPageRow, error) {
 	rows, err := db.Query(ctx, sweepPage,
 		arg.UserID,
 		arg.MemoryType,
 		arg.ID,
-		arg.LastUserID,
-		arg.LastMemoryType,
-		arg.LastID,
+		arg.Max,
 		arg.Before,
 		arg.Model,
 	)
@@ -198,7 +206,13 @@ func (q *Queries) SweepPage(ctx context.Context, db DBTX, arg *SweepPageParams) 
 	items := []SweepPageRow{}
 	for rows.Next() {
 		var i SweepPageRow
-		if err := rows.Scan(&i.UserID, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.LastUserID,
+			&i.LastMemoryType,
+			&i.LastID,
+			&i.UserID,
+			&i.ID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -207,42 +221,6 @@ func (q *Queries) SweepPage(ctx context.Context, db DBTX, arg *SweepPageParams) 
 		return nil, err
 	}
 	return items, nil
-}
-
-const sweepPageEnd = `-- name: SweepPageEnd :one
-select p.user_id, p.memory_type, p.id
-from (select m.user_id, m.memory_type, m.id from oxbow.memories m
-  where (m.user_id, m.memory_type, m.id) > ($1::text, $2::text, $3::uuid)
-  order by m.user_id, m.memory_type, m.id
-  limit $4::integer) p
-order by p.user_id desc, p.memory_type desc, p.id desc
-limit 1
-`
-
-type SweepPageEndParams struct {
-	UserID     string
-	MemoryType string
-	ID         uuid.UUID
-	Max        int32
-}
-
-type SweepPageEndRow struct {
-	UserID     string
-	MemoryType string
-	ID         uuid.UUID
-}
-
-// The key of the last of the next memories in the order of their keys.
-func (q *Queries) SweepPageEnd(ctx context.Context, db DBTX, arg *SweepPageEndParams) (SweepPageEndRow, error) {
-	row := db.QueryRow(ctx, sweepPageEnd,
-		arg.UserID,
-		arg.MemoryType,
-		arg.ID,
-		arg.Max,
-	)
-	var i SweepPageEndRow
-	err := row.Scan(&i.UserID, &i.MemoryType, &i.ID)
-	return i, err
 }
 
 const sweepQueueIsLong = `-- name: SweepQueueIsLong :one
