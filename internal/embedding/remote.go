@@ -205,10 +205,10 @@ func (r *remote) failed(x *exchange) error {
 
 // reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
 func (r *remote) reason(err error) string {
-	switch err {
-	case errTimeout:
+	switch {
+	case errors.Is(err, errTimeout):
 		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
-	case nil:
+	case err == nil:
 		return "no request could be made"
 	}
 	return oneLine(err)

@@ -177,7 +177,7 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, listener.Close())
 	e := open(t, embedding.Config{Provider: "ollama", Model: "m", Dimension: dimension, URL: "http://user:" + key + "@" + address + "/?token=" + key})
 	_, err = e.Embed(t.Context(), texts(1))
-	requireError(t, err, embedding.Unavailable)
+	_ = requireError(t, err, embedding.Unavailable)
 	require.ErrorContains(t, err, "http://"+address+"/ does not answer")
 	require.ErrorContains(t, err, "connection refused")
 }
@@ -188,7 +188,7 @@ func TestProviderHangs(t *testing.T) {
 		server.Always(embeddingtest.Hang())
 		cfg.Timeout = 100 * time.Millisecond
 		_, err := open(t, cfg).Embed(t.Context(), texts(1))
-		requireError(t, err, embedding.Unavailable)
+		_ = requireError(t, err, embedding.Unavailable)
 		require.ErrorContains(t, err, "no answer within 100ms")
 
 		cfg.Timeout = time.Hour
@@ -229,7 +229,7 @@ func TestAnswerMakesNoSense(t *testing.T) {
 				server.Next(test.fault)
 				vectors, err := e.Embed(t.Context(), texts(3))
 				require.Nil(t, vectors)
-				requireError(t, err, embedding.Invalid)
+				_ = requireError(t, err, embedding.Invalid)
 				require.ErrorContains(t, err, test.says)
 				_, err = e.Embed(t.Context(), texts(3))
 				require.NoError(t, err, "the next answer is fine")
@@ -244,7 +244,7 @@ func TestContradictingPositions(t *testing.T) {
 	e := open(t, embedding.Config{Provider: "openai", Model: "m", Dimension: 2, URL: server.OpenAIURL()})
 	server.Next(embeddingtest.Raw(`{"data": [{"index": 1, "embedding": [1, 2]}, {"index": 1, "embedding": [3, 4]}]}`))
 	_, err := e.Embed(t.Context(), texts(2))
-	requireError(t, err, embedding.Invalid)
+	_ = requireError(t, err, embedding.Invalid)
 	server.Next(embeddingtest.Raw(`{"data": [{"embedding": [3, 4]}, {"embedding": [4, 3]}]}`))
 	vectors, err := e.Embed(t.Context(), texts(2))
 	require.NoError(t, err, "a server may leave positions out")
