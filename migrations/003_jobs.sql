@@ -18,8 +18,12 @@ alter table oxbow.river_job set (autovacuum_vacuum_scale_factor = 0.02, autovacu
   autovacuum_analyze_scale_factor = 0.05);
 alter table oxbow.activity set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
+-- The ids of 128 memories are digits at random: compressing them costs more than writing the rest of the job.
+alter table oxbow.river_job alter args set storage external;
+
 ---- create above / drop below ----
 
 alter table oxbow.activity reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);
+alter table oxbow.river_job alter args set storage extended;
 alter table oxbow.river_job reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor);
 drop table oxbow.embedding_refusals;

@@ -2007,6 +2007,7 @@ CREATE TABLE oxbow.river_job (
     CONSTRAINT queue_length CHECK (((char_length(queue) > 0) AND (char_length(queue) < 128)))
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY oxbow.river_job ALTER COLUMN args SET STORAGE EXTERNAL;
 
 -- Name: river_job_id_seq; Type: SEQUENCE; Schema: oxbow; Owner: -
 
