@@ -263,3 +263,28 @@ func TestNewRefuses(t *testing.T) {
 	_, err := New(t.Context(), cfg)
 	require.ErrorAs(t, err, new(*pgconn.ConnectError))
 }
+
+// The login of the worker need not be the owner: the group role oxbow_worker is enough for everything but reembed.
+func TestWorkerRole(t *testing.T) {
+	b := setup(t)
+	b.cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I like tea'), ('ann', 'I like tea')`)
+	old := b.insert("ann", numbered(7, "memory")...)
+	require.NoError(t, b.drain())
+	require.Equal(t, 9, b.count(`oxbow.memory_vectors`))
+	require.Positive(t, b.count(`oxbow.reflection_cycles`))
+	require.Equal(t, 1, b.count(`oxbow.memories where superseded_by is not null`))
+
+	b.exec(`select oxbow.touch('ann', $1)`, old)
+	b.exec(`update oxbow.memories set forgotten_at = now() - interval '40 days' where id = $1`, old[0])
+	b.exec(`delete from oxbow.memory_vectors where memory_id = $1`, old[1])
+	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
+	b.exec(`update oxbow.memory_term_stats set terms = 0`)
+	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', $1, 'because')`, old[2:3])
+	b.run()
+	b.eventually(`select access_count = 1 from oxbow.memories where id = $1`, old[6])
+	b.eventually(`select not exists (select from oxbow.memories where id = $1)`, old[0])
+	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, old[1])
+	b.eventually(`select bool_and(terms > 0) from oxbow.memory_term_stats`)
+	require.Zero(t, b.count(`oxbow.river_job where state in ('discarded', 'retryable')`))
+}

@@ -1,0 +1,101 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// clock is a Provider's time, which the test moves.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func TestProviderPauses(t *testing.T) {
+	t.Parallel()
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	p := &Provider{now: c.now}
+	asked := 0
+	call := func(result error) error {
+		return p.call(t.Context(), time.Second, func(context.Context) error { asked++; return result })
+	}
+	down := &UnavailableError{Err: errors.New("down")}
+
+	require.NoError(t, call(nil))
+	require.Equal(t, ProviderStatus{WorkedAt: c.at}, p.Status())
+	for i, pause := range []time.Duration{5, 10, 20, 40, 60, 60} {
+		pause *= time.Second
+		var failed *UnavailableError
+		require.ErrorAs(t, call(down), &failed)
+		require.Equal(t, pause, failed.RetryAfter)
+		require.Equal(t, ProviderStatus{Failures: i + 1, Err: down.Err, RetryAt: c.at.Add(pause)}, withoutWorked(p.Status()))
+		before := asked
+		c.at = c.at.Add(pause - time.Second)
+		require.ErrorAs(t, call(nil), new(pausedError))
+		require.Equal(t, before, asked, "it is left alone")
+		c.at = c.at.Add(time.Second)
+	}
+	require.NoError(t, call(nil))
+	require.False(t, p.Status().Down())
+
+	var failed *UnavailableError
+	require.ErrorAs(t, call(&UnavailableError{RetryAfter: time.Hour, Err: down.Err}), &failed)
+	require.Equal(t, time.Hour, failed.RetryAfter, "as long as it demands")
+}
+
+func withoutWorked(s ProviderStatus) ProviderStatus {
+	s.WorkedAt = time.Time{}
+	return s
+}
+
+// While one asks whether the provider is back, the others do not.
+func TestProviderIsAskedByOne(t *testing.T) {
+	t.Parallel()
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	p := &Provider{now: c.now}
+	down := &UnavailableError{Err: errors.New("down")}
+	require.Error(t, p.call(t.Context(), time.Second, func(context.Context) error { return down }))
+	c.at = c.at.Add(time.Minute)
+	err := p.call(t.Context(), time.Second, func(context.Context) error {
+		err := p.call(t.Context(), time.Second, func(context.Context) error { t.Error("asked twice"); return nil })
+		require.ErrorAs(t, err, new(pausedError))
+		return nil
+	})
+	require.NoError(t, err)
+	require.False(t, p.Status().Down())
+}
+
+func TestProviderErrors(t *testing.T) {
+	t.Parallel()
+	p := NewProvider()
+	err := p.call(t.Context(), time.Millisecond, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	require.ErrorAs(t, err, new(*UnavailableError))
+	require.ErrorContains(t, err, "no answer within 1ms")
+	require.True(t, p.Status().Down())
+
+	p = NewProvider()
+	ctx, cancel := context.WithCancel(t.Context())
+	err = p.call(ctx, time.Minute, func(context.Context) error { cancel(); return ctx.Err() })
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, ProviderStatus{}, p.Status(), "nothing was learnt")
+
+	nonsense := errors.New("nonsense")
+	require.ErrorIs(t, p.call(t.Context(), time.Minute, func(context.Context) error { return nonsense }), nonsense)
+	require.False(t, p.Status().Down(), "it answers")
+}
+
+func TestEmbedArgs(t *testing.T) {
+	t.Parallel()
+	ids := []uuid.UUID{uuid.New(), uuid.New()}
+	got, err := EmbedMemories("ann", ids).memories()
+	require.NoError(t, err)
+	require.Equal(t, ids, got)
+	for _, args := range []EmbedArgs{{}, {UserID: "ann"}, {IDs: ids[0].String()}, {UserID: "ann", IDs: ids[0].String() + ","}} {
+		_, err := args.memories()
+		require.Error(t, err, args)
+	}
+}
