@@ -258,7 +258,9 @@ func TestOneOfTwoOpenTransactionsRings(t *testing.T) {
 	b := newBell(t, dsn)
 	first, second := begin(t, dsn), begin(t, dsn)
 	remember(t, first, row{"user_id": "ann"})
-	remember(t, second, row{"user_id": "bob"})
+	id := remember(t, second, row{"user_id": "bob"})
+	exec(t, second, "select oxbow.forget('bob', $1), oxbow.restore('bob', $1)", id)
+	require.Len(t, queued(t, second, "bob"), 2, "restored before it was embedded")
 	require.Equal(t, []bool{true}, all[bool](t, first, `
 		select classid::bigint not in (0, 4294967295) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`),
 		"one lock, of a number that no application uses: those are small")

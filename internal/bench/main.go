@@ -52,8 +52,8 @@ var sections = []struct {
 func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import")
-	flag.IntVar(&o.rounds, "rounds", 7, "rounds of each way to insert")
-	flag.DurationVar(&o.round, "round", 1500*time.Millisecond, "length of a round of single-row transactions")
+	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each way to insert")
+	flag.DurationVar(&o.round, "round", 1200*time.Millisecond, "length of a round of single-row transactions")
 	flag.IntVar(&o.memories, "memories", 100_000, "memories in the database that is recalled from")
 	flag.IntVar(&o.questions, "questions", 60, "questions to each size of user")
 	flag.IntVar(&o.inserts, "inserts", 60, "inserts to wait for, with LISTEN and without")
