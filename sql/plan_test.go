@@ -97,7 +97,7 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 	}
 	// of fewer, PostgreSQL takes reading them all to be as cheap
 	episodes(t, tx, ann(t), 5000)
-	exec(t, tx, "insert into oxbow.memories (user_id, content) select $1, 'The lamp ' || n % 1100 from generate_series(1, 5000) n", ann(t))
+	exec(t, tx, "insert into oxbow.memories (user_id, content) select $1, 'The lamp ' || n % 1100 from generate_series(1, 3000) n", ann(t))
 	for _, name := range []string{"embeddables", "write_vectors", "index_memories", "nothing left"} {
 		batches(func(ids []string) {
 			sequential, fetched := reads(t, tx)
@@ -107,6 +107,6 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 			require.Less(t, fetchedAfter-fetched, 100*len(ids), name)
 		})
 	}
-	require.Equal(t, 10001, requireStats(t, tx, ann(t)))
+	require.Equal(t, 8001, requireStats(t, tx, ann(t)))
 	require.Equal(t, 1100, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null and content like 'The lamp%'", ann(t)))
 }
