@@ -117,8 +117,8 @@ begin
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
   from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
-  if found then
-    perform oxbow.ring_doorbell();
+  if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
+    perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
   end if;
   return null;
 end $$;
@@ -158,14 +158,16 @@ declare
   _child record;
 begin
   perform oxbow.check_access(erase_memory.user_id);
-  -- A job that is just working on the memory holds its row, and is waited for. Those that will lose their reference are
-  -- locked with it, in the order of their ids, as all do who lock several memories.
+  -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
+  -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
     where m.user_id = erase_memory.user_id
       and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
-    order by m.id for update;
+    order by m.id for no key update;
   for _type in
-    select m.memory_type from oxbow.memories m where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1
+    -- a job that is just working on the memory holds its row, and is waited for
+    select m.memory_type from oxbow.memories m
+     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
   loop
     -- The foreign keys would do it; this counts.
     for _child in
