@@ -78,6 +78,10 @@ create table oxbow.memories (
     or oxbow.reject('invalid_at', invalid_at::text, 'must not be before valid_at')),
   constraint external_id_length check (external_id is null or octet_length(external_id) <= 1024
     or oxbow.reject('external_id', external_id, 'must have at most 1024 bytes')),
+  constraint strength_range check (strength >= 0 and strength < 'infinity'
+    or oxbow.reject('strength', strength::text, 'must be a number from 0')),
+  constraint speaker_length check (speaker is null or octet_length(speaker) <= 1024
+    or oxbow.reject('speaker', speaker, 'must have at most 1024 bytes')),
   constraint session_id_length check (session_id is null or octet_length(session_id) <= 1024
     or oxbow.reject('session_id', session_id, 'must have at most 1024 bytes'))
 ) partition by list (memory_type);

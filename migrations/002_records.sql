@@ -51,6 +51,10 @@ create table oxbow.sessions (
   ended_at          timestamptz,
   last_reflected_at timestamptz,
   metadata          jsonb not null default '{}',
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint id_length check (octet_length(id) between 1 and 1024
+    or oxbow.reject('id', id, 'must have 1 to 1024 bytes')),
   primary key (user_id, id)
 );
 
@@ -65,6 +69,10 @@ create table oxbow.messages (
   created_at   timestamptz not null default now(),
   extracted_at timestamptz,
   primary key (user_id, id),
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint session_id_length check (octet_length(session_id) between 1 and 1024
+    or oxbow.reject('session_id', session_id, 'must have 1 to 1024 bytes')),
   constraint role_known check (role in ('user', 'assistant', 'system', 'tool')
     or oxbow.reject('role', role, 'must be user, assistant, system or tool')),
   constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576

@@ -42,6 +42,10 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 		"valid before 1":    {row{"valid_at": time.Date(0, 12, 30, 0, 0, 0, 0, time.UTC)}, "valid_at", "0001-12-30"},
 		"long external id":  {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
 		"long session":      {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
+		"long speaker":      {row{"speaker": strings.Repeat("x", 1025)}, "speaker", "1025 bytes"},
+		"strength -1":       {row{"strength": -1.0}, "strength", "'-1'"},
+		"strength NaN":      {row{"strength": math.NaN()}, "strength", "'NaN'"},
+		"strength inf":      {row{"strength": math.Inf(1)}, "strength", "'Infinity'"},
 		"trait":             {row{"memory_type": "trait"}, "memory_type", "'trait'"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +165,7 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	good := row{"user_id": "ann", "session_id": "s", "content": "one"}
 	sql, args := good.statement("oxbow.messages")
 	exec(t, tx, sql, args...)
-	for field, value := range map[string]any{"role": "robot", "content": " "} {
+	for field, value := range map[string]any{"role": "robot", "content": " ", "user_id": "", "session_id": ""} {
 		sql, args := good.with(row{field: value}).statement("oxbow.messages")
 		err := fails(t, tx, sql, args...)
 		require.Equal(t, "23514", err.Code)

@@ -557,6 +557,8 @@ CREATE TABLE oxbow.memories (
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
@@ -1573,6 +1575,8 @@ CREATE TABLE oxbow.memories_document (
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 );
@@ -1627,6 +1631,8 @@ CREATE TABLE oxbow.memories_episodic (
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
@@ -1682,6 +1688,8 @@ CREATE TABLE oxbow.memories_fact (
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
@@ -1737,6 +1745,8 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
@@ -1920,7 +1930,9 @@ CREATE TABLE oxbow.messages (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     extracted_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT role_known CHECK (((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])) OR oxbow.reject('role'::text, role, 'must be user, assistant, system or tool'::text)))
+    CONSTRAINT role_known CHECK (((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])) OR oxbow.reject('role'::text, role, 'must be user, assistant, system or tool'::text))),
+    CONSTRAINT session_id_length CHECK ((((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
 -- Name: reflection_cycles; Type: TABLE; Schema: oxbow; Owner: -
@@ -2094,7 +2106,9 @@ CREATE TABLE oxbow.sessions (
     last_activity_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
     last_reflected_at timestamp with time zone,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
 -- Name: settings; Type: TABLE; Schema: oxbow; Owner: -

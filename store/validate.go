@@ -80,7 +80,7 @@ func (m *NewMemory) validate() (json.RawMessage, error) {
 		if err := text(t.field, t.value); err != nil {
 			return nil, err
 		}
-		if (t.field == "external_id" || t.field == "session_id") && len(t.value) > maxName {
+		if slices.Contains([]string{"external_id", "session_id", "speaker"}, t.field) && len(t.value) > maxName {
 			return nil, invalid(t.field, t.value, "must have at most 1024 bytes")
 		}
 	}
