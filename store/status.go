@@ -24,6 +24,14 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration) (Backlog, error
 	return Backlog{Now: row.Now, Soon: row.Soon, Later: row.Later}, nil
 }
 
+// WakeEmbeds makes the embed jobs due that were put off, because a provider was down or the model another one.
+func WakeEmbeds(ctx context.Context, db DB) error {
+	if err := dbsqlc.New().EmbedsWake(ctx, db); err != nil {
+		return fmt.Errorf("wake the embed jobs that were put off: %w", err)
+	}
+	return nil
+}
+
 // CountMemories returns how many memories there are that are not forgotten.
 func CountMemories(ctx context.Context, db DB) (int64, error) {
 	n, err := dbsqlc.New().MemoriesCount(ctx, db)

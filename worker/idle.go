@@ -21,12 +21,13 @@ func (e *UnfinishedError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%d jobs are left for later: %s", e.Jobs, e.Err)
 	}
-	return fmt.Sprintf("%d jobs failed and are left for later: oxbow status shows them", e.Jobs)
+	return fmt.Sprintf("%d jobs are to be tried again later: oxbow status shows them", e.Jobs)
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// RunUntilIdle works jobs until none is left that is due, including those that jobs cause. It enqueues no periodic jobs.
+// RunUntilIdle works jobs until none is left that is due, including those that jobs cause, and those that an earlier worker
+// put off because its provider was down. It enqueues no periodic jobs.
 // report, if it is not nil, is told now and then how much is left.
 //
 // Jobs that wait for a provider that is down, or that failed and are to be tried again only later, are not waited for: the
@@ -34,6 +35,9 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) error {
 	client, err := w.client(nil)
 	if err != nil {
+		return err
+	}
+	if err := store.WakeEmbeds(ctx, w.pool); err != nil {
 		return err
 	}
 	if err := w.start(ctx, client); err != nil {

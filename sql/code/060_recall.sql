@@ -257,7 +257,8 @@ begin
                / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
                    when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
              0.15 * m.importance as importance,
-             case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage) b
+             case when m.memory_type <> 'trait' then 0 else
+               case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end end::double precision as stage) b
      order by total desc, m.seq, m.id
      limit max_results
   )
@@ -267,7 +268,7 @@ begin
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
-           'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', m.trait_stage,
+           'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', case when m.memory_type = 'trait' then m.trait_stage end,
            'session', m.session_id))
     from best b
     join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id

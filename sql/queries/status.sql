@@ -1,3 +1,8 @@
+-- name: EmbedsWake :exec
+-- Embed jobs in the state scheduled were put off, because a provider was down or the model another one.
+update oxbow.river_job set state = 'available', scheduled_at = now()
+ where kind = 'embed' and queue = 'embed' and state = 'scheduled';
+
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;
 

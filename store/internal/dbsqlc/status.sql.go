@@ -9,6 +9,17 @@ import (
 	"context"
 )
 
+const embedsWake = `-- name: EmbedsWake :exec
+update oxbow.river_job set state = 'available', scheduled_at = now()
+ where kind = 'embed' and queue = 'embed' and state = 'scheduled'
+`
+
+// Embed jobs in the state scheduled were put off, because a provider was down or the model another one.
+func (q *Queries) EmbedsWake(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, embedsWake)
+	return err
+}
+
 const memoriesCount = `-- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null
 `
