@@ -72,11 +72,11 @@ func (d *database) as(ctx context.Context, userID string, f func(store.DB) error
 }
 
 // seeAll fails unless the login may see every user, which a command needs for what it does.
-func (d *database) seeAll(ctx context.Context, command string) error {
-	yes, err := store.SeesEveryone(ctx, d.pool)
+func seeAll(ctx context.Context, pool *pgxpool.Pool, command string) error {
+	yes, err := store.SeesEveryone(ctx, pool)
 	if err == nil && !yes {
 		err = fmt.Errorf("%s is for the owner of the schema and members of oxbow_worker, and this login, %q, is neither: check the user of the database URL",
-			command, d.pool.Config().ConnConfig.User)
+			command, pool.Config().ConnConfig.User)
 	}
 	return err
 }

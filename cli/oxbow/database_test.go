@@ -123,7 +123,7 @@ func TestAppLogin(t *testing.T) {
 	require.Contains(t, app.ok("show", id, "--user", "林"), "船叫白鹭。")
 	require.NotEmpty(t, app.ok("remember", "林", "船漏水。"))
 	require.Equal(t, 2, strings.Count(app.ok("export", "林"), `"type": "memory"`))
-	for _, args := range [][]string{{"status"}, {"eval", sampleFile}} {
+	for _, args := range [][]string{{"status"}, {"eval", sampleFile}, {"work", "--until-idle"}} {
 		r := app.run(args...)
 		require.Equal(t, exitFailed, r.code)
 		require.Equal(t, "oxbow: oxbow "+args[0]+" is for the owner of the schema and members of oxbow_worker, and this login, \""+

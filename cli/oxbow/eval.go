@@ -75,7 +75,7 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 		return err
 	}
 	defer d.close()
-	if err := d.seeAll(ctx, "oxbow eval"); err != nil {
+	if err := seeAll(ctx, d.pool, "oxbow eval"); err != nil {
 		return err
 	}
 	model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}

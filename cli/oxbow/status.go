@@ -73,7 +73,7 @@ func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (database
 		return s, err
 	}
 	defer d.close()
-	if err := d.seeAll(ctx, "oxbow status"); err != nil {
+	if err := seeAll(ctx, d.pool, "oxbow status"); err != nil {
 		return s, err
 	}
 	schema, err := migrations.Read(ctx, a.databaseURL)

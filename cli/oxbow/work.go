@@ -65,6 +65,9 @@ Any number of workers may run, on any number of machines. The first interrupt le
 				return err
 			}
 			defer w.Close()
+			if err := seeAll(cmd.Context(), w.Pool(), "oxbow work"); err != nil {
+				return err
+			}
 			if untilIdle {
 				return a.workUntilIdle(cmd.Context(), w)
 			}
