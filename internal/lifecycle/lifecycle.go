@@ -1,0 +1,125 @@
+// Package lifecycle holds the rules by which traits settle: how sure the system is of one, what evidence does to that, and
+// what time does. The functions are pure; time is a parameter. Confidence is a number in (0,1). The rules come from the
+// design's §5 and from C, the design of the classification (docs/traits.md explains them).
+//
+// sql/code/076_lifecycle.sql has those rules that the database itself applies; a test keeps the two equal.
+package lifecycle
+
+import (
+	"math"
+	"time"
+)
+
+// Subtype is how abstract a trait is.
+type Subtype string
+
+// The subtypes, from what can be observed to what has to be inferred (C §3.2).
+const (
+	Behavior   Subtype = "behavior"
+	Preference Subtype = "preference"
+	CoreTrait  Subtype = "core"
+)
+
+// Stage is how sure the system is of a trait.
+type Stage string
+
+// The stages (C §4.1). Trend and Dissolved are set by events, the others follow from the confidence.
+const (
+	Trend       Stage = "trend"       // watched until its window ends
+	Candidate   Stage = "candidate"   // c ≤ 0.30
+	Emerging    Stage = "emerging"    // 0.30 < c < 0.60
+	Established Stage = "established" // 0.60 ≤ c ≤ 0.85
+	Core        Stage = "core"        // c > 0.85
+	Dissolved   Stage = "dissolved"   // archived
+)
+
+// Visible tells whether traits in the stage are recalled.
+func (s Stage) Visible() bool { return s == Emerging || s == Established || s == Core }
+
+// Boost is what recall adds for a trait's stage (C §6.1): 0 to 0.25.
+func (s Stage) Boost() float64 {
+	switch s {
+	case Emerging:
+		return 0.05
+	case Established:
+		return 0.15
+	case Core:
+		return 0.25
+	}
+	return 0
+}
+
+// The boundaries between the stages, and the confidence below which a trait is dissolved.
+const (
+	candidateMax   = 0.30
+	establishedMin = 0.60
+	coreAbove      = 0.85
+	DissolveBelow  = 0.05
+)
+
+// StageOf returns the stage of a confidence: candidate, emerging, established or core.
+func StageOf(c float64) Stage {
+	switch {
+	case c > coreAbove:
+		return Core
+	case c >= establishedMin:
+		return Established
+	case c > candidateMax:
+		return Emerging
+	}
+	return Candidate
+}
+
+// Rate is how fast confidence decays, per day: λ = base / (1 + 0.1 n), n being the number of cycles that reinforced the
+// trait (C §4.2, the spacing effect). A negative n counts as 0, an unknown subtype as a behavior.
+func Rate(s Subtype, n int) float64 {
+	base := 0.005
+	switch s {
+	case Preference:
+		base = 0.002
+	case CoreTrait:
+		base = 0.001
+	}
+	return base / (1 + 0.1*float64(max(n, 0)))
+}
+
+// Decay returns what is left of a confidence after a time: c · exp(−λ · days) (C §4.2). A negative time counts as none.
+func Decay(c float64, s Subtype, n int, elapsed time.Duration) float64 {
+	return c * math.Exp(-Rate(s, n)*days(elapsed))
+}
+
+func days(d time.Duration) float64 { return max(d, 0).Hours() / 24 }
+
+// farthest is the last moment that is told as a transition: beyond it nobody waits.
+var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// NextTransition returns when time alone changes the stage of a trait: at the end of a trend's window, or when decay
+// carries its confidence over the next boundary, or below 0.05. It is rounded up to a second, so that the boundary is
+// passed then. It is zero for a dissolved trait.
+func (s State) NextTransition() time.Time {
+	switch s.Stage {
+	case Dissolved:
+		return time.Time{}
+	case Trend:
+		return s.WindowEnd
+	}
+	boundary := DissolveBelow
+	for _, b := range []float64{coreAbove, establishedMin, candidateMax} {
+		// at 0.85 and at 0.30 the lower stage begins, at 0.60 the higher one still holds
+		if s.Confidence > b || (b == establishedMin && s.Confidence == b) {
+			boundary = b
+			break
+		}
+	}
+	if s.Confidence < boundary {
+		return ceilSecond(s.At) // too weak already
+	}
+	seconds := math.Ceil(math.Log(s.Confidence/boundary) / Rate(s.Subtype, s.Reinforcements) * 24 * 60 * 60)
+	if seconds > farthest.Sub(s.At).Seconds() || seconds > math.MaxInt64/1e9 {
+		return farthest
+	}
+	return ceilSecond(s.At.Add(time.Duration(seconds) * time.Second))
+}
+
+// ceilSecond rounds up, and always up.
+func ceilSecond(t time.Time) time.Time { return t.Truncate(time.Second).Add(time.Second) }
