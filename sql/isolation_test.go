@@ -43,12 +43,15 @@ func userTables(t *testing.T, tx db) []string {
 // populate puts a row of the user into every table with a user_id.
 func populate(t *testing.T, tx db, user string) {
 	t.Helper()
-	var first string
+	var first, trait string
 	for _, kind := range []string{"fact", "episodic", "trait", "document"} {
 		id := remember(t, tx, row{"user_id": user, "memory_type": kind, "trait_stage": "core"})
 		addVector(t, tx, user, kind, id, axis(1))
-		if kind == "fact" {
+		switch kind {
+		case "fact":
 			first = id
+		case "trait":
+			trait = id
 		}
 	}
 	index(t, tx, user)
@@ -61,6 +64,12 @@ func populate(t *testing.T, tx db, user string) {
 	exec(t, tx, "insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation) values ($1, 'fact', $2, 'fact', $2, 'related_to')", user, first)
 	exec(t, tx, "insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')", user, first)
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
+	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
+		values ($1, $2, 'supporting', 'fact', $3, 'C', 's', now(), 'UTC', 1)`, user, trait, first)
+	exec(t, tx, "insert into oxbow.trait_events (user_id, trait_id, seq, event, at, sets, subtype, confidence, stage) values ($1, $2, 1, 'created', now(), 0.9, 'behavior', 0.9, 'core')", user, trait)
+	exec(t, tx, "insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at) values ($1, 'k', 'fact', $2, 'c', 's', now())", user, first)
+	exec(t, tx, "insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('k'))", user)
+	exec(t, tx, "insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency) values ($1, 'reflect', 'm', 1, now(), '1 s')", user)
 }
 
 func count(t *testing.T, tx db, table, user string) int {

@@ -38,6 +38,84 @@ CREATE TYPE oxbow.river_job_state AS ENUM (
     'scheduled'
 );
 
+-- Name: trait_events; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.trait_events (
+    user_id text NOT NULL,
+    trait_id uuid NOT NULL,
+    seq integer NOT NULL,
+    event text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    factor double precision,
+    sets double precision,
+    memories integer DEFAULT 0 NOT NULL,
+    subtype text,
+    window_end timestamp with time zone,
+    confidence double precision,
+    stage text NOT NULL,
+    cycle_id uuid,
+    actor text DEFAULT 'reflection'::text NOT NULL,
+    reason text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT trait_events_event_check CHECK ((event = ANY (ARRAY['created'::text, 'reinforced'::text, 'contradicted'::text, 'promoted'::text, 'revised'::text, 'split'::text, 'edited'::text, 'decayed'::text, 'dissolved'::text, 'revived'::text, 'used'::text]))),
+    CONSTRAINT trait_events_factor_check CHECK (((factor >= (0)::double precision) AND (factor < (1)::double precision))),
+    CONSTRAINT trait_events_sets_check CHECK (((sets > (0)::double precision) AND (sets < (1)::double precision)))
+);
+
+-- Name: apply_event(text, text, double precision, timestamp with time zone, integer, integer, timestamp with time zone, oxbow.trait_events); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.apply_event(INOUT subtype text, INOUT stage text, INOUT confidence double precision, INOUT confidence_at timestamp with time zone, INOUT reinforcements integer, INOUT contradictions integer, INOUT window_end timestamp with time zone, _event oxbow.trait_events) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _trend boolean;
+begin
+  if _event.event = 'created' then
+    subtype := coalesce(_event.subtype, 'behavior');
+    stage := 'trend';
+    confidence := null;
+    confidence_at := _event.at;
+    reinforcements := 0;
+    contradictions := 0;
+    window_end := _event.window_end;
+  end if;
+  if _event.at > confidence_at then
+    confidence := oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at);
+    confidence_at := _event.at;
+  end if;
+  _trend := stage = 'trend';
+  case _event.event
+    when 'reinforced', 'used' then
+      if _event.event = 'reinforced' then
+        reinforcements := reinforcements + 1;
+      end if;
+      if not _trend then
+        confidence := least(greatest(confidence + (1 - confidence) * _event.factor, 1e-9), 1 - 1e-9);
+      end if;
+    when 'contradicted' then
+      contradictions := contradictions + _event.memories;
+      if not _trend then
+        confidence := least(greatest(confidence * (1 - _event.factor), 1e-9), 1 - 1e-9);
+      end if;
+    when 'dissolved' then
+      stage := 'dissolved';
+      window_end := null;
+    else
+      null;
+  end case;
+  if _event.sets is not null then
+    confidence := least(greatest(_event.sets, 1e-9), 1 - 1e-9);
+    window_end := null;
+    if stage <> 'dissolved' or _event.event in ('revived', 'edited') then
+      stage := oxbow.trait_stage_of(confidence);
+    end if;
+  elsif stage not in ('trend', 'dissolved') then
+    stage := oxbow.trait_stage_of(confidence);
+  end if;
+end $$;
+
 -- Name: caller(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.caller() RETURNS name
@@ -80,11 +158,129 @@ begin
     where p.inhparent = 'oxbow.memory_terms'::regclass and a.amname = 'gin';
 end $$;
 
+-- Name: complete_trait(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.complete_trait() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  new.trait_stage := coalesce(new.trait_stage, 'candidate');
+  new.trait_subtype := coalesce(new.trait_subtype, 'behavior');
+  new.trait_confidence_at := coalesce(new.trait_confidence_at, new.created_at);
+  new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
+  new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
+  if new.trait_stage not in ('trend', 'dissolved') then
+    new.trait_confidence := coalesce(new.trait_confidence, 0.2);
+  end if;
+  if new.expired_at is null then
+    new.trait_next_transition_at := oxbow.trait_next_transition(new.trait_stage, new.trait_confidence, new.trait_subtype,
+      new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
+  end if;
+  return new;
+end $$;
+
 -- Name: date_terms(timestamp without time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.date_terms(at timestamp without time zone) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY[('@'::text || to_char(at, 'YYYY-MM-DD'::text)), ('@'::text || to_char(at, 'YYYY-MM'::text)), ('@'::text || to_char(at, 'YYYY'::text)), ('@'::text || to_char(at, 'MM-DD'::text)), ('@'::text || to_char(at, 'MM'::text))];
+
+-- Name: delete_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.delete_trait(user_id text, id uuid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories;
+  _version uuid;
+  _deleted bigint := 0;
+begin
+  perform oxbow.check_access(delete_trait.user_id);
+  t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
+  insert into oxbow.trait_refusals (user_id, hash)
+  select t.user_id, oxbow.trait_hash(said) from unnest(array[t.trait_key, t.content]) said where said is not null
+  on conflict do nothing;
+  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
+  for _version in
+    with recursive version as (
+      select t.id as id
+      union
+      select m.id from version v join oxbow.memories_trait m on m.user_id = t.user_id and m.superseded_by = v.id
+    ) select v.id from version v
+  loop
+    _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
+  end loop;
+  return _deleted;
+end $$;
+
+-- Name: dissolve_trait(text, uuid, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.dissolve_trait(user_id text, id uuid, reason text DEFAULT NULL::text, actor text DEFAULT 'user'::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories;
+  e oxbow.trait_events;
+begin
+  perform oxbow.check_access(dissolve_trait.user_id);
+  t := oxbow.lock_trait(dissolve_trait.user_id, dissolve_trait.id);
+  update oxbow.memories_trait m set trait_edited_at = now(), trait_review_due_at = null
+   where m.user_id = t.user_id and m.id = t.id;
+  if t.trait_stage = 'dissolved' and t.trait_edited_at is not null then
+    return;
+  end if;
+  e.user_id := t.user_id;
+  e.trait_id := t.id;
+  e.event := 'dissolved';
+  e.at := now();
+  e.actor := coalesce(dissolve_trait.actor, 'user');
+  e.reason := dissolve_trait.reason;
+  perform oxbow.record_event(e);
+end $$;
+
+-- Name: edit_trait(text, uuid, text, double precision, text, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.edit_trait(user_id text, id uuid, content text DEFAULT NULL::text, confidence double precision DEFAULT NULL::double precision, context text DEFAULT NULL::text, reason text DEFAULT NULL::text, actor text DEFAULT 'user'::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories;
+  e oxbow.trait_events;
+  _id uuid;
+begin
+  perform oxbow.check_access(edit_trait.user_id);
+  t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
+  if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
+    perform oxbow.reject('content', null, 'or confidence or context must be given');
+  elsif not (edit_trait.confidence > 0 and edit_trait.confidence < 1) then
+    perform oxbow.reject('confidence', edit_trait.confidence::text, 'must be above 0 and below 1');
+  elsif edit_trait.context <> all(array['work', 'personal', 'social', 'learning', 'general']) then
+    perform oxbow.reject('context', edit_trait.context, 'must be work, personal, social, learning or general');
+  end if;
+  _id := t.id;
+  if edit_trait.content is not null then
+    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, coalesce(edit_trait.actor, 'user'), edit_trait.reason);
+  end if;
+  update oxbow.memories_trait m
+     set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(), trait_review_due_at = null,
+         trait_contexts = case when edit_trait.content is null and edit_trait.context is null then m.trait_contexts end
+   where m.user_id = edit_trait.user_id and m.id = _id;
+  e.user_id := edit_trait.user_id;
+  e.trait_id := _id;
+  e.event := 'edited';
+  e.at := now();
+  e.sets := coalesce(edit_trait.confidence, greatest(0.9, case when t.trait_stage not in ('trend', 'dissolved') then
+    oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
+  e.actor := coalesce(edit_trait.actor, 'user');
+  e.reason := edit_trait.reason;
+  e.details := jsonb_strip_nulls(jsonb_build_object('version', case when _id <> t.id then _id end, 'context', edit_trait.context));
+  perform oxbow.record_event(e);
+  return _id;
+end $$;
 
 -- Name: embeddables(text, uuid[], text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -227,6 +423,7 @@ declare
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
   _n bigint;
 begin
+  perform set_config('oxbow.erasing', 'on', true); -- nobody weighs traits anew that go as well
   loop
     -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
     perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
@@ -241,6 +438,7 @@ begin
     end loop;
     exit when _n = 0;
   end loop;
+  perform set_config('oxbow.erasing', '', true);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $_$;
 
@@ -549,6 +747,11 @@ CREATE TABLE oxbow.memories (
     trait_window_start timestamp with time zone,
     trait_window_end timestamp with time zone,
     trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -586,6 +789,29 @@ begin
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
   return memory;
+end $$;
+
+-- Name: lock_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_trait(_user_id text, _id uuid) RETURNS oxbow.memories
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories;
+begin
+  t := oxbow.lock_memory(_user_id, _id);
+  if t.memory_type <> 'trait' then
+    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
+      detail = format('It is of type %s.', t.memory_type);
+  elsif t.expired_at is not null then
+    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording', _id),
+      hint = format('Correct that one: %s.', t.superseded_by);
+  elsif t.forgotten_at is not null then
+    raise exception using errcode = 'OX103', message = format('trait %s is forgotten since %s', _id, t.forgotten_at),
+      hint = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, _id);
+  end if;
+  return t;
 end $$;
 
 -- Name: memories_in_queue(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -927,6 +1153,29 @@ CREATE FUNCTION oxbow.recallable(forgotten_at timestamp with time zone, memory_t
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((forgotten_at IS NULL) AND ((memory_type <> 'trait'::text) OR COALESCE((trait_stage = ANY (ARRAY['emerging'::text, 'established'::text, 'core'::text])), false)));
 
+-- Name: record_event(oxbow.trait_events); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.record_event(_event oxbow.trait_events) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories_trait;
+  s record;
+begin
+  select * into strict t from oxbow.memories_trait m where m.user_id = _event.user_id and m.id = _event.trait_id for update;
+  _event.seq := coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = t.id), 0) + 1;
+  _event.memories := coalesce(_event.memories, 0);
+  _event.details := coalesce(_event.details, '{}');
+  _event.created_at := clock_timestamp();
+  select * into s from oxbow.apply_event(t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at,
+    coalesce(t.trait_reinforcement_count, 0), coalesce(t.trait_contradiction_count, 0), t.trait_window_end, _event);
+  _event.confidence := s.confidence;
+  _event.stage := s.stage;
+  insert into oxbow.trait_events select (_event).*;
+  perform oxbow.write_state(t.user_id, t.id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+end $$;
+
 -- Name: recount_terms(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.recount_terms(_user_id text) RETURNS bigint
@@ -1188,6 +1437,23 @@ begin
       else format('The setting oxbow.origin is %L, but %s is neither the owner of the tables nor the worker.', origin, current_user) end;
 end $$;
 
+-- Name: refuse_trait_change(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.refuse_trait_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if not oxbow.is_trusted(current_user) then
+    raise exception using
+      errcode = 'insufficient_privilege',
+      message = format('%s cannot set what a trait is', current_user),
+      detail  = format('The trait is %s of user %L.', old.id, old.user_id),
+      hint    = format('oxbow.edit_trait(user_id => %L, id => %L, …) corrects it.', old.user_id, old.id);
+  end if;
+  return new;
+end $$;
+
 -- Name: refuse_vectors(text, text, uuid[], text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _reason text) RETURNS void
@@ -1201,6 +1467,22 @@ CREATE FUNCTION oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _r
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
+
+-- Name: replay_trait(text, uuid, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  e oxbow.trait_events;
+begin
+  for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id and t.at <= _until order by t.seq loop
+    select * into subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
+      from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e);
+  end loop;
+end $$;
 
 -- Name: restore(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1229,6 +1511,117 @@ begin
     perform oxbow.ring_doorbell();
   end if;
 end $$;
+
+-- Name: reweigh_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  s record;
+begin
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for update;
+  if not found then
+    return;
+  elsif t.trait_edited_at is null
+    and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
+    delete from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id;
+    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = _user_id and m.trait_parent_id = _trait_id;
+    return;
+  end if;
+  with left_over as (
+    select v.event_seq as seq, sum(v.memories)::integer as memories, 1 - exp(sum(ln(1 - v.factor))) as doubt
+      from (select v.event_seq, v.session_key, count(*) as memories,
+                   max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
+              from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
+             group by v.event_seq, v.session_key) v
+     group by v.event_seq
+  )
+  update oxbow.trait_events e
+     set memories = coalesce(l.memories, 0),
+         factor = case when l.memories is null then 0 when e.event = 'reinforced' then l.doubt
+                       else least(0.4, 0.2 + 0.1 * (l.memories - 1)) end
+    from oxbow.trait_events o left join left_over l on l.seq = o.seq
+   where o.user_id = _user_id and o.trait_id = _trait_id and o.event in ('reinforced', 'contradicted')
+     and e.user_id = o.user_id and e.trait_id = o.trait_id and e.seq = o.seq and e.memories <> coalesce(l.memories, 0);
+  delete from oxbow.trait_events e
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0;
+  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
+         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+    update oxbow.trait_events v set confidence = s.confidence, stage = s.stage
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+       and (v.confidence, v.stage) is distinct from (s.confidence, s.stage);
+  end loop;
+  if s.stage is not null then
+    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+  end if;
+end $$;
+
+-- Name: reweigh_traits(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reweigh_traits() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t record;
+begin
+  if current_setting('oxbow.erasing', true) = 'on' then
+    return null;
+  end if;
+  for t in select distinct g.user_id, g.trait_id from gone g order by 1, 2 loop
+    perform oxbow.reweigh_trait(t.user_id, t.trait_id);
+  end loop;
+  return null;
+end $$;
+
+-- Name: reword_trait(text, uuid, text, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  old oxbow.memories;
+  new oxbow.memories;
+  origin constant text := coalesce(current_setting('oxbow.origin', true), '');
+begin
+  old := oxbow.lock_trait(_user_id, _id);
+  if old.content = _content then
+    return old.id;
+  end if;
+  new := old;
+  new.id := gen_random_uuid();
+  new.content := _content;
+  new.version := old.version + 1;
+  new.created_at := clock_timestamp();
+  new.updated_at := null;
+  new.external_id := null;
+  perform set_config('oxbow.origin', 'reflection', true);
+  execute (select format('insert into oxbow.memories (%1$s) select %1$s from (select ($1).*) n', string_agg(quote_ident(a.attname), ', '))
+             from pg_attribute a
+            where a.attrelid = 'oxbow.memories'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') using new;
+  perform set_config('oxbow.origin', origin, true);
+  update oxbow.trait_events e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
+  update oxbow.trait_evidence e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
+  update oxbow.trait_evidence e set memory_id = new.id
+   where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = old.id;
+  update oxbow.memories_trait m set trait_parent_id = new.id where m.user_id = _user_id and m.trait_parent_id = old.id;
+  update oxbow.memories_trait m
+     set expired_at = new.created_at, invalid_at = coalesce(old.invalid_at, greatest(new.created_at, old.valid_at)), superseded_by = new.id,
+         trait_next_transition_at = null, trait_review_due_at = null, updated_at = clock_timestamp()
+   where m.user_id = _user_id and m.id = old.id;
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  values (_user_id, 'trait', new.id, 'trait', old.id, 'supersedes');
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata, new_metadata, actor, reason)
+  values (_user_id, 'trait', old.id, 'SUPERSEDE', old.content, _content, old.metadata, old.metadata, _actor, _reason);
+  return new.id;
+end $_$;
 
 -- Name: ring_doorbell(); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1312,11 +1705,13 @@ begin
     grant usage on schema oxbow to oxbow_app;
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
+    grant select on oxbow.traits to oxbow_app; -- a view with the rights of whoever looks
     perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
   end if;
   if worker then
     perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
+    grant select on oxbow.traits to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
@@ -1338,6 +1733,64 @@ begin
     execute format('create policy %I on %s %s', _name, _table, _policy);
     execute format('comment on policy %I on %s is %L', _name, _table, _policy);
   end if;
+end $$;
+
+-- Name: settle_traits(timestamp with time zone, integer, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text DEFAULT NULL::text, _cycle_id uuid DEFAULT NULL::uuid, OUT settled bigint, OUT dissolved bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+declare
+  _due uuid[];
+  _users text[];
+begin
+  if _user_id is null then
+    select array_agg(d.id), array_agg(d.user_id) into _due, _users
+      from (select m.id, m.user_id from oxbow.memories_trait m
+             where m.trait_next_transition_at <= _now and m.expired_at is null
+             order by m.trait_next_transition_at limit _limit for no key update skip locked) d;
+  else
+    select array_agg(d.id), array_agg(d.user_id) into _due, _users
+      from (select m.id, m.user_id from oxbow.memories_trait m
+             where m.user_id = _user_id and m.trait_next_transition_at <= _now and m.expired_at is null
+             order by m.id for no key update) d;
+  end if;
+  if _due is null then
+    settled := 0;
+    dissolved := 0;
+    return;
+  end if;
+  with due as materialized (
+    select m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
+           oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
+             m.trait_window_end, _now) as next,
+           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now) as confidence,
+           greatest(m.trait_confidence_at, _now) as at
+      from unnest(_users, _due) d(user_id, id)
+      join oxbow.memories_trait m on m.user_id = d.user_id and m.id = d.id
+  ), changed as (
+    update oxbow.memories_trait m
+       set trait_stage = d.next, trait_confidence = d.confidence, trait_confidence_at = d.at,
+           trait_window_start = case when d.next = 'trend' then m.trait_window_start end,
+           trait_window_end = case when d.next = 'trend' then m.trait_window_end end,
+           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.confidence, d.subtype, d.reinforcements, d.at, m.trait_window_end),
+           version = m.version + 1, updated_at = clock_timestamp()
+      from due d where m.user_id = d.user_id and m.id = d.id
+    returning d.user_id, d.id
+  ), noted as (
+    insert into oxbow.trait_events (user_id, trait_id, seq, event, at, confidence, stage, cycle_id, actor, reason)
+    select d.user_id, d.id,
+           coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = d.user_id and e.trait_id = d.id), 0) + 1,
+           case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.confidence, d.next, _cycle_id, 'settle',
+           case when d.stage = 'trend' then 'its window ended' when d.next = 'dissolved' then 'its confidence fell below 0.05'
+                else format('%s to %s', d.stage, d.next) end
+      from due d where d.next <> d.stage
+    returning stage
+  )
+  select (select count(*) from changed), (select count(*) from noted where stage = 'dissolved') into settled, dissolved;
 end $$;
 
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1441,6 +1894,81 @@ begin
    where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
 end $$;
 
+-- Name: trait_rate(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_rate(_subtype text, _reinforcements integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((CASE _subtype WHEN 'preference'::text THEN 0.002 WHEN 'core'::text THEN 0.001 ELSE 0.005 END)::double precision / ((1)::double precision + ((0.1)::double precision * (GREATEST(COALESCE(_reinforcements, 0), 0))::double precision)));
+
+-- Name: trait_confidence_at(double precision, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _now timestamp with time zone) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (_confidence * exp(GREATEST(('-700'::integer)::double precision, (((- oxbow.trait_rate(_subtype, _reinforcements)) * GREATEST((EXTRACT(epoch FROM (_now - _at)))::double precision, (0)::double precision)) / (86400)::double precision))));
+
+-- Name: trait_hash(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_hash(_text text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (md5(('oxbow trait '::text || lower(regexp_replace(NORMALIZE(_text, NFKC), '[[:space:][:punct:]]+'::text, ' '::text, 'g'::text)))))::uuid;
+
+-- Name: trait_next_transition(text, double precision, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _window_end timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (_stage = 'dissolved'::text) THEN NULL::timestamp with time zone WHEN (_stage = 'trend'::text) THEN _window_end ELSE (SELECT CASE WHEN (trait_next_transition._confidence < b.boundary) THEN (date_trunc('second'::text, trait_next_transition._at, 'UTC'::text) + '00:00:01'::interval) WHEN (s.seconds > (EXTRACT(epoch FROM ('9999-12-31 00:00:00+00'::timestamp with time zone - trait_next_transition._at)))::double precision) THEN '9999-12-31 00:00:00+00'::timestamp with time zone ELSE (date_trunc('second'::text, (trait_next_transition._at + make_interval(secs => s.seconds)), 'UTC'::text) + '00:00:01'::interval) END AS "case" FROM (SELECT (CASE WHEN (trait_next_transition._confidence > (0.85)::double precision) THEN 0.85 WHEN (trait_next_transition._confidence >= (0.60)::double precision) THEN 0.60 WHEN (trait_next_transition._confidence > (0.30)::double precision) THEN 0.30 ELSE 0.05 END)::double precision AS float8) b(boundary), LATERAL (SELECT ceil(((ln((GREATEST(trait_next_transition._confidence, (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) / b.boundary)) / oxbow.trait_rate(trait_next_transition._subtype, trait_next_transition._reinforcements)) * (86400)::double precision)) AS ceil) s(seconds)) END;
+
+-- Name: trait_stage_of(double precision); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_stage_of(_confidence double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (_confidence > (0.85)::double precision) THEN 'core'::text WHEN (_confidence >= (0.60)::double precision) THEN 'established'::text WHEN (_confidence > (0.30)::double precision) THEN 'emerging'::text ELSE 'candidate'::text END;
+
+-- Name: trait_stage_at(text, double precision, text, integer, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _window_end timestamp with time zone, _now timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (_stage = 'dissolved'::text) THEN 'dissolved'::text WHEN (_stage = 'trend'::text) THEN CASE WHEN (_now >= _window_end) THEN 'dissolved'::text ELSE 'trend'::text END WHEN (oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now) < (0.05)::double precision) THEN 'dissolved'::text ELSE oxbow.trait_stage_of(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now)) END;
+
+-- Name: traits_as_of(text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.traits_as_of(user_id text, at timestamp with time zone) RETURNS TABLE(id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text, reinforcement_count integer, contradiction_count integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(traits_as_of.user_id);
+  return query
+  with recursive version as (
+    -- events stay with the newest version of a trait
+    select m.id as head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
+      from oxbow.memories_trait m
+     where m.user_id = traits_as_of.user_id and m.superseded_by is null
+    union all
+    select v.head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
+      from version v join oxbow.memories_trait m on m.user_id = traits_as_of.user_id and m.superseded_by = v.id
+  ), reworded as (
+    -- when an event says so, a wording began with it; the clock of a reflection may have been set
+    select v.*, row_number() over (partition by v.head order by v.created_at desc, v.id) as age,
+           (select max(e.at) from oxbow.trait_events e
+             where e.user_id = traits_as_of.user_id and e.trait_id = v.head and e.details ->> 'version' = v.id::text) as since
+      from version v
+  ), wording as (
+    select distinct on (w.head) w.*
+      from reworded w
+     where coalesce(w.since, '-infinity') <= traits_as_of.at
+     order by w.head, w.age
+  )
+  select w.id, w.head, w.content, r.subtype,
+         oxbow.trait_stage_at(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, r.window_end, traits_as_of.at),
+         oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at, traits_as_of.at),
+         w.trait_context, r.reinforcements, r.contradictions
+    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at) r
+   where r.stage is not null
+   order by 6 desc nulls last, w.head;
+end $$;
+
 -- Name: uncount_terms(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.uncount_terms() RETURNS trigger
@@ -1454,6 +1982,21 @@ begin
    where s.user_id = d.user_id and s.memory_type = d.memory_type;
   return null;
 end $$;
+
+-- Name: write_state(text, uuid, text, double precision, timestamp with time zone, integer, integer, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  update oxbow.memories_trait m
+     set trait_stage = _stage, trait_confidence = _confidence, trait_confidence_at = _confidence_at,
+         trait_reinforcement_count = _reinforcements, trait_contradiction_count = _contradictions,
+         trait_window_end = _window_end, trait_window_start = case when _window_end is not null then m.trait_window_start end,
+         trait_next_transition_at = oxbow.trait_next_transition(_stage, _confidence, m.trait_subtype, _reinforcements, _confidence_at, _window_end),
+         version = m.version + 1, updated_at = clock_timestamp()
+   where m.user_id = _user_id and m.id = _trait_id;
+$$;
 
 -- Name: write_vectors(text, text, integer, uuid[], public.halfvec[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1526,6 +2069,23 @@ CREATE TABLE oxbow.installed_code (
     installed_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: llm_calls; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.llm_calls (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    purpose text NOT NULL,
+    job_id bigint,
+    cycle_id uuid,
+    model text NOT NULL,
+    attempt integer NOT NULL,
+    prompt_tokens integer DEFAULT 0 NOT NULL,
+    completion_tokens integer DEFAULT 0 NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    latency interval NOT NULL,
+    error text
+);
+
 -- Name: memories_document; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.memories_document (
@@ -1568,6 +2128,11 @@ CREATE TABLE oxbow.memories_document (
     trait_window_start timestamp with time zone,
     trait_window_end timestamp with time zone,
     trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1624,6 +2189,11 @@ CREATE TABLE oxbow.memories_episodic (
     trait_window_start timestamp with time zone,
     trait_window_end timestamp with time zone,
     trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1681,6 +2251,11 @@ CREATE TABLE oxbow.memories_fact (
     trait_window_start timestamp with time zone,
     trait_window_end timestamp with time zone,
     trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1738,6 +2313,11 @@ CREATE TABLE oxbow.memories_trait (
     trait_window_start timestamp with time zone,
     trait_window_end timestamp with time zone,
     trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1951,8 +2531,11 @@ CREATE TABLE oxbow.reflection_cycles (
     completed_at timestamp with time zone,
     status text DEFAULT 'running'::text NOT NULL,
     error_message text,
+    reasoner text,
+    now timestamp with time zone,
+    dropped jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT reflection_cycles_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text]))),
-    CONSTRAINT reflection_cycles_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['importance_accumulated'::text, 'scheduled'::text, 'session_end'::text, 'manual'::text])))
+    CONSTRAINT reflection_cycles_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['importance_accumulated'::text, 'scheduled'::text, 'session_end'::text, 'manual'::text, 'contradiction_review'::text])))
 );
 
 -- Name: reflection_inbox; Type: TABLE; Schema: oxbow; Owner: -
@@ -2120,6 +2703,86 @@ CREATE TABLE oxbow.settings (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: trait_clues; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.trait_clues (
+    user_id text NOT NULL,
+    key text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    content text NOT NULL,
+    session_key text NOT NULL,
+    context text,
+    stated boolean DEFAULT false NOT NULL,
+    observed_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: trait_evidence; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.trait_evidence (
+    user_id text NOT NULL,
+    trait_id uuid NOT NULL,
+    direction text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    quality text NOT NULL,
+    session_key text NOT NULL,
+    context text,
+    stated boolean DEFAULT false NOT NULL,
+    observed_at timestamp with time zone NOT NULL,
+    timezone text NOT NULL,
+    event_seq integer NOT NULL,
+    cycle_id uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT trait_evidence_direction_check CHECK ((direction = ANY (ARRAY['supporting'::text, 'contradicting'::text]))),
+    CONSTRAINT trait_evidence_quality_check CHECK ((quality = ANY (ARRAY['A'::text, 'B'::text, 'C'::text, 'D'::text])))
+);
+
+-- Name: trait_refusals; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.trait_refusals (
+    user_id text NOT NULL,
+    hash uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: traits; Type: VIEW; Schema: oxbow; Owner: -
+
+CREATE VIEW oxbow.traits WITH (security_invoker='true') AS
+ SELECT m.user_id,
+    m.id,
+    m.content,
+    m.trait_subtype AS subtype,
+    oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, now()) AS stage,
+    oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, now()) AS confidence,
+    m.trait_stage AS stored_stage,
+    m.trait_confidence AS stored_confidence,
+    m.trait_confidence_at AS confidence_at,
+    m.trait_context AS context,
+    m.trait_contexts AS contexts,
+    m.trait_parent_id AS parent_id,
+    COALESCE(m.trait_reinforcement_count, 0) AS reinforcement_count,
+    COALESCE(m.trait_contradiction_count, 0) AS contradiction_count,
+    ( SELECT count(*) AS count
+           FROM oxbow.trait_evidence e
+          WHERE ((e.user_id = m.user_id) AND (e.trait_id = m.id) AND (e.direction = 'supporting'::text))) AS supporting,
+    ( SELECT count(*) AS count
+           FROM oxbow.trait_evidence e
+          WHERE ((e.user_id = m.user_id) AND (e.trait_id = m.id) AND (e.direction = 'contradicting'::text))) AS contradicting,
+    m.trait_first_observed AS first_observed,
+    m.trait_last_reinforced AS last_reinforced,
+    m.trait_window_start AS window_start,
+    m.trait_window_end AS window_end,
+    m.trait_next_transition_at AS next_transition_at,
+    m.trait_edited_at AS edited_at,
+    m.trait_derived_from AS derived_from,
+    m.trait_key AS key,
+    m.version,
+    m.created_at
+   FROM oxbow.memories_trait m
+  WHERE ((m.expired_at IS NULL) AND (m.forgotten_at IS NULL));
+
 -- Name: users; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.users (
@@ -2215,6 +2878,11 @@ ALTER TABLE ONLY oxbow.embedding_refusals
 
 ALTER TABLE ONLY oxbow.installed_code
     ADD CONSTRAINT installed_code_pkey PRIMARY KEY (name);
+
+-- Name: llm_calls llm_calls_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.llm_calls
+    ADD CONSTRAINT llm_calls_pkey PRIMARY KEY (user_id, id);
 
 -- Name: memories memories_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -2396,10 +3064,38 @@ ALTER TABLE ONLY oxbow.sessions
 ALTER TABLE ONLY oxbow.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (key);
 
+-- Name: trait_clues trait_clues_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_clues
+    ADD CONSTRAINT trait_clues_pkey PRIMARY KEY (user_id, key, memory_type, memory_id);
+
+-- Name: trait_events trait_events_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_events
+    ADD CONSTRAINT trait_events_pkey PRIMARY KEY (user_id, trait_id, seq);
+
+-- Name: trait_evidence trait_evidence_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_evidence
+    ADD CONSTRAINT trait_evidence_pkey PRIMARY KEY (user_id, trait_id, direction, memory_type, memory_id);
+
+-- Name: trait_refusals trait_refusals_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_refusals
+    ADD CONSTRAINT trait_refusals_pkey PRIMARY KEY (user_id, hash);
+
 -- Name: users users_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+-- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX llm_calls_started_idx ON oxbow.llm_calls USING btree (started_at DESC);
+
+-- Name: llm_calls_user_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX llm_calls_user_idx ON oxbow.llm_calls USING btree (user_id, started_at DESC);
 
 -- Name: memories_created_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -2501,9 +3197,29 @@ CREATE INDEX memories_fact_user_id_superseded_by_idx ON oxbow.memories_fact USIN
 
 CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 
+-- Name: memories_trait_due_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_due_idx ON oxbow.memories_trait USING btree (trait_next_transition_at) WHERE (trait_next_transition_at IS NOT NULL);
+
 -- Name: memories_trait_forgotten_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_trait_forgotten_at_idx ON oxbow.memories_trait USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+
+-- Name: memories_trait_key_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_key_idx ON oxbow.memories_trait USING btree (user_id, trait_key) WHERE ((trait_key IS NOT NULL) AND (expired_at IS NULL));
+
+-- Name: memories_trait_parent_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_parent_idx ON oxbow.memories_trait USING btree (user_id, trait_parent_id) WHERE (trait_parent_id IS NOT NULL);
+
+-- Name: memories_trait_review_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_review_idx ON oxbow.memories_trait USING btree (user_id) WHERE (trait_review_due_at IS NOT NULL);
+
+-- Name: memories_trait_stage_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_stage_idx ON oxbow.memories_trait USING btree (user_id, trait_stage, trait_confidence DESC) WHERE (expired_at IS NULL);
 
 -- Name: memories_trait_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -2600,6 +3316,18 @@ CREATE INDEX river_notification_created_at_idx ON oxbow.river_notification USING
 -- Name: river_notification_topic_id_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX river_notification_topic_id_idx ON oxbow.river_notification USING btree (topic, id);
+
+-- Name: trait_clues_latest_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX trait_clues_latest_idx ON oxbow.trait_clues USING btree (user_id, created_at DESC);
+
+-- Name: trait_clues_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX trait_clues_memory_idx ON oxbow.trait_clues USING btree (user_id, memory_type, memory_id);
+
+-- Name: trait_evidence_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX trait_evidence_memory_idx ON oxbow.trait_evidence USING btree (user_id, memory_type, memory_id);
 
 -- Name: memories_document_created_at_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -2761,6 +3489,10 @@ ALTER INDEX oxbow.reflection_inbox_pkey ATTACH PARTITION oxbow.reflection_inbox_
 
 ALTER INDEX oxbow.reflection_inbox_order_idx ATTACH PARTITION oxbow.reflection_inbox_fact_user_id_valid_at_memory_id_idx;
 
+-- Name: memories_trait complete_trait; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER complete_trait BEFORE INSERT ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.complete_trait();
+
 -- Name: memories enqueue_embed; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.enqueue_embed();
@@ -2788,6 +3520,14 @@ CREATE TRIGGER refuse_change BEFORE UPDATE OF content, user_id, memory_type, id 
 -- Name: memories_trait refuse_trait; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER refuse_trait BEFORE INSERT ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.refuse_trait();
+
+-- Name: memories_trait refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.refuse_trait_change();
+
+-- Name: trait_evidence reweigh_traits; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER reweigh_traits AFTER DELETE ON oxbow.trait_evidence REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION oxbow.reweigh_traits();
 
 -- Name: memory_terms uncount_terms; Type: TRIGGER; Schema: oxbow; Owner: -
 
@@ -2883,6 +3623,26 @@ ALTER TABLE ONLY oxbow.reflection_inbox_episodic
 
 ALTER TABLE ONLY oxbow.reflection_inbox_fact
     ADD CONSTRAINT reflection_inbox_fact_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: trait_clues trait_clues_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_clues
+    ADD CONSTRAINT trait_clues_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: trait_events trait_events_user_id_trait_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_events
+    ADD CONSTRAINT trait_events_user_id_trait_id_fkey FOREIGN KEY (user_id, trait_id) REFERENCES oxbow.memories_trait(user_id, id) ON DELETE CASCADE;
+
+-- Name: trait_evidence trait_evidence_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_evidence
+    ADD CONSTRAINT trait_evidence_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: trait_evidence trait_evidence_user_id_trait_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.trait_evidence
+    ADD CONSTRAINT trait_evidence_user_id_trait_id_fkey FOREIGN KEY (user_id, trait_id) REFERENCES oxbow.memories_trait(user_id, id) ON DELETE CASCADE;
 
 -- Name: activity; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -3071,6 +3831,14 @@ CREATE POLICY app_select ON oxbow.embedding_refusals FOR SELECT TO oxbow_app USI
 -- Name: POLICY app_select ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY app_select ON oxbow.embedding_refusals IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: llm_calls app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.llm_calls FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON llm_calls; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.llm_calls IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
 -- Name: memories app_select; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -3280,6 +4048,38 @@ CREATE POLICY app_select ON oxbow.settings FOR SELECT TO oxbow_app USING ((key =
 
 COMMENT ON POLICY app_select ON oxbow.settings IS 'for select to oxbow_app using (key in (''embedding'', ''recall''))';
 
+-- Name: trait_clues app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.trait_clues FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON trait_clues; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.trait_clues IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: trait_events app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.trait_events FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON trait_events; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.trait_events IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: trait_evidence app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.trait_evidence FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON trait_evidence; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.trait_evidence IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: trait_refusals app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.trait_refusals FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON trait_refusals; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.trait_refusals IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: users app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.users FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -3355,6 +4155,10 @@ COMMENT ON POLICY app_update ON oxbow.users IS 'for update to oxbow_app using (u
 -- Name: embedding_refusals; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.embedding_refusals ENABLE ROW LEVEL SECURITY;
+
+-- Name: llm_calls; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.llm_calls ENABLE ROW LEVEL SECURITY;
 
 -- Name: memories; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -3460,6 +4264,22 @@ ALTER TABLE oxbow.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE oxbow.settings ENABLE ROW LEVEL SECURITY;
 
+-- Name: trait_clues; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.trait_clues ENABLE ROW LEVEL SECURITY;
+
+-- Name: trait_events; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.trait_events ENABLE ROW LEVEL SECURITY;
+
+-- Name: trait_evidence; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.trait_evidence ENABLE ROW LEVEL SECURITY;
+
+-- Name: trait_refusals; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.trait_refusals ENABLE ROW LEVEL SECURITY;
+
 -- Name: users; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.users ENABLE ROW LEVEL SECURITY;
@@ -3479,6 +4299,14 @@ CREATE POLICY worker ON oxbow.embedding_refusals TO oxbow_worker USING (true) WI
 -- Name: POLICY worker ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.embedding_refusals IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: llm_calls worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.llm_calls TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON llm_calls; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.llm_calls IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: memories worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -3688,6 +4516,38 @@ CREATE POLICY worker ON oxbow.settings TO oxbow_worker USING (true) WITH CHECK (
 
 COMMENT ON POLICY worker ON oxbow.settings IS 'for all to oxbow_worker using (true) with check (true)';
 
+-- Name: trait_clues worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.trait_clues TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON trait_clues; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.trait_clues IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: trait_events worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.trait_events TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON trait_events; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.trait_events IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: trait_evidence worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.trait_evidence TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON trait_evidence; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.trait_evidence IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: trait_refusals worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.trait_refusals TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON trait_refusals; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.trait_refusals IS 'for all to oxbow_worker using (true) with check (true)';
+
 -- Name: users worker; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY worker ON oxbow.users TO oxbow_worker USING (true) WITH CHECK (true);
@@ -3700,6 +4560,11 @@ COMMENT ON POLICY worker ON oxbow.users IS 'for all to oxbow_worker using (true)
 
 GRANT USAGE ON SCHEMA oxbow TO oxbow_app;
 GRANT USAGE ON SCHEMA oxbow TO oxbow_worker;
+
+-- Name: TABLE trait_events; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 
 -- Name: FUNCTION clean_terms(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -3737,6 +4602,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_app;
 
 REVOKE ALL ON FUNCTION oxbow.lock_memory(_user_id text, _id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION lock_trait(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) TO oxbow_worker;
+
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]) FROM PUBLIC;
@@ -3745,6 +4615,11 @@ REVOKE ALL ON FUNCTION oxbow.recall_text(_user_id text, _types text[], _words te
 
 REVOKE ALL ON FUNCTION oxbow.recall_vector(_user_id text, _types text[], _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]) FROM PUBLIC;
 
+-- Name: FUNCTION record_event(_event oxbow.trait_events); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.record_event(_event oxbow.trait_events) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.record_event(_event oxbow.trait_events) TO oxbow_worker;
+
 -- Name: FUNCTION reembed_begin(_model text, _dimension integer); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.reembed_begin(_model text, _dimension integer) FROM PUBLIC;
@@ -3752,6 +4627,25 @@ REVOKE ALL ON FUNCTION oxbow.reembed_begin(_model text, _dimension integer) FROM
 -- Name: FUNCTION reembed_finish(_model text, _dimension integer, _since timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _since timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) TO oxbow_worker;
+
+-- Name: FUNCTION reweigh_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION reweigh_traits(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.reweigh_traits() FROM PUBLIC;
+
+-- Name: FUNCTION reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) TO oxbow_worker;
 
 -- Name: FUNCTION ring_doorbell(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -3765,9 +4659,19 @@ REVOKE ALL ON PROCEDURE oxbow.secure_tables() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) FROM PUBLIC;
 
+-- Name: FUNCTION settle_traits(_now timestamp with time zone, _limit integer, _user_id text, _cycle_id uuid, OUT settled bigint, OUT dissolved bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text, _cycle_id uuid, OUT settled bigint, OUT dissolved bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text, _cycle_id uuid, OUT settled bigint, OUT dissolved bigint) TO oxbow_worker;
+
 -- Name: FUNCTION uncount_terms(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
+
+-- Name: FUNCTION write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) TO oxbow_worker;
 
 -- Name: TABLE activity; Type: ACL; Schema: oxbow; Owner: -
 
@@ -3787,6 +4691,11 @@ GRANT SELECT ON TABLE oxbow.embedding_refusals TO oxbow_app;
 
 GRANT SELECT ON TABLE oxbow.installed_code TO oxbow_app;
 GRANT SELECT ON TABLE oxbow.installed_code TO oxbow_worker;
+
+-- Name: TABLE llm_calls; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.llm_calls TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.llm_calls TO oxbow_app;
 
 -- Name: TABLE memories_document; Type: ACL; Schema: oxbow; Owner: -
 
@@ -3946,6 +4855,26 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sessions TO oxbow_app;
 
 GRANT SELECT ON TABLE oxbow.settings TO oxbow_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.settings TO oxbow_worker;
+
+-- Name: TABLE trait_clues; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_clues TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.trait_clues TO oxbow_app;
+
+-- Name: TABLE trait_evidence; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_evidence TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.trait_evidence TO oxbow_app;
+
+-- Name: TABLE trait_refusals; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_refusals TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.trait_refusals TO oxbow_app;
+
+-- Name: TABLE traits; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT ON TABLE oxbow.traits TO oxbow_app;
+GRANT SELECT ON TABLE oxbow.traits TO oxbow_worker;
 
 -- Name: TABLE users; Type: ACL; Schema: oxbow; Owner: -
 

@@ -48,3 +48,23 @@ end $$;
 
 create or replace trigger refuse_trait before insert on oxbow.memories_trait
   for each row execute function oxbow.refuse_trait();
+
+-- An application's login does not set what reflection found out. People correct a trait with oxbow.edit_trait.
+create or replace function oxbow.refuse_trait_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if not oxbow.is_trusted(current_user) then
+    raise exception using
+      errcode = 'insufficient_privilege',
+      message = format('%s cannot set what a trait is', current_user),
+      detail  = format('The trait is %s of user %L.', old.id, old.user_id),
+      hint    = format('oxbow.edit_trait(user_id => %L, id => %L, …) corrects it.', old.user_id, old.id);
+  end if;
+  return new;
+end $$;
+
+create or replace trigger refuse_trait_change
+  before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
+    trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start,
+    trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at
+  on oxbow.memories_trait for each row execute function oxbow.refuse_trait_change();

@@ -124,6 +124,7 @@ declare
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
   _n bigint;
 begin
+  perform set_config('oxbow.erasing', 'on', true); -- nobody weighs traits anew that go as well
   loop
     -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
     perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
@@ -138,6 +139,7 @@ begin
     end loop;
     exit when _n = 0;
   end loop;
+  perform set_config('oxbow.erasing', '', true);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
 revoke all on function oxbow.erase_rows from public;

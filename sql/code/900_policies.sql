@@ -51,11 +51,13 @@ begin
     grant usage on schema oxbow to oxbow_app;
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
+    grant select on oxbow.traits to oxbow_app; -- a view with the rights of whoever looks
     perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
   end if;
   if worker then
     perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
+    grant select on oxbow.traits to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
@@ -82,10 +84,11 @@ declare f regprocedure;
 begin
   for f in select p.oid::regprocedure from pg_proc p
             where p.pronamespace = 'oxbow'::regnamespace and p.proname in
-              ('secure_tables', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms')
+              ('secure_tables', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms',
+               'replay_trait', 'record_event', 'write_state', 'settle_traits', 'lock_trait', 'reword_trait', 'reweigh_trait', 'reweigh_traits')
   loop
     execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms' then
+    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits' then
       execute format('grant execute on function %s to oxbow_worker', f);
     end if;
   end loop;

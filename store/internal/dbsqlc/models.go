@@ -85,6 +85,21 @@ type OxbowInstalledCode struct {
 	InstalledAt time.Time
 }
 
+type OxbowLlmCall struct {
+	UserID           string
+	ID               uuid.UUID
+	Purpose          string
+	JobID            *int64
+	CycleID          *uuid.UUID
+	Model            string
+	Attempt          int32
+	PromptTokens     int32
+	CompletionTokens int32
+	StartedAt        time.Time
+	Latency          time.Duration
+	Error            *string
+}
+
 type OxbowMemoriesDocument struct {
 	UserID                  string
 	MemoryType              string
@@ -125,6 +140,11 @@ type OxbowMemoriesDocument struct {
 	TraitWindowStart        *time.Time
 	TraitWindowEnd          *time.Time
 	TraitDerivedFrom        *string
+	TraitNextTransitionAt   *time.Time
+	TraitKey                *string
+	TraitContexts           json.RawMessage
+	TraitReviewDueAt        *time.Time
+	TraitEditedAt           *time.Time
 }
 
 type OxbowMemoriesEpisodic struct {
@@ -167,6 +187,11 @@ type OxbowMemoriesEpisodic struct {
 	TraitWindowStart        *time.Time
 	TraitWindowEnd          *time.Time
 	TraitDerivedFrom        *string
+	TraitNextTransitionAt   *time.Time
+	TraitKey                *string
+	TraitContexts           json.RawMessage
+	TraitReviewDueAt        *time.Time
+	TraitEditedAt           *time.Time
 }
 
 type OxbowMemoriesFact struct {
@@ -209,6 +234,11 @@ type OxbowMemoriesFact struct {
 	TraitWindowStart        *time.Time
 	TraitWindowEnd          *time.Time
 	TraitDerivedFrom        *string
+	TraitNextTransitionAt   *time.Time
+	TraitKey                *string
+	TraitContexts           json.RawMessage
+	TraitReviewDueAt        *time.Time
+	TraitEditedAt           *time.Time
 }
 
 type OxbowMemoriesTrait struct {
@@ -251,6 +281,11 @@ type OxbowMemoriesTrait struct {
 	TraitWindowStart        *time.Time
 	TraitWindowEnd          *time.Time
 	TraitDerivedFrom        *string
+	TraitNextTransitionAt   *time.Time
+	TraitKey                *string
+	TraitContexts           json.RawMessage
+	TraitReviewDueAt        *time.Time
+	TraitEditedAt           *time.Time
 }
 
 type OxbowMemory struct {
@@ -293,6 +328,11 @@ type OxbowMemory struct {
 	TraitWindowStart        *time.Time
 	TraitWindowEnd          *time.Time
 	TraitDerivedFrom        *string
+	TraitNextTransitionAt   *time.Time
+	TraitKey                *string
+	TraitContexts           json.RawMessage
+	TraitReviewDueAt        *time.Time
+	TraitEditedAt           *time.Time
 }
 
 type OxbowMemoryHistory struct {
@@ -437,6 +477,9 @@ type OxbowReflectionCycle struct {
 	CompletedAt     *time.Time
 	Status          string
 	ErrorMessage    *string
+	Reasoner        *string
+	Now             *time.Time
+	Dropped         json.RawMessage
 }
 
 type OxbowReflectionInbox struct {
@@ -537,6 +580,91 @@ type OxbowSetting struct {
 	Key       string
 	Value     json.RawMessage
 	UpdatedAt time.Time
+}
+
+type OxbowTrait struct {
+	UserID             string
+	ID                 uuid.UUID
+	Content            string
+	Subtype            *string
+	Stage              string
+	Confidence         float64
+	StoredStage        *string
+	StoredConfidence   *float64
+	ConfidenceAt       *time.Time
+	Context            *string
+	Contexts           json.RawMessage
+	ParentID           *uuid.UUID
+	ReinforcementCount int32
+	ContradictionCount int32
+	Supporting         int64
+	Contradicting      int64
+	FirstObserved      *time.Time
+	LastReinforced     *time.Time
+	WindowStart        *time.Time
+	WindowEnd          *time.Time
+	NextTransitionAt   *time.Time
+	EditedAt           *time.Time
+	DerivedFrom        *string
+	Key                *string
+	Version            int32
+	CreatedAt          time.Time
+}
+
+type OxbowTraitClue struct {
+	UserID     string
+	Key        string
+	MemoryType string
+	MemoryID   uuid.UUID
+	Content    string
+	SessionKey string
+	Context    *string
+	Stated     bool
+	ObservedAt time.Time
+	CreatedAt  time.Time
+}
+
+type OxbowTraitEvent struct {
+	UserID     string
+	TraitID    uuid.UUID
+	Seq        int32
+	Event      string
+	At         time.Time
+	Factor     *float64
+	Sets       *float64
+	Memories   int32
+	Subtype    *string
+	WindowEnd  *time.Time
+	Confidence *float64
+	Stage      string
+	CycleID    *uuid.UUID
+	Actor      string
+	Reason     *string
+	Details    json.RawMessage
+	CreatedAt  time.Time
+}
+
+type OxbowTraitEvidence struct {
+	UserID     string
+	TraitID    uuid.UUID
+	Direction  string
+	MemoryType string
+	MemoryID   uuid.UUID
+	Quality    string
+	SessionKey string
+	Context    *string
+	Stated     bool
+	ObservedAt time.Time
+	Timezone   string
+	EventSeq   int32
+	CycleID    *uuid.UUID
+	CreatedAt  time.Time
+}
+
+type OxbowTraitRefusal struct {
+	UserID    string
+	Hash      uuid.UUID
+	CreatedAt time.Time
 }
 
 type OxbowUser struct {

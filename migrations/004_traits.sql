@@ -1,0 +1,126 @@
+-- Traits: the evidence for and against each, what happened to it, and what reflection notes on the way.
+
+-- when time alone will change the trait's stage
+alter table oxbow.memories add column trait_next_transition_at timestamptz;
+-- the pattern that it was made from, as the reasoner names it
+alter table oxbow.memories add column trait_key text;
+-- a trait that depends on the context: {"work": {"tendency": …, "confidence": …}, …}
+alter table oxbow.memories add column trait_contexts jsonb;
+-- since when a contradiction review is due
+alter table oxbow.memories add column trait_review_due_at timestamptz;
+-- when a person corrected it; reflection leaves its wording alone then
+alter table oxbow.memories add column trait_edited_at timestamptz;
+
+create index memories_trait_due_idx on oxbow.memories_trait (trait_next_transition_at) where trait_next_transition_at is not null;
+create index memories_trait_stage_idx on oxbow.memories_trait (user_id, trait_stage, trait_confidence desc) where expired_at is null;
+create index memories_trait_key_idx on oxbow.memories_trait (user_id, trait_key) where trait_key is not null and expired_at is null;
+create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_parent_id) where trait_parent_id is not null;
+create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
+
+-- Which memory speaks for or against which trait: once a direction, for ever.
+create table oxbow.trait_evidence (
+  user_id     text not null,
+  trait_id    uuid not null,
+  direction   text not null check (direction in ('supporting', 'contradicting')),
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  quality     text not null check (quality in ('A', 'B', 'C', 'D')),
+  session_key text not null, -- the conversation, or the day where there is none
+  context     text,
+  stated      boolean not null default false,
+  observed_at timestamptz not null, -- the memory's time
+  timezone    text not null,        -- the user's, when it was weighed
+  event_seq   integer not null,     -- the event in which it counted
+  cycle_id    uuid,
+  created_at  timestamptz not null default clock_timestamp(),
+  primary key (user_id, trait_id, direction, memory_type, memory_id),
+  foreign key (user_id, trait_id) references oxbow.memories_trait (user_id, id) on delete cascade,
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+);
+create index trait_evidence_memory_idx on oxbow.trait_evidence (user_id, memory_type, memory_id);
+
+-- What happened to a trait, in order: its confidence at any moment is the replay of these (docs/traits.md).
+create table oxbow.trait_events (
+  user_id    text not null,
+  trait_id   uuid not null,
+  seq        integer not null, -- 1, 2, 3, … of the trait
+  event      text not null check (event in ('created', 'reinforced', 'contradicted', 'promoted', 'revised', 'split', 'edited', 'decayed',
+               'dissolved', 'revived', 'used')),
+  at         timestamptz not null,
+  factor     double precision check (factor >= 0 and factor < 1), -- reinforced, used: of the doubt; contradicted: of the confidence
+  sets       double precision check (sets > 0 and sets < 1),      -- the confidence that it sets outright
+  memories   integer not null default 0,                          -- how many counted
+  subtype    text,                                                -- created: behavior, preference or core
+  window_end timestamptz,                                         -- created: until when a trend is watched
+  confidence double precision,                                    -- after it; null of a trend
+  stage      text not null,                                       -- after it
+  cycle_id   uuid,
+  actor      text not null default 'reflection', -- reflection, settle, user, import, app
+  reason     text,
+  details    jsonb not null default '{}',
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (user_id, trait_id, seq),
+  foreign key (user_id, trait_id) references oxbow.memories_trait (user_id, id) on delete cascade
+);
+
+-- What a reasoner noted about memories that nothing could be concluded from yet.
+create table oxbow.trait_clues (
+  user_id     text not null,
+  key         text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  content     text not null, -- what the trait would say
+  session_key text not null,
+  context     text,
+  stated      boolean not null default false,
+  observed_at timestamptz not null,
+  created_at  timestamptz not null default clock_timestamp(),
+  primary key (user_id, key, memory_type, memory_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+);
+create index trait_clues_memory_idx on oxbow.trait_clues (user_id, memory_type, memory_id);
+create index trait_clues_latest_idx on oxbow.trait_clues (user_id, created_at desc);
+
+-- Traits that a person deleted: what they said is gone, and reflection does not make them again.
+create table oxbow.trait_refusals (
+  user_id    text not null,
+  hash       uuid not null, -- of the trait's key, and of its content
+  created_at timestamptz not null default now(),
+  primary key (user_id, hash)
+);
+
+-- What calls of a language model took.
+create table oxbow.llm_calls (
+  user_id           text not null,
+  id                uuid not null default gen_random_uuid(),
+  purpose           text not null, -- reflect, review
+  job_id            bigint,
+  cycle_id          uuid,
+  model             text not null,
+  attempt           integer not null,
+  prompt_tokens     integer not null default 0,
+  completion_tokens integer not null default 0,
+  started_at        timestamptz not null,
+  latency           interval not null,
+  error             text, -- null: the answer was of use
+  primary key (user_id, id)
+);
+create index llm_calls_started_idx on oxbow.llm_calls (started_at desc);
+create index llm_calls_user_idx on oxbow.llm_calls (user_id, started_at desc);
+
+alter table oxbow.reflection_cycles
+  add column reasoner text,
+  add column now timestamptz,                        -- the clock's moment
+  add column dropped jsonb not null default '[]',    -- proposals that were not followed: [{"what": …, "reason": …}]
+  drop constraint reflection_cycles_trigger_type_check,
+  add constraint reflection_cycles_trigger_type_check
+    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
+
+---- create above / drop below ----
+
+alter table oxbow.reflection_cycles drop column reasoner, drop column now, drop column dropped;
+drop table oxbow.llm_calls, oxbow.trait_refusals, oxbow.trait_clues, oxbow.trait_events, oxbow.trait_evidence cascade;
+drop index oxbow.memories_trait_due_idx, oxbow.memories_trait_stage_idx, oxbow.memories_trait_key_idx, oxbow.memories_trait_parent_idx,
+  oxbow.memories_trait_review_idx;
+alter table oxbow.memories drop column trait_edited_at cascade, drop column trait_review_due_at cascade, drop column trait_contexts cascade,
+  drop column trait_key cascade, drop column trait_next_transition_at cascade; -- triggers name them

@@ -1,0 +1,303 @@
+-- Traits as people and programs see and correct them.
+
+-- traits shows what is held of each user, with confidence and stage at this moment: what time did since the row was
+-- written is computed here. Trends, candidates and dissolved traits are in it; recall leaves these out.
+create or replace view oxbow.traits with (security_invoker = true) as
+select m.user_id, m.id, m.content, m.trait_subtype as subtype,
+       oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
+         m.trait_window_end, now()) as stage,
+       oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, now()) as confidence,
+       m.trait_stage as stored_stage, m.trait_confidence as stored_confidence, m.trait_confidence_at as confidence_at,
+       m.trait_context as context, m.trait_contexts as contexts, m.trait_parent_id as parent_id,
+       coalesce(m.trait_reinforcement_count, 0) as reinforcement_count, coalesce(m.trait_contradiction_count, 0) as contradiction_count,
+       (select count(*) from oxbow.trait_evidence e where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'supporting') as supporting,
+       (select count(*) from oxbow.trait_evidence e where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'contradicting') as contradicting,
+       m.trait_first_observed as first_observed, m.trait_last_reinforced as last_reinforced,
+       m.trait_window_start as window_start, m.trait_window_end as window_end, m.trait_next_transition_at as next_transition_at,
+       m.trait_edited_at as edited_at, m.trait_derived_from as derived_from, m.trait_key as key, m.version, m.created_at
+  from oxbow.memories_trait m
+ where m.expired_at is null and m.forgotten_at is null;
+
+-- traits_as_of returns what was held of a user at a moment: each trait with its wording of then, and the confidence that
+-- its events up to then give, decayed to that moment.
+create or replace function oxbow.traits_as_of(user_id text, at timestamptz)
+returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text,
+  reinforcement_count integer, contradiction_count integer)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(traits_as_of.user_id);
+  return query
+  with recursive version as (
+    -- events stay with the newest version of a trait
+    select m.id as head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
+      from oxbow.memories_trait m
+     where m.user_id = traits_as_of.user_id and m.superseded_by is null
+    union all
+    select v.head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
+      from version v join oxbow.memories_trait m on m.user_id = traits_as_of.user_id and m.superseded_by = v.id
+  ), reworded as (
+    -- when an event says so, a wording began with it; the clock of a reflection may have been set
+    select v.*, row_number() over (partition by v.head order by v.created_at desc, v.id) as age,
+           (select max(e.at) from oxbow.trait_events e
+             where e.user_id = traits_as_of.user_id and e.trait_id = v.head and e.details ->> 'version' = v.id::text) as since
+      from version v
+  ), wording as (
+    select distinct on (w.head) w.*
+      from reworded w
+     where coalesce(w.since, '-infinity') <= traits_as_of.at
+     order by w.head, w.age
+  )
+  select w.id, w.head, w.content, r.subtype,
+         oxbow.trait_stage_at(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, r.window_end, traits_as_of.at),
+         oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at, traits_as_of.at),
+         w.trait_context, r.reinforcements, r.contradictions
+    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at) r
+   where r.stage is not null
+   order by 6 desc nulls last, w.head;
+end $$;
+
+-- lock_trait returns a user's trait and keeps others from changing it until the transaction ends.
+create or replace function oxbow.lock_trait(_user_id text, _id uuid) returns oxbow.memories
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories;
+begin
+  t := oxbow.lock_memory(_user_id, _id);
+  if t.memory_type <> 'trait' then
+    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
+      detail = format('It is of type %s.', t.memory_type);
+  elsif t.expired_at is not null then
+    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording', _id),
+      hint = format('Correct that one: %s.', t.superseded_by);
+  elsif t.forgotten_at is not null then
+    raise exception using errcode = 'OX103', message = format('trait %s is forgotten since %s', _id, t.forgotten_at),
+      hint = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, _id);
+  end if;
+  return t;
+end $$;
+
+-- reword_trait gives a trait another wording, which is a new row: content never changes in place. Evidence, events and the
+-- traits that it is the parent of go over to the new row; the old one stays, as the wording of its time. It returns the new id.
+create or replace function oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) returns uuid
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old oxbow.memories;
+  new oxbow.memories;
+  origin constant text := coalesce(current_setting('oxbow.origin', true), '');
+begin
+  old := oxbow.lock_trait(_user_id, _id);
+  if old.content = _content then
+    return old.id;
+  end if;
+  new := old;
+  new.id := gen_random_uuid();
+  new.content := _content;
+  new.version := old.version + 1;
+  new.created_at := clock_timestamp();
+  new.updated_at := null;
+  new.external_id := null;
+  perform set_config('oxbow.origin', 'reflection', true);
+  execute (select format('insert into oxbow.memories (%1$s) select %1$s from (select ($1).*) n', string_agg(quote_ident(a.attname), ', '))
+             from pg_attribute a
+            where a.attrelid = 'oxbow.memories'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') using new;
+  perform set_config('oxbow.origin', origin, true);
+  update oxbow.trait_events e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
+  update oxbow.trait_evidence e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
+  update oxbow.trait_evidence e set memory_id = new.id
+   where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = old.id;
+  update oxbow.memories_trait m set trait_parent_id = new.id where m.user_id = _user_id and m.trait_parent_id = old.id;
+  update oxbow.memories_trait m
+     set expired_at = new.created_at, invalid_at = coalesce(old.invalid_at, greatest(new.created_at, old.valid_at)), superseded_by = new.id,
+         trait_next_transition_at = null, trait_review_due_at = null, updated_at = clock_timestamp()
+   where m.user_id = _user_id and m.id = old.id;
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  values (_user_id, 'trait', new.id, 'trait', old.id, 'supersedes');
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata, new_metadata, actor, reason)
+  values (_user_id, 'trait', old.id, 'SUPERSEDE', old.content, _content, old.metadata, old.metadata, _actor, _reason);
+  return new.id;
+end $$;
+
+-- edit_trait corrects a trait in the name of the person whom it is about: its wording, its context, how sure it is. What is
+-- null stays, except that a person's word makes a trait at least as sure as 0.9. A dissolved trait comes back. Reflection goes
+-- on to weigh evidence, but leaves the wording alone from then on. It returns the trait's id, a new one if it was reworded.
+--   confidence  above 0, below 1
+--   context     work, personal, social, learning, general
+create or replace function oxbow.edit_trait(user_id text, id uuid, content text default null, confidence double precision default null,
+  context text default null, reason text default null, actor text default 'user') returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories;
+  e oxbow.trait_events;
+  _id uuid;
+begin
+  perform oxbow.check_access(edit_trait.user_id);
+  t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
+  if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
+    perform oxbow.reject('content', null, 'or confidence or context must be given');
+  elsif not (edit_trait.confidence > 0 and edit_trait.confidence < 1) then
+    perform oxbow.reject('confidence', edit_trait.confidence::text, 'must be above 0 and below 1');
+  elsif edit_trait.context <> all(array['work', 'personal', 'social', 'learning', 'general']) then
+    perform oxbow.reject('context', edit_trait.context, 'must be work, personal, social, learning or general');
+  end if;
+  _id := t.id;
+  if edit_trait.content is not null then
+    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, coalesce(edit_trait.actor, 'user'), edit_trait.reason);
+  end if;
+  update oxbow.memories_trait m
+     set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(), trait_review_due_at = null,
+         trait_contexts = case when edit_trait.content is null and edit_trait.context is null then m.trait_contexts end
+   where m.user_id = edit_trait.user_id and m.id = _id;
+  e.user_id := edit_trait.user_id;
+  e.trait_id := _id;
+  e.event := 'edited';
+  e.at := now();
+  e.sets := coalesce(edit_trait.confidence, greatest(0.9, case when t.trait_stage not in ('trend', 'dissolved') then
+    oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
+  e.actor := coalesce(edit_trait.actor, 'user');
+  e.reason := edit_trait.reason;
+  e.details := jsonb_strip_nulls(jsonb_build_object('version', case when _id <> t.id then _id end, 'context', edit_trait.context));
+  perform oxbow.record_event(e);
+  return _id;
+end $$;
+
+-- dissolve_trait archives a trait in the name of the person whom it is about. Reflection does not bring it back; edit_trait does.
+create or replace function oxbow.dissolve_trait(user_id text, id uuid, reason text default null, actor text default 'user') returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories;
+  e oxbow.trait_events;
+begin
+  perform oxbow.check_access(dissolve_trait.user_id);
+  t := oxbow.lock_trait(dissolve_trait.user_id, dissolve_trait.id);
+  update oxbow.memories_trait m set trait_edited_at = now(), trait_review_due_at = null
+   where m.user_id = t.user_id and m.id = t.id;
+  if t.trait_stage = 'dissolved' and t.trait_edited_at is not null then
+    return;
+  end if;
+  e.user_id := t.user_id;
+  e.trait_id := t.id;
+  e.event := 'dissolved';
+  e.at := now();
+  e.actor := coalesce(dissolve_trait.actor, 'user');
+  e.reason := dissolve_trait.reason;
+  perform oxbow.record_event(e);
+end $$;
+
+-- trait_hash names a trait's pattern or wording without telling it.
+create or replace function oxbow.trait_hash(_text text) returns uuid
+language sql immutable parallel safe
+return md5('oxbow trait ' || lower(regexp_replace(normalize(_text, nfkc), '[[:space:][:punct:]]+', ' ', 'g')))::uuid;
+
+-- delete_trait erases a trait with all its wordings, its evidence and its events, in the name of the person whom it is about,
+-- and notes a hash of what it said, so that reflection does not make it again. It returns how many rows were deleted.
+create or replace function oxbow.delete_trait(user_id text, id uuid) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories;
+  _version uuid;
+  _deleted bigint := 0;
+begin
+  perform oxbow.check_access(delete_trait.user_id);
+  t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
+  insert into oxbow.trait_refusals (user_id, hash)
+  select t.user_id, oxbow.trait_hash(said) from unnest(array[t.trait_key, t.content]) said where said is not null
+  on conflict do nothing;
+  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
+  for _version in
+    with recursive version as (
+      select t.id as id
+      union
+      select m.id from version v join oxbow.memories_trait m on m.user_id = t.user_id and m.superseded_by = v.id
+    ) select v.id from version v
+  loop
+    _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
+  end loop;
+  return _deleted;
+end $$;
+
+-- reweigh_trait computes a trait anew after evidence for or against it was erased: each event counts what is left of its
+-- evidence, an event without any is taken out, and so is a trait that nothing supports any more and no person worded.
+create or replace function oxbow.reweigh_trait(_user_id text, _trait_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  s record;
+begin
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for update;
+  if not found then
+    return;
+  elsif t.trait_edited_at is null
+    and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
+    delete from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id;
+    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = _user_id and m.trait_parent_id = _trait_id;
+    return;
+  end if;
+  with left_over as (
+    select v.event_seq as seq, sum(v.memories)::integer as memories, 1 - exp(sum(ln(1 - v.factor))) as doubt
+      from (select v.event_seq, v.session_key, count(*) as memories,
+                   max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
+              from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
+             group by v.event_seq, v.session_key) v
+     group by v.event_seq
+  )
+  update oxbow.trait_events e
+     set memories = coalesce(l.memories, 0),
+         factor = case when l.memories is null then 0 when e.event = 'reinforced' then l.doubt
+                       else least(0.4, 0.2 + 0.1 * (l.memories - 1)) end
+    from oxbow.trait_events o left join left_over l on l.seq = o.seq
+   where o.user_id = _user_id and o.trait_id = _trait_id and o.event in ('reinforced', 'contradicted')
+     and e.user_id = o.user_id and e.trait_id = o.trait_id and e.seq = o.seq and e.memories <> coalesce(l.memories, 0);
+  delete from oxbow.trait_events e
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0;
+  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
+         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+    update oxbow.trait_events v set confidence = s.confidence, stage = s.stage
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+       and (v.confidence, v.stage) is distinct from (s.confidence, s.stage);
+  end loop;
+  if s.stage is not null then
+    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+  end if;
+end $$;
+
+-- Erased evidence, with whatever erased it, counts no more. oxbow.erasing says that the whole user goes.
+create or replace function oxbow.reweigh_traits() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  t record;
+begin
+  if current_setting('oxbow.erasing', true) = 'on' then
+    return null;
+  end if;
+  for t in select distinct g.user_id, g.trait_id from gone g order by 1, 2 loop
+    perform oxbow.reweigh_trait(t.user_id, t.trait_id);
+  end loop;
+  return null;
+end $$;
+create or replace trigger reweigh_traits after delete on oxbow.trait_evidence
+  referencing old table as gone for each statement execute function oxbow.reweigh_traits();
+
+-- A trait that is imported gets its next transition here; whatever else writes one says it.
+create or replace function oxbow.complete_trait() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.trait_stage := coalesce(new.trait_stage, 'candidate');
+  new.trait_subtype := coalesce(new.trait_subtype, 'behavior');
+  new.trait_confidence_at := coalesce(new.trait_confidence_at, new.created_at);
+  new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
+  new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
+  if new.trait_stage not in ('trend', 'dissolved') then
+    new.trait_confidence := coalesce(new.trait_confidence, 0.2);
+  end if;
+  if new.expired_at is null then
+    new.trait_next_transition_at := oxbow.trait_next_transition(new.trait_stage, new.trait_confidence, new.trait_subtype,
+      new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
+  end if;
+  return new;
+end $$;
+create or replace trigger complete_trait before insert on oxbow.memories_trait
+  for each row execute function oxbow.complete_trait();
