@@ -38,6 +38,8 @@ create table oxbow.trait_evidence (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );
 create index trait_evidence_memory_idx on oxbow.trait_evidence (user_id, memory_type, memory_id);
+-- whether a session has spoken for a trait before, however much evidence there is
+create index trait_evidence_session_idx on oxbow.trait_evidence (user_id, trait_id, session_key);
 
 -- What happened to a trait, in order: its confidence at any moment is the replay of these (docs/traits.md).
 create table oxbow.trait_events (

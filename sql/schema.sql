@@ -3329,6 +3329,10 @@ CREATE INDEX trait_clues_memory_idx ON oxbow.trait_clues USING btree (user_id, m
 
 CREATE INDEX trait_evidence_memory_idx ON oxbow.trait_evidence USING btree (user_id, memory_type, memory_id);
 
+-- Name: trait_evidence_session_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX trait_evidence_session_idx ON oxbow.trait_evidence USING btree (user_id, trait_id, session_key);
+
 -- Name: memories_document_created_at_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_created_idx ATTACH PARTITION oxbow.memories_document_created_at_idx;

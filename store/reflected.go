@@ -1,0 +1,366 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// The directions of evidence.
+const (
+	Supporting    = "supporting"
+	Contradicting = "contradicting"
+)
+
+// ErrStale says that a trait, or what was to count for one, was changed by somebody else meanwhile: read again, decide again.
+var ErrStale = errors.New("a trait or its evidence was changed meanwhile")
+
+// TraitEvent is a row of trait_events. Its confidence and stage are those after it.
+type TraitEvent struct {
+	Trait      uuid.UUID       `json:"trait_id"`
+	Event      lifecycle.Kind  `json:"event"`
+	At         time.Time       `json:"at"`
+	Factor     *float64        `json:"factor"`
+	Sets       *float64        `json:"sets"`
+	Memories   int             `json:"memories"`
+	Subtype    *string         `json:"subtype"`
+	WindowEnd  *time.Time      `json:"window_end"`
+	Confidence *float64        `json:"confidence"`
+	Stage      lifecycle.Stage `json:"stage"`
+	Actor      string          `json:"actor"`
+	Reason     *string         `json:"reason"`
+	Details    json.RawMessage `json:"details"`
+	Nth        int             `json:"nth"` // of the events of this trait in this change, from 1
+}
+
+// TraitEvidence is a row of trait_evidence.
+type TraitEvidence struct {
+	Trait      uuid.UUID         `json:"trait_id"`
+	Direction  string            `json:"direction"`
+	Type       MemoryType        `json:"memory_type"`
+	Memory     uuid.UUID         `json:"memory_id"`
+	Quality    lifecycle.Quality `json:"quality"`
+	Session    string            `json:"session_key"`
+	Context    *string           `json:"context"`
+	Stated     bool              `json:"stated"`
+	ObservedAt time.Time         `json:"observed_at"`
+	Nth        int               `json:"nth"` // of the event in which it counts
+}
+
+// TraitChange is what a reflection makes of a trait.
+type TraitChange struct {
+	ReflectedTrait
+	New         bool
+	Derived     string // of a new one: reflection, promotion
+	Tendencies  json.RawMessage
+	WindowStart time.Time
+	Reworded    string // the new wording; empty: none
+	Reason      string // of the rewording
+	Events      []TraitEvent
+	Evidence    []TraitEvidence
+}
+
+// Changes is all that one cycle writes.
+type Changes struct {
+	UserID   string
+	Timezone string
+	Cycle    uuid.UUID
+	Memories []uuid.UUID // that count, facts and episodes: nobody erases them meanwhile
+	Traits   []TraitChange
+	Clues    []NotedClue
+	Closed   []string // keys of clues that became traits
+}
+
+// traitRow is what is written of a trait's row.
+type traitRow struct {
+	ID             uuid.UUID       `json:"id"`
+	Version        int             `json:"version"`
+	Content        string          `json:"content"`
+	Key            *string         `json:"key"`
+	Subtype        string          `json:"subtype"`
+	Stage          string          `json:"stage"`
+	Confidence     *float64        `json:"confidence"`
+	ConfidenceAt   time.Time       `json:"confidence_at"`
+	Reinforcements int             `json:"reinforcements"`
+	Contradictions int             `json:"contradictions"`
+	WindowStart    *time.Time      `json:"window_start"`
+	WindowEnd      *time.Time      `json:"window_end"`
+	Context        string          `json:"context"`
+	Tendencies     json.RawMessage `json:"tendencies"`
+	EvidenceIn     []string        `json:"evidence_in"`
+	Parent         *uuid.UUID      `json:"parent"`
+	First          *time.Time      `json:"first"`
+	Last           *time.Time      `json:"last"`
+	Review         *time.Time      `json:"review"`
+	Derived        string          `json:"derived"`
+}
+
+func (c *TraitChange) row() traitRow {
+	r := traitRow{
+		ID: c.ID, Version: c.Version, Content: c.Content, Key: pointer(c.Key), Subtype: string(c.State.Subtype), Stage: string(c.State.Stage),
+		ConfidenceAt: c.State.At, Reinforcements: c.State.Reinforcements, Contradictions: c.State.Contradictions,
+		WindowStart: pointer(c.WindowStart), WindowEnd: pointer(c.State.WindowEnd), Context: c.Context, Tendencies: c.Tendencies,
+		EvidenceIn: c.Contexts, Parent: pointer(c.Parent), First: pointer(c.FirstObserved), Last: pointer(c.LastReinforced),
+		Review: pointer(c.ReviewDueAt), Derived: c.Derived,
+	}
+	if r.EvidenceIn == nil {
+		r.EvidenceIn = []string{}
+	}
+	if c.State.Confidence > 0 { // a trend has none
+		r.Confidence = &c.State.Confidence
+	}
+	return r
+}
+
+const traitColumns = `id uuid, version integer, content text, key text, subtype text, stage text, confidence double precision,
+	confidence_at timestamptz, reinforcements integer, contradictions integer, window_start timestamptz, window_end timestamptz, context text,
+	tendencies jsonb, evidence_in jsonb, parent uuid, first timestamptz, last timestamptz, review timestamptz, derived text`
+
+// WriteChanges writes what a cycle concluded, in the caller's transaction. The error is ErrStale if a trait has another
+// version than the one that was read, or evidence was erased or counted meanwhile; then the transaction is of no use.
+func WriteChanges(ctx context.Context, db DB, c Changes) error {
+	if err := c.lock(ctx, db); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true)`); err != nil {
+		return fmt.Errorf("write traits: %w", err)
+	}
+	var fresh, old []traitRow
+	var events []TraitEvent
+	var evidence []TraitEvidence
+	for i := range c.Traits {
+		t := &c.Traits[i]
+		if t.New {
+			fresh = append(fresh, t.row())
+		} else {
+			old = append(old, t.row())
+		}
+		events, evidence = append(events, t.Events...), append(evidence, t.Evidence...)
+	}
+	steps := []struct {
+		what string
+		rows any
+		n    int
+		sql  string
+		all  bool // every row has to be written
+	}{
+		{"traits", fresh, len(fresh), insertTraits, true},
+		{"traits", old, len(old), updateTraits, true},
+		{"evidence", evidence, len(evidence), insertEvidence, true},
+		{"events", events, len(events), insertEvents, true},
+	}
+	for _, s := range steps {
+		if s.n == 0 {
+			continue
+		}
+		rows, err := json.Marshal(s.rows)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", s.what, err)
+		}
+		args := []any{c.UserID, string(rows)}
+		switch s.sql {
+		case insertEvidence:
+			args = append(args, c.Timezone, c.Cycle)
+		case insertEvents:
+			args = append(args, c.Cycle)
+		}
+		tag, err := db.Exec(ctx, s.sql, args...)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", s.what, stale(err))
+		}
+		if tag.RowsAffected() != int64(s.n) {
+			return fmt.Errorf("write %s: %w", s.what, ErrStale)
+		}
+	}
+	if err := c.reword(ctx, db); err != nil {
+		return err
+	}
+	return c.noteClues(ctx, db)
+}
+
+// lock takes the memories first and then the traits, each in the order of their ids, as all do who lock several.
+func (c *Changes) lock(ctx context.Context, db DB) error {
+	if _, err := db.Exec(ctx, `
+		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
+		c.UserID, c.Memories); err != nil {
+		return fmt.Errorf("lock the memories: %w", err)
+	}
+	var ids []uuid.UUID
+	for _, t := range c.Traits {
+		if !t.New {
+			ids = append(ids, t.ID)
+		}
+	}
+	if _, err := db.Exec(ctx, `select from oxbow.memories_trait where user_id = $1 and id = any($2) order by id for no key update`,
+		c.UserID, ids); err != nil {
+		return fmt.Errorf("lock the traits: %w", err)
+	}
+	return nil
+}
+
+// stale recognises what was erased, or counted, by somebody else.
+func stale(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (pg.Code == "23503" || pg.Code == "23505") { // foreign_key_violation, unique_violation
+		return fmt.Errorf("%w: %w", ErrStale, err)
+	}
+	return err
+}
+
+const insertTraits = `
+	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, source, metadata, trait_key, trait_subtype, trait_stage,
+	  trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_reinforcement_count, trait_contradiction_count,
+	  trait_first_observed, trait_last_reinforced, trait_window_start, trait_window_end, trait_review_due_at, trait_derived_from)
+	select $1, 'trait', r.id, r.content, r.first, 'reflection', jsonb_build_object('evidence_contexts', r.evidence_in), r.key, r.subtype, r.stage,
+	       r.confidence, r.confidence_at, r.context, r.tendencies, r.parent, r.reinforcements, r.contradictions,
+	       r.first, r.last, r.window_start, r.window_end, r.review, r.derived
+	  from json_to_recordset($2::json) r (` + traitColumns + `)`
+
+const updateTraits = `
+	update oxbow.memories_trait m
+	   set trait_stage = r.stage, trait_confidence = r.confidence, trait_confidence_at = r.confidence_at, trait_context = r.context,
+	       trait_contexts = coalesce(r.tendencies, m.trait_contexts), trait_parent_id = r.parent, trait_reinforcement_count = r.reinforcements,
+	       trait_contradiction_count = r.contradictions, trait_first_observed = r.first, trait_last_reinforced = r.last,
+	       trait_window_start = case when r.window_end is not null then m.trait_window_start end, trait_window_end = r.window_end,
+	       trait_review_due_at = r.review, metadata = m.metadata || jsonb_build_object('evidence_contexts', r.evidence_in),
+	       trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, m.trait_subtype, r.reinforcements, r.confidence_at, r.window_end),
+	       version = m.version + 1, updated_at = clock_timestamp()
+	  from json_to_recordset($2::json) r (` + traitColumns + `)
+	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null`
+
+// The events of a trait are numbered from the last one on; what counts in an event of this change names its number.
+const lastEvent = `coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = $1 and e.trait_id = r.trait_id), 0)`
+
+const insertEvidence = `
+	insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, context, stated, observed_at,
+	  timezone, event_seq, cycle_id)
+	select $1, r.trait_id, r.direction, r.memory_type, r.memory_id, r.quality, r.session_key, r.context, r.stated, r.observed_at, $3,
+	       ` + lastEvent + ` + r.nth, $4
+	  from json_to_recordset($2::json) r (trait_id uuid, direction text, memory_type text, memory_id uuid, quality text, session_key text,
+	       context text, stated boolean, observed_at timestamptz, nth integer)`
+
+const insertEvents = `
+	insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id,
+	  actor, reason, details)
+	select $1, r.trait_id, ` + lastEvent + ` + r.nth, r.event, r.at, r.factor, r.sets, r.memories, r.subtype, r.window_end, r.confidence, r.stage,
+	       $3, r.actor, r.reason, coalesce(r.details, '{}')
+	  from json_to_recordset($2::json) r (trait_id uuid, event text, at timestamptz, factor double precision, sets double precision,
+	       memories integer, subtype text, window_end timestamptz, confidence double precision, stage text, actor text, reason text,
+	       details jsonb, nth integer)`
+
+// reword gives traits the wordings that a review found. The event that says so names the new row.
+func (c *Changes) reword(ctx context.Context, db DB) error {
+	for _, t := range c.Traits {
+		if t.Reworded == "" || t.Reworded == t.Content {
+			continue
+		}
+		var id uuid.UUID
+		err := db.QueryRow(ctx, `select oxbow.reword_trait($1, $2, $3, 'reflection', $4)`, c.UserID, t.ID, t.Reworded, t.Reason).Scan(&id)
+		if err != nil {
+			return fmt.Errorf("reword a trait: %w", err)
+		}
+		if _, err := db.Exec(ctx, `
+			update oxbow.trait_events set details = details || jsonb_build_object('version', $3::text)
+			 where user_id = $1 and trait_id = $2 and cycle_id = $4 and event in ('revised', 'split')`, c.UserID, id, id.String(), c.Cycle); err != nil {
+			return fmt.Errorf("reword a trait: %w", err)
+		}
+	}
+	return nil
+}
+
+// noteClues writes clues, drops those that became traits, and keeps of each the first sightings and the latest.
+func (c *Changes) noteClues(ctx context.Context, db DB) error {
+	if len(c.Closed) > 0 {
+		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
+			return fmt.Errorf("close clues: %w", err)
+		}
+	}
+	if len(c.Clues) == 0 {
+		return nil
+	}
+	n := len(c.Clues)
+	keys, contents, types, memories := make([]string, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
+	sessions, contexts, stated, at := make([]string, n), make([]*string, n), make([]bool, n), make([]time.Time, n)
+	for i, clue := range c.Clues {
+		keys[i], contents[i], types[i], memories[i] = clue.Key, clue.Content, string(clue.Type), clue.Memory
+		sessions[i], contexts[i], stated[i], at[i] = clue.Session, pointer(clue.Context), clue.Stated, clue.ObservedAt
+	}
+	_, err := db.Exec(ctx, `
+		insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at)
+		select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::timestamptz[])
+		on conflict do nothing`, c.UserID, keys, contents, types, memories, sessions, contexts, stated, at)
+	if err != nil {
+		return fmt.Errorf("note clues: %w", stale(err))
+	}
+	_, err = db.Exec(ctx, `
+		delete from oxbow.trait_clues c using (
+		  select key, memory_type, memory_id, row_number() over w as nth, count(*) over (partition by key) as n
+		    from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key order by observed_at, memory_id)) o
+		 where c.user_id = $1 and c.key = o.key and c.memory_type = o.memory_type and c.memory_id = o.memory_id
+		   and o.nth > $3 and o.nth <= o.n - $4`, c.UserID, keys, firstSightings, latestSightings)
+	if err != nil {
+		return fmt.Errorf("note clues: %w", err)
+	}
+	return nil
+}
+
+// SettleUser applies what time did to a user's traits that are due, and returns how many of them dissolved.
+func SettleUser(ctx context.Context, db DB, userID string, now time.Time, cycle uuid.UUID) (dissolved int64, err error) {
+	err = db.QueryRow(ctx, `select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, cycle).Scan(&dissolved)
+	if err != nil {
+		return 0, fmt.Errorf("settle the user's traits: %w", err)
+	}
+	return dissolved, nil
+}
+
+// RecordCalls writes what calls of a language model took.
+func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uuid.UUID, calls []reasoner.Usage) error {
+	for _, u := range calls {
+		var failure *string
+		if u.Err != nil {
+			failure = pointer(truncate(u.Err.Error(), 1000))
+		}
+		_, err := db.Exec(ctx, `
+			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens, started_at, latency, error)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, userID, u.Purpose, null(job), cycle, u.Model, u.Attempt, u.PromptTokens,
+			u.CompletionTokens, u.StartedAt, u.Latency, failure)
+		if err != nil {
+			return fmt.Errorf("record the model's calls: %w", err)
+		}
+	}
+	return nil
+}
+
+// pointer is nil for the zero value.
+func pointer[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func truncate(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}
+
+// TokensSince returns how many tokens a user's reflections took since a moment.
+func TokensSince(ctx context.Context, db DB, userID string, since time.Time) (n int64, err error) {
+	err = db.QueryRow(ctx, `select coalesce(sum(prompt_tokens + completion_tokens), 0) from oxbow.llm_calls where user_id = $1 and started_at >= $2`,
+		userID, since).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the tokens: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,366 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Person is what reflection needs to know of a user beside the memories.
+type Person struct {
+	Zone     *time.Location
+	Timezone string // its name
+	Language string // BCP 47; empty: not known
+	OptedOut bool
+}
+
+// ReadPerson returns a user's settings. A user without any lives in UTC.
+func ReadPerson(ctx context.Context, db DB, userID string) (Person, error) {
+	p := Person{Zone: time.UTC, Timezone: "UTC"}
+	rows, err := db.Query(ctx, `select timezone, coalesce(language, ''), opted_out from oxbow.users where user_id = $1`, userID)
+	if err != nil {
+		return p, fmt.Errorf("load the user's settings: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		Timezone, Language string
+		OptedOut           bool
+	}])
+	if err != nil {
+		return p, fmt.Errorf("load the user's settings: %w", err)
+	}
+	for _, f := range found {
+		p.Timezone, p.Language, p.OptedOut = f.Timezone, f.Language, f.OptedOut
+		if zone, err := time.LoadLocation(f.Timezone); err == nil { // PostgreSQL knows some that Go does not
+			p.Zone = zone
+		}
+	}
+	return p, nil
+}
+
+// Session names the conversation of a memory; one without counts its day as one, the day being the user's own.
+func (p Person) Session(sessionID string, at time.Time) string {
+	if sessionID != "" {
+		return sessionID
+	}
+	return "day " + at.In(p.Zone).Format(time.DateOnly)
+}
+
+// InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner gets to see them, and, in
+// the same order, all rows of the inbox that were looked at: forgotten memories are among those only. A memory's time is
+// never later than now.
+func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time.Time, limit int) ([]reasoner.Memory, []Unreflected, error) {
+	rows, err := db.Query(ctx, `
+		with batch as materialized (
+		  select i.memory_type, i.memory_id, i.valid_at, i.importance, i.session_id
+		    from oxbow.reflection_inbox i where i.user_id = $1
+		   order by i.valid_at, i.memory_id limit $2
+		)
+		select b.memory_type::text, b.memory_id, b.valid_at, b.importance, coalesce(b.session_id, ''), m.forgotten_at is null,
+		       m.content, coalesce(m.speaker, ''), coalesce(m.metadata ->> 'context', ''),
+		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number' then (m.metadata #>> '{emotion,arousal}')::double precision else 0 end,
+		       v.embedding
+		  from batch b
+		  join oxbow.memories m on m.user_id = $1 and m.memory_type = b.memory_type and m.id = b.memory_id
+		  left join oxbow.memory_vectors v on v.user_id = $1 and v.memory_type = b.memory_type and v.memory_id = b.memory_id
+		 order by b.valid_at, b.memory_id`, userID, limit)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the inbox: %w", err)
+	}
+	defer rows.Close()
+	var memories []reasoner.Memory
+	var batch []Unreflected
+	for rows.Next() {
+		var u Unreflected
+		var m reasoner.Memory
+		var there bool
+		var vector *pgvector.HalfVector
+		if err := rows.Scan(&m.Type, &m.ID, &u.ValidAt, &m.Importance, &u.SessionID, &there, &m.Content, &m.Speaker, &m.Context,
+			&m.Arousal, &vector); err != nil {
+			return nil, nil, fmt.Errorf("load the inbox: %w", err)
+		}
+		u.Type, u.ID, u.Importance = MemoryType(m.Type), m.ID, m.Importance
+		batch = append(batch, u)
+		if !there {
+			continue
+		}
+		m.Time = earlier(u.ValidAt, now).In(p.Zone)
+		m.Session = p.Session(u.SessionID, m.Time)
+		if vector != nil {
+			m.Vector = vector.Slice()
+		}
+		memories = append(memories, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, fmt.Errorf("load the inbox: %w", err)
+	}
+	return memories, batch, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.After(b) {
+		return b
+	}
+	return a
+}
+
+// ReflectedTrait is a trait as reflection works on it.
+type ReflectedTrait struct {
+	ID             uuid.UUID
+	Key            string
+	Content        string
+	State          lifecycle.State
+	Context        string
+	Contexts       []string // those in which its evidence showed
+	Parent         uuid.UUID
+	Version        int
+	FirstObserved  time.Time
+	LastReinforced time.Time
+	EditedAt       time.Time // when a person corrected it; zero: nobody did
+	ReviewDueAt    time.Time // zero: no review is due
+}
+
+const reflectedTrait = `
+	select m.id, coalesce(m.trait_key, ''), m.content, coalesce(m.trait_subtype, 'behavior'), m.trait_stage,
+	       coalesce(m.trait_confidence, 0), m.trait_confidence_at, coalesce(m.trait_reinforcement_count, 0), coalesce(m.trait_contradiction_count, 0),
+	       m.trait_window_end, coalesce(m.trait_context, 'general'), m.metadata, m.trait_parent_id, m.version, m.trait_first_observed,
+	       m.trait_last_reinforced, m.trait_edited_at, m.trait_review_due_at
+	  from oxbow.memories_trait m
+	 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null `
+
+func collectTraits(ctx context.Context, db DB, what string, sql string, args ...any) ([]ReflectedTrait, error) {
+	rows, err := db.Query(ctx, reflectedTrait+sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", what, err)
+	}
+	traits, err := pgx.CollectRows(rows, scanTrait)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", what, err)
+	}
+	return traits, nil
+}
+
+func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
+	var confidenceAt, windowEnd, first, last, edited, review *time.Time
+	var parent *uuid.UUID
+	var metadata struct {
+		Contexts []string `json:"evidence_contexts"`
+	}
+	var raw []byte
+	err = row.Scan(&t.ID, &t.Key, &t.Content, &t.State.Subtype, &t.State.Stage, &t.State.Confidence, &confidenceAt, &t.State.Reinforcements,
+		&t.State.Contradictions, &windowEnd, &t.Context, &raw, &parent, &t.Version, &first, &last, &edited, &review)
+	if err != nil {
+		return t, err
+	}
+	_ = json.Unmarshal(raw, &metadata) // what an import put there may be anything
+	t.Contexts = metadata.Contexts
+	t.State.At, t.State.WindowEnd = valueOf(confidenceAt), valueOf(windowEnd)
+	t.FirstObserved, t.LastReinforced, t.EditedAt, t.ReviewDueAt = valueOf(first), valueOf(last), valueOf(edited), valueOf(review)
+	t.Parent = valueOf(parent)
+	return t, nil
+}
+
+// valueOf is what a pointer points to, or nothing.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// LiveTraits returns a user's traits that are not dissolved, the surest first, at most limit.
+func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
+	return collectTraits(ctx, db, "the traits", `and m.trait_stage <> 'dissolved'
+		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`, userID, limit)
+}
+
+// TraitsByKey returns a user's traits with one of the keys, dissolved ones too.
+func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]ReflectedTrait, error) {
+	return collectTraits(ctx, db, "the traits of patterns", `and m.trait_key = any($2)
+		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys)
+}
+
+// TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.
+func TraitsToReview(ctx context.Context, db DB, userID string) ([]ReflectedTrait, error) {
+	return collectTraits(ctx, db, "the traits to review", `and m.trait_review_due_at is not null
+		 order by m.trait_review_due_at, m.trait_first_observed, m.trait_key, m.id`, userID)
+}
+
+// CountVisibleTraits returns how many traits a user has in the stages emerging, established and core.
+func CountVisibleTraits(ctx context.Context, db DB, userID string) (n int, err error) {
+	err = db.QueryRow(ctx, `select count(*) from oxbow.memories_trait
+		where user_id = $1 and expired_at is null and forgotten_at is null and trait_stage in ('emerging', 'established', 'core')`, userID).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the traits: %w", err)
+	}
+	return n, nil
+}
+
+// The sightings of a clue that are kept: the first ones and the latest.
+const (
+	firstSightings  = 8
+	latestSightings = 16
+)
+
+// NotedClue is a memory that was noted for a pattern.
+type NotedClue struct {
+	Key        string
+	Content    string
+	Type       MemoryType
+	Memory     uuid.UUID
+	Session    string
+	Context    string
+	Stated     bool
+	ObservedAt time.Time
+}
+
+// CluesByKey returns what was noted for patterns, in the order of the keys, the earliest first.
+func CluesByKey(ctx context.Context, db DB, userID string, keys []string) ([]NotedClue, error) {
+	return collectClues(ctx, db, `where c.user_id = $1 and c.key = any($2)`, userID, keys)
+}
+
+// LatestClues returns what was noted for the patterns that were seen last, at most limit memories.
+func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]NotedClue, error) {
+	return collectClues(ctx, db, `where c.user_id = $1 and c.key in (
+		select l.key from (select key, created_at from oxbow.trait_clues where user_id = $1 order by created_at desc limit $2) l)`, userID, limit)
+}
+
+func collectClues(ctx context.Context, db DB, where string, args ...any) ([]NotedClue, error) {
+	rows, err := db.Query(ctx, `
+		select c.key, c.content, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at
+		  from oxbow.trait_clues c `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("load the clues: %w", err)
+	}
+	clues, err := pgx.CollectRows(rows, pgx.RowToStructByPos[NotedClue])
+	if err != nil {
+		return nil, fmt.Errorf("load the clues: %w", err)
+	}
+	return clues, nil
+}
+
+// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted a trait for.
+func Refused(ctx context.Context, db DB, userID string, texts []string) (map[string]bool, error) {
+	rows, err := db.Query(ctx, `
+		select t.said from unnest($2::text[]) t(said)
+		 where exists (select from oxbow.trait_refusals r where r.user_id = $1 and r.hash = oxbow.trait_hash(t.said))`, userID, texts)
+	if err != nil {
+		return nil, fmt.Errorf("look for deleted traits: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for deleted traits: %w", err)
+	}
+	refused := make(map[string]bool, len(found))
+	for _, t := range found {
+		refused[t] = true
+	}
+	return refused, nil
+}
+
+// EvidenceSeen is what a trait's evidence tells about further evidence.
+type EvidenceSeen struct {
+	Sessions                  []string // of those asked about, which have spoken for it
+	Supporting, Contradicting int      // how many memories speak for and against it, at most countedEvidence of each
+	Counted                   map[EvidenceKey]bool
+}
+
+// EvidenceKey is a memory and a direction.
+type EvidenceKey struct {
+	Memory    uuid.UUID
+	Direction string // supporting, contradicting
+}
+
+// countedEvidence bounds how much evidence is counted for the question whether contradictions weigh: more is many.
+const countedEvidence = 1000
+
+// SeenEvidence tells, for traits, which of the memories have counted already, which of the sessions have spoken for them, and
+// for those in contradicted how much speaks for and against.
+func SeenEvidence(ctx context.Context, db DB, userID string, traits, memories []uuid.UUID, sessions []string, contradicted []uuid.UUID) (map[uuid.UUID]*EvidenceSeen, error) {
+	seen := make(map[uuid.UUID]*EvidenceSeen, len(traits))
+	of := func(id uuid.UUID) *EvidenceSeen {
+		if seen[id] == nil {
+			seen[id] = &EvidenceSeen{Counted: map[EvidenceKey]bool{}}
+		}
+		return seen[id]
+	}
+	var trait, memory uuid.UUID
+	var text string
+	rows, err := db.Query(ctx, `
+		select e.trait_id, e.memory_id, e.direction from oxbow.trait_evidence e
+		 where e.user_id = $1 and e.memory_id = any($3) and e.memory_type in ('fact', 'episodic', 'trait') and e.trait_id = any($2)`, userID, traits, memories)
+	if err != nil {
+		return nil, fmt.Errorf("look for evidence that counted: %w", err)
+	}
+	if _, err = pgx.ForEachRow(rows, []any{&trait, &memory, &text}, func() error {
+		of(trait).Counted[EvidenceKey{memory, text}] = true
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for evidence that counted: %w", err)
+	}
+	rows, err = db.Query(ctx, `
+		select t.id, s.session from unnest($2::uuid[]) t(id), unnest($3::text[]) s(session)
+		 where exists (select from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = t.id and e.session_key = s.session
+		                and e.direction = 'supporting')`, userID, traits, sessions)
+	if err != nil {
+		return nil, fmt.Errorf("look for the sessions of evidence: %w", err)
+	}
+	if _, err = pgx.ForEachRow(rows, []any{&trait, &text}, func() error {
+		of(trait).Sessions = append(of(trait).Sessions, text)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for the sessions of evidence: %w", err)
+	}
+	if len(contradicted) == 0 {
+		return seen, nil
+	}
+	var n int
+	rows, err = db.Query(ctx, `
+		select t.id, d.direction, (select count(*) from (select from oxbow.trait_evidence e
+		         where e.user_id = $1 and e.trait_id = t.id and e.direction = d.direction limit $3) n)
+		  from unnest($2::uuid[]) t(id), (values ('supporting'), ('contradicting')) d(direction)`, userID, contradicted, countedEvidence)
+	if err != nil {
+		return nil, fmt.Errorf("count the evidence: %w", err)
+	}
+	if _, err = pgx.ForEachRow(rows, []any{&trait, &text, &n}, func() error {
+		if text == Supporting {
+			of(trait).Supporting = n
+		} else {
+			of(trait).Contradicting = n
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("count the evidence: %w", err)
+	}
+	return seen, nil
+}
+
+// ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
+func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p Person, limit int) ([]reasoner.Evidence, error) {
+	rows, err := db.Query(ctx, `
+		select e.memory_type::text, e.memory_id, m.content, coalesce(m.speaker, ''), e.observed_at, e.session_key, coalesce(e.context, ''),
+		       m.importance, e.quality
+		  from oxbow.trait_evidence e
+		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
+		 where e.user_id = $1 and e.trait_id = $2 and e.direction = $3 and m.forgotten_at is null
+		 order by e.observed_at desc, e.memory_id limit $4`, userID, trait, direction, limit)
+	if err != nil {
+		return nil, fmt.Errorf("load the evidence: %w", err)
+	}
+	evidence, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e reasoner.Evidence, err error) {
+		err = row.Scan(&e.Type, &e.ID, &e.Content, &e.Speaker, &e.Time, &e.Session, &e.Context, &e.Importance, &e.Quality)
+		e.Time = e.Time.In(p.Zone)
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the evidence: %w", err)
+	}
+	return evidence, nil
+}
