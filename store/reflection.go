@@ -161,18 +161,10 @@ func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
 	}
 	_ = json.Unmarshal(raw, &metadata) // what an import put there may be anything
 	t.Contexts = metadata.Contexts
-	t.State.At, t.State.WindowEnd = valueOf(confidenceAt), valueOf(windowEnd)
-	t.FirstObserved, t.LastReinforced, t.EditedAt, t.ReviewDueAt = valueOf(first), valueOf(last), valueOf(edited), valueOf(review)
-	t.Parent = valueOf(parent)
+	t.State.At, t.State.WindowEnd = or(confidenceAt), or(windowEnd)
+	t.FirstObserved, t.LastReinforced, t.EditedAt, t.ReviewDueAt = or(first), or(last), or(edited), or(review)
+	t.Parent = or(parent)
 	return t, nil
-}
-
-// valueOf is what a pointer points to, or nothing.
-func valueOf[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }
 
 // LiveTraits returns a user's traits that are not dissolved, the surest first, at most limit.

@@ -89,6 +89,13 @@ type Proposals struct {
 	Reinforcements []Reinforcement
 	Contradictions []Contradiction
 	Clusters       []Cluster
+	Dropped        []Dropped // what the reasoner itself had to leave out, such as references to what it was not shown
+}
+
+// Dropped is a proposal that is not followed. It is recorded with the cycle.
+type Dropped struct {
+	What   string `json:"what"` // the proposal, as JSON or text
+	Reason string `json:"reason"`
 }
 
 // Pattern is something that recurs, and is no trait yet. Whether it becomes one, and in which stage, follows from its
