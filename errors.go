@@ -16,6 +16,8 @@ var (
 	ErrForgotten = store.ErrForgotten
 	// ErrNotForgotten: there is nothing to restore.
 	ErrNotForgotten = store.ErrNotForgotten
+	// ErrNotTrait: the memory is a fact, an episode or a document, and what was asked for concerns traits.
+	ErrNotTrait = store.ErrNotTrait
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = store.ErrDenied
 	// ErrNotMigrated: the database has no Oxbow schema.

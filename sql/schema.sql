@@ -194,22 +194,29 @@ CREATE FUNCTION oxbow.delete_trait(user_id text, id uuid) RETURNS bigint
     AS $$
 declare
   t oxbow.memories;
+  _versions uuid[];
   _version uuid;
-  _deleted bigint := 0;
+  _deleted bigint;
 begin
   perform oxbow.check_access(delete_trait.user_id);
   t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
-  insert into oxbow.trait_refusals (user_id, hash)
-  select t.user_id, oxbow.trait_hash(said) from unnest(array[t.trait_key, t.content]) said where said is not null
-  on conflict do nothing;
-  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
-  for _version in
+  select array_agg(v.id) into _versions from (
     with recursive version as (
       select t.id as id
       union
       select m.id from version v join oxbow.memories_trait m on m.user_id = t.user_id and m.superseded_by = v.id
-    ) select v.id from version v
-  loop
+    ) select v.id from version v) v;
+  insert into oxbow.trait_refusals (user_id, hash)
+  select t.user_id, oxbow.trait_hash(m.content) from oxbow.memories_trait m where m.user_id = t.user_id and m.id = any(_versions)
+  union
+  select t.user_id, oxbow.trait_hash(t.trait_key) where t.trait_key is not null
+  on conflict do nothing;
+  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
+  get diagnostics _deleted = row_count;
+  -- these go with the row that they refer to, uncounted
+  select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
+                  + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
+  foreach _version in array _versions loop
     _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
   end loop;
   return _deleted;
@@ -799,14 +806,16 @@ CREATE FUNCTION oxbow.lock_trait(_user_id text, _id uuid) RETURNS oxbow.memories
     AS $$
 declare
   t oxbow.memories;
+  _newest uuid;
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
     raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
-    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording', _id),
-      hint = format('Correct that one: %s.', t.superseded_by);
+    _newest := oxbow.newest_wording(_user_id, t.superseded_by);
+    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording%s', _id, ', ' || _newest),
+      hint = case when _newest is null then 'That one was erased.' else 'Correct that one.' end;
   elsif t.forgotten_at is not null then
     raise exception using errcode = 'OX103', message = format('trait %s is forgotten since %s', _id, t.forgotten_at),
       hint = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, _id);
@@ -830,6 +839,20 @@ $$;
 CREATE FUNCTION oxbow.month_number(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN COALESCE(CASE WHEN (name ~ '^[0-9]+$'::text) THEN (name)::integer ELSE NULL::integer END, array_position(ARRAY['jan'::text, 'feb'::text, 'mar'::text, 'apr'::text, 'may'::text, 'jun'::text, 'jul'::text, 'aug'::text, 'sep'::text, 'oct'::text, 'nov'::text, 'dec'::text], "left"(lower(name), 3)), array_position(ARRAY['一'::text, '二'::text, '三'::text, '四'::text, '五'::text, '六'::text, '七'::text, '八'::text, '九'::text, '十'::text, '十一'::text, '十二'::text], name));
+
+-- Name: newest_wording(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with recursive wording as (
+    select m.id, m.superseded_by, m.expired_at from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id
+    union
+    select m.id, m.superseded_by, m.expired_at from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.id = w.superseded_by
+  )
+  select w.id from wording w where w.expired_at is null;
+$$;
 
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1520,7 +1543,7 @@ CREATE FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) RETURNS void
     AS $$
 declare
   t oxbow.memories_trait;
-  e oxbow.trait_events;
+  _event oxbow.trait_events;
   s record;
 begin
   select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for update;
@@ -1551,10 +1574,10 @@ begin
    where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0;
   select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
          null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
-  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
-    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+  for _event in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, _event);
     update oxbow.trait_events v set confidence = s.confidence, stage = s.stage
-     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = _event.seq
        and (v.confidence, v.stage) is distinct from (s.confidence, s.stage);
   end loop;
   if s.stage is not null then
@@ -1613,7 +1636,7 @@ begin
    where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = old.id;
   update oxbow.memories_trait m set trait_parent_id = new.id where m.user_id = _user_id and m.trait_parent_id = old.id;
   update oxbow.memories_trait m
-     set expired_at = new.created_at, invalid_at = coalesce(old.invalid_at, greatest(new.created_at, old.valid_at)), superseded_by = new.id,
+     set expired_at = new.created_at, invalid_at = coalesce(old.valid_at, old.created_at), superseded_by = new.id,
          trait_next_transition_at = null, trait_review_due_at = null, updated_at = clock_timestamp()
    where m.user_id = _user_id and m.id = old.id;
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
@@ -1944,7 +1967,7 @@ begin
     -- events stay with the newest version of a trait
     select m.id as head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from oxbow.memories_trait m
-     where m.user_id = traits_as_of.user_id and m.superseded_by is null
+     where m.user_id = traits_as_of.user_id and m.superseded_by is null and m.forgotten_at is null
     union all
     select v.head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from version v join oxbow.memories_trait m on m.user_id = traits_as_of.user_id and m.superseded_by = v.id

@@ -21,6 +21,8 @@ var (
 	ErrForgotten = errors.New("the memory is forgotten")
 	// ErrNotForgotten: there is nothing to restore.
 	ErrNotForgotten = errors.New("the memory is not forgotten")
+	// ErrNotTrait: the memory is of another type.
+	ErrNotTrait = errors.New("the memory is no trait")
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated: the database has no Oxbow schema.
@@ -73,6 +75,7 @@ const (
 	codeSuperseded   = "OX102"
 	codeForgotten    = "OX103"
 	codeNotForgotten = "OX104"
+	codeNotTrait     = "OX105"
 )
 
 // known are the codes of PostgreSQL, and ours, that have an error of their own, with what to do about them.
@@ -84,6 +87,7 @@ var known = map[string]struct {
 	codeSuperseded:   {ErrSuperseded, ""},
 	codeForgotten:    {ErrForgotten, ""},
 	codeNotForgotten: {ErrNotForgotten, ""},
+	codeNotTrait:     {ErrNotTrait, ""},
 	"42501":          {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
 	"3F000":          {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01":          {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -19,7 +19,8 @@ select m.user_id, m.id, m.content, m.trait_subtype as subtype,
  where m.expired_at is null and m.forgotten_at is null;
 
 -- traits_as_of returns what was held of a user at a moment: each trait with its wording of then, and the confidence that
--- its events up to then give, decayed to that moment.
+-- its events up to then give, decayed to that moment. trait_id is the trait's id of today, id that of the wording. What is
+-- forgotten is not told, as of any time.
 create or replace function oxbow.traits_as_of(user_id text, at timestamptz)
 returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text,
   reinforcement_count integer, contradiction_count integer)
@@ -32,7 +33,7 @@ begin
     -- events stay with the newest version of a trait
     select m.id as head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from oxbow.memories_trait m
-     where m.user_id = traits_as_of.user_id and m.superseded_by is null
+     where m.user_id = traits_as_of.user_id and m.superseded_by is null and m.forgotten_at is null
     union all
     select v.head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from version v join oxbow.memories_trait m on m.user_id = traits_as_of.user_id and m.superseded_by = v.id
@@ -57,19 +58,32 @@ begin
    order by 6 desc nulls last, w.head;
 end $$;
 
+-- newest_wording returns the id that a trait has now, of an id that it had once. It is null if there is none.
+create or replace function oxbow.newest_wording(_user_id text, _id uuid) returns uuid
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with recursive wording as (
+    select m.id, m.superseded_by, m.expired_at from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id
+    union
+    select m.id, m.superseded_by, m.expired_at from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.id = w.superseded_by
+  )
+  select w.id from wording w where w.expired_at is null;
+$$;
+
 -- lock_trait returns a user's trait and keeps others from changing it until the transaction ends.
 create or replace function oxbow.lock_trait(_user_id text, _id uuid) returns oxbow.memories
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   t oxbow.memories;
+  _newest uuid;
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
     raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
-    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording', _id),
-      hint = format('Correct that one: %s.', t.superseded_by);
+    _newest := oxbow.newest_wording(_user_id, t.superseded_by);
+    raise exception using errcode = 'OX102', message = format('trait %s has a newer wording%s', _id, ', ' || _newest),
+      hint = case when _newest is null then 'That one was erased.' else 'Correct that one.' end;
   elsif t.forgotten_at is not null then
     raise exception using errcode = 'OX103', message = format('trait %s is forgotten since %s', _id, t.forgotten_at),
       hint = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, _id);
@@ -78,7 +92,8 @@ begin
 end $$;
 
 -- reword_trait gives a trait another wording, which is a new row: content never changes in place. Evidence, events and the
--- traits that it is the parent of go over to the new row; the old one stays, as the wording of its time. It returns the new id.
+-- traits that it is the parent of go over to the new row; the old one stays, as the wording that was believed in its time:
+-- the new one says better what was true all along. It returns the new id.
 create or replace function oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -108,7 +123,7 @@ begin
    where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = old.id;
   update oxbow.memories_trait m set trait_parent_id = new.id where m.user_id = _user_id and m.trait_parent_id = old.id;
   update oxbow.memories_trait m
-     set expired_at = new.created_at, invalid_at = coalesce(old.invalid_at, greatest(new.created_at, old.valid_at)), superseded_by = new.id,
+     set expired_at = new.created_at, invalid_at = coalesce(old.valid_at, old.created_at), superseded_by = new.id,
          trait_next_transition_at = null, trait_review_due_at = null, updated_at = clock_timestamp()
    where m.user_id = _user_id and m.id = old.id;
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
@@ -190,27 +205,34 @@ language sql immutable parallel safe
 return md5('oxbow trait ' || lower(regexp_replace(normalize(_text, nfkc), '[[:space:][:punct:]]+', ' ', 'g')))::uuid;
 
 -- delete_trait erases a trait with all its wordings, its evidence and its events, in the name of the person whom it is about,
--- and notes a hash of what it said, so that reflection does not make it again. It returns how many rows were deleted.
+-- and notes a hash of what each said, so that reflection does not make it again. It returns how many rows were deleted.
 create or replace function oxbow.delete_trait(user_id text, id uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   t oxbow.memories;
+  _versions uuid[];
   _version uuid;
-  _deleted bigint := 0;
+  _deleted bigint;
 begin
   perform oxbow.check_access(delete_trait.user_id);
   t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
-  insert into oxbow.trait_refusals (user_id, hash)
-  select t.user_id, oxbow.trait_hash(said) from unnest(array[t.trait_key, t.content]) said where said is not null
-  on conflict do nothing;
-  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
-  for _version in
+  select array_agg(v.id) into _versions from (
     with recursive version as (
       select t.id as id
       union
       select m.id from version v join oxbow.memories_trait m on m.user_id = t.user_id and m.superseded_by = v.id
-    ) select v.id from version v
-  loop
+    ) select v.id from version v) v;
+  insert into oxbow.trait_refusals (user_id, hash)
+  select t.user_id, oxbow.trait_hash(m.content) from oxbow.memories_trait m where m.user_id = t.user_id and m.id = any(_versions)
+  union
+  select t.user_id, oxbow.trait_hash(t.trait_key) where t.trait_key is not null
+  on conflict do nothing;
+  delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
+  get diagnostics _deleted = row_count;
+  -- these go with the row that they refer to, uncounted
+  select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
+                  + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
+  foreach _version in array _versions loop
     _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
   end loop;
   return _deleted;
@@ -222,7 +244,7 @@ create or replace function oxbow.reweigh_trait(_user_id text, _trait_id uuid) re
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   t oxbow.memories_trait;
-  e oxbow.trait_events;
+  _event oxbow.trait_events;
   s record;
 begin
   select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for update;
@@ -253,10 +275,10 @@ begin
    where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0;
   select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
          null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
-  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
-    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+  for _event in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, _event);
     update oxbow.trait_events v set confidence = s.confidence, stage = s.stage
-     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = _event.seq
        and (v.confidence, v.stage) is distinct from (s.confidence, s.stage);
   end loop;
   if s.stage is not null then
