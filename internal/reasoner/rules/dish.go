@@ -1,0 +1,70 @@
+package rules
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// dish is the name of a food or drink at the beginning of a text.
+type dish struct {
+	name  string // "" for what says too little, such as 米饭
+	base  string // the known dish that the name ends in, if there is one
+	group string
+	end   int // in bytes
+}
+
+// longestDish is how long the name of a dish may be, in characters.
+const longestDish = 7
+
+// afterHead are characters that make another word of a head: 包装 is no bun.
+var afterHead = map[string]string{
+	"面": "前对积试料部子板临膜霜具向积谈签临孔", "包": "装括裹含厢间容邮里内括", "菜": "单谱市场园鸟摊", "粉": "色底笔丝末红嫩", "饼": "图状",
+	"鱼": "缸竿线饵塘", "鸡": "毛蛋", "酒": "店吧瓶精驾馆盒窖楼", "茶": "具几壶叶歇艺桌", "糖": "尿", "串": "门联珠", "锅": "炉具盖铲", "卷": "尺发",
+	"皮": "肤质革带鞋具", "果": "然断园", "汤": "勺", "肉": "眼类", "水": "平准", "米": "色家", "奶": "奶粉油瓶茶", "可可": "粉", "美式": "风八台复田乡",
+	"白菜": "价", "草莓": "音", "巧克力": "色", "蛋糕": "店盒",
+}
+
+// dishAt reads the name of a dish by the grammar [place | style | cooking | ingredient]… + head: the longest that the text
+// begins with. What says nothing of the taste is left out in front: of 招牌牛肉拉面, 牛肉拉面 remains.
+func (v *vocabulary) dishAt(text string) (dish, bool) {
+	var found dish
+	from, runes, parts := 0, 0, 0
+	for at := 0; at < len(text); {
+		form, w := v.foods.longest(text[at:])
+		if form == "" || w.role&roleNot != 0 {
+			break
+		}
+		end := at + len(form)
+		n := utf8.RuneCountInString(form)
+		if runes+n > longestDish {
+			break
+		}
+		next, _ := utf8.DecodeRuneInString(text[end:])
+		spoiled := next != utf8.RuneError && strings.ContainsRune(afterHead[form], next)
+		switch {
+		case spoiled && w.role&(rolePlain|roleModifier) == 0:
+			at = len(text)
+			continue
+		case spoiled:
+		case w.role&roleDish != 0:
+			found = dish{name: text[from:end], base: form, group: w.group, end: end}
+		case w.role&roleVague != 0:
+			found = dish{group: w.group, end: end}
+			if parts > 0 && runes+n >= 4 {
+				found.name = text[from:end]
+			}
+		case w.role&roleHead != 0 && parts > 0 && runes+n >= 3:
+			found = dish{name: text[from:end], group: w.group, end: end}
+		}
+		switch {
+		case w.role&rolePlain != 0 && parts == 0 && runes == 0:
+			from = end
+		case w.role&(roleModifier|rolePlain) != 0:
+			parts, runes = parts+1, runes+n
+		default:
+			return found, found.end > 0
+		}
+		at = end
+	}
+	return found, found.end > 0
+}

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// polarity is what a clause says of something that it names.
+type polarity int
+
+const (
+	pro     polarity = iota // it is so
+	nothing                 // it did not take place, is only a wish, or is of somebody else
+	con                     // it is so no longer, or not at all
+)
+
+var (
+	proZh     = strings.Fields("没有放弃 没放弃 不放弃 从没停 没停过 从未停 从不间断 舍不得放弃 离不开 忍不住 不得不夸")
+	conZh     = strings.Fields("不再 再也不 再也没 戒了 戒掉 戒除 放弃 不喜欢 不爱 讨厌 告别 停止 厌倦 受够 早就不 已经不 反感 退出")
+	conTailZh = strings.Fields("戒了 戒掉 不再 放弃了 停掉 卖掉了 再也不 早就不 已经不")
+	todayZh   = strings.Fields("今天 今晚 今早 明天 这次 这周 本周 周末 暂时 先不 这两天 最近")
+	calledOff = strings.Fields("取消 泡汤 改期 推迟 没成 作罢 暂停 停课 没时间 没空")
+	notZh     = []string{"不", "没", "没有", "没去", "不去", "不想", "不能", "不会", "别", "未", "无法", "取消", "暂停", "避免", "不用", "没怎么", "很久没", "好久没", "不太"}
+)
+
+// polarityZh reads a clause of Chinese around what it names at [start, end).
+func polarityZh(clause string, start, end int) polarity {
+	before, after := clause[:start], clause[end:]
+	if containsAny(before, proZh) {
+		return pro
+	}
+	passing := containsAny(clause, todayZh)
+	if containsAny(before, conZh) || containsAny(after, conTailZh) {
+		if passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {
+			return nothing
+		}
+		return con
+	}
+	near := lastRunes(before, 4)
+	if strings.Contains(near, "不") && endsWithLe(after) && !strings.Contains(near, "不了") && !strings.Contains(near, "不错") {
+		if passing {
+			return nothing
+		}
+		return con
+	}
+	if containsAny(after, calledOff) {
+		return nothing
+	}
+	for _, n := range notZh {
+		if i := strings.LastIndex(before, n); i >= 0 && utf8.RuneCountInString(before[i+len(n):]) <= 1 {
+			return nothing
+		}
+	}
+	return pro
+}
+
+func endsWithLe(after string) bool {
+	after = strings.TrimRight(after, " 啦吧啊呀。！!.~")
+	return strings.HasSuffix(after, "了") && utf8.RuneCountInString(after) <= 4
+}
+
+// lastRunes returns the last n characters of text.
+func lastRunes(text string, n int) string {
+	i := len(text)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+	}
+	return text[i:]
+}
+
+var (
+	proEn = []string{"can't stop", "cannot stop", "couldn't stop", "never stop", "won't stop", "don't stop", "didn't stop", "never stopped",
+		"didn't quit", "won't quit", "never quit", "not give up", "never give up", "never gave up", "didn't give up", "won't give up", "can't live without", "can't wait"}
+	conEn = []string{"no longer", "stopped", "quit", "quitting", "gave up", "given up", "giving up", "don't like", "do not like", "doesn't like", "hate", "hated", "dislike",
+		"can't stand", "not into", "sick of", "done with", "never again", "lost interest in", "don't enjoy", "do not enjoy", "not a fan of", "not interested in",
+		"tired of", "don't care for", "fell out of love with", "sold my", "not keen on", "not fond of"}
+	notEn = []string{"don't", "didn't", "haven't", "hasn't", "not", "never", "won't", "cancelled", "canceled", "skipped", "used to", "wish", "if", "isn't", "wasn't", "couldn't",
+		"can't", "instead of", "without", "no", "doesn't", "should", "postponed", "avoid"}
+)
+
+// polarityEn reads the words of a clause, in lower case, around what it names at [start, end).
+func polarityEn(clause []token, start, end int) polarity {
+	before, after := joined(clause[:start]), joined(clause[end:])
+	if hasWords(before, proEn) {
+		return pro
+	}
+	if hasWords(before, conEn) || hasWords(before, notEn) && hasWords(after, []string{"anymore", "any more", "any longer"}) {
+		return con
+	}
+	if hasWords(joined(clause[max(0, start-4):start]), notEn) {
+		return nothing
+	}
+	if hasWords(after, []string{"cancelled", "canceled", "called off", "postponed"}) {
+		return nothing
+	}
+	return pro
+}
+
+// hasWords tells whether text, words with a space on either side, has one of some phrases.
+func hasWords(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(p string) bool { return containsWord(text, p) })
+}
+
+func containsWord(text, phrase string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], phrase)
+		if i < 0 {
+			return false
+		}
+		i += from
+		if text[i-1] == ' ' && text[i+len(phrase)] == ' ' { // joined begins and ends with a space
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func joined(words []token) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, w := range words {
+		b.WriteString(w.lower)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}

@@ -1,0 +1,281 @@
+// Package rules is the reasoner that needs no model and no network: deterministic rules for English and Chinese. It sees
+// what recurs (activities, food, places, people, hours), what the user says they are or like, and what they say is over.
+// docs/reasoner-rules.md tells what it cannot see.
+package rules
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Reasoner is the reasoner of rules. It has no state: the same batch gives the same proposals.
+type Reasoner struct {
+	v *vocabulary
+}
+
+// New returns the reasoner of rules.
+func New() *Reasoner { return &Reasoner{v: words()} }
+
+// Name returns "rules-v1".
+func (*Reasoner) Name() string { return "rules-v1" }
+
+var _ reasoner.Reasoner = (*Reasoner)(nil)
+
+// sign is a pattern in a batch: the memories that show it, and those that deny it.
+type sign struct {
+	key      string
+	kind     kind
+	finding  finding
+	name     string // of the person in a dialogue; else ""
+	pro, con []reasoner.Support
+	at       []time.Time // of pro
+	sessions []string    // of pro
+	surfaces map[string]int
+}
+
+// signs returns the patterns of a batch in the order in which they first show.
+func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
+	byKey := map[string]*sign{}
+	var all []*sign
+	heard := listen(memories)
+	note := func(m reasoner.Memory, name string, n finding) {
+		key := keyOf(n, name)
+		s := byKey[key]
+		if s == nil {
+			s = &sign{key: key, kind: n.kind, finding: n, name: name, surfaces: map[string]int{}}
+			byKey[key] = s
+			all = append(all, s)
+		}
+		support := reasoner.Support{Memory: m.ID, Stated: n.stated, Context: m.Context}
+		if support.Context == "" {
+			support.Context = contextOf(m.Content, s.finding)
+		}
+		if n.polarity == con {
+			s.con = append(s.con, support)
+			return
+		}
+		s.pro = append(s.pro, support)
+		s.at, s.sessions = append(s.at, m.Time), append(s.sessions, m.Session)
+		s.surfaces[n.surface]++
+	}
+	f := finder{v: r.v}
+	for i, m := range memories {
+		h := heard[i]
+		f.voice, f.found = h.voice, f.found[:0]
+		if h.voice != other {
+			f.read(h.text)
+		}
+		if h.with != "" {
+			f.addPerson(h.with, hasHan(h.with))
+		}
+		for _, n := range f.found {
+			note(m, h.name, n)
+		}
+	}
+	for _, n := range hoursOf(memories, heard) {
+		for _, i := range n.memories {
+			note(memories[i], n.name, n.finding)
+		}
+	}
+	return all
+}
+
+// keyOf returns the key of a pattern: the same in English and Chinese where the vocabulary knows it.
+func keyOf(n finding, name string) string {
+	key := kindNames[n.kind] + ":" + n.id
+	if name != "" {
+		key += "@" + strings.ToLower(name)
+	}
+	return key
+}
+
+// Keys returns the keys of the patterns in memories, in the order in which they first show.
+func (r *Reasoner) Keys(memories []reasoner.Memory) []string {
+	all := r.signs(memories)
+	keys := make([]string, len(all))
+	for i, s := range all {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+// Reflect proposes patterns, reinforcements, contradictions and clusters. The only error is that of ctx.
+func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Proposals, error) {
+	if err := ctx.Err(); err != nil {
+		return reasoner.Proposals{}, err
+	}
+	var p reasoner.Proposals
+	traits := r.index(b.Traits)
+	room := newRoom(b, traits)
+	clues := map[string]*reasoner.Clue{}
+	for i := range b.Clues {
+		clues[b.Clues[i].Key] = &b.Clues[i]
+	}
+	var fresh []*candidate
+	for _, s := range r.signs(b.Memories) {
+		t := traits.find(s)
+		switch {
+		case t == nil, !live(t):
+			if len(s.pro) > 0 {
+				fresh = append(fresh, newCandidate(s, clues[s.key], t))
+			}
+			continue
+		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind)):
+			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
+		}
+		if len(s.con) > 0 {
+			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: t.ID, Evidence: s.con, Reason: denied(s)})
+		}
+	}
+	p.Patterns = r.choose(fresh, room, traits)
+	p.Clusters = r.clusters(traits, room)
+	return p, nil
+}
+
+func denied(s *sign) string {
+	if s.finding.zh {
+		return "用户说不再如此"
+	}
+	return "the user says that it is so no longer"
+}
+
+func live(t *reasoner.Trait) bool { return t.Stage != "dissolved" }
+
+// held are the traits of a user, to be found by a pattern.
+type held struct {
+	byKey  map[string]*reasoner.Trait
+	byTerm map[string]*reasoner.Trait // of traits without a key that says more
+	all    []reasoner.Trait
+	signs  map[uuid.UUID]finding // what a trait's own sentence is about
+}
+
+// index makes the traits findable by key, and those that something else than these rules named by what they say.
+func (r *Reasoner) index(traits []reasoner.Trait) held {
+	h := held{byKey: map[string]*reasoner.Trait{}, byTerm: map[string]*reasoner.Trait{}, all: traits, signs: map[uuid.UUID]finding{}}
+	f := finder{v: r.v}
+	for i := range traits {
+		t := &traits[i]
+		if t.Key != "" && h.byKey[t.Key] == nil {
+			h.byKey[t.Key] = t
+		}
+		if ours(t.Key) {
+			continue
+		}
+		f.voice, f.found = recorded, f.found[:0]
+		f.read(t.Content)
+		for _, n := range f.found {
+			if _, ok := h.signs[t.ID]; !ok {
+				h.signs[t.ID] = n
+			}
+			if key := keyOf(n, ""); h.byTerm[key] == nil && live(t) && t.Subtype == "behavior" {
+				h.byTerm[key] = t
+			}
+		}
+	}
+	return h
+}
+
+// ours tells whether a key was made here.
+func ours(key string) bool {
+	head, _, ok := strings.Cut(key, ":")
+	return ok && slices.Contains(kindNames[:], head)
+}
+
+func (h held) find(s *sign) *reasoner.Trait {
+	if t := h.byKey[s.key]; t != nil {
+		return t
+	}
+	return h.byTerm[s.key]
+}
+
+// candidate is a pattern that is no trait yet, with what is known of it beyond the batch.
+type candidate struct {
+	*sign
+	days     int // on which it showed, as far as is known
+	memories int
+	sessions int
+	need     int
+	old      bool // a trait of this key was dissolved
+	span     time.Duration
+}
+
+func newCandidate(s *sign, clue *reasoner.Clue, dissolved *reasoner.Trait) *candidate {
+	days, sessions, memories := map[int64]bool{}, map[string]bool{}, map[uuid.UUID]bool{}
+	var first, last time.Time
+	add := func(id uuid.UUID, at time.Time, session string) {
+		memories[id], sessions[session], days[day(at)] = true, true, true
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	if clue != nil {
+		for _, seen := range clue.Seen {
+			add(seen.Memory, seen.Time, seen.Session)
+		}
+	}
+	for i, e := range s.pro {
+		add(e.Memory, s.at[i], s.sessions[i])
+	}
+	return &candidate{sign: s, days: len(days), memories: len(memories), sessions: len(sessions), old: dissolved != nil, span: last.Sub(first)}
+}
+
+// day numbers the days of a time zone.
+func day(t time.Time) int64 {
+	_, offset := t.Zone()
+	return (t.Unix() + int64(offset)) / (24 * 60 * 60)
+}
+
+// choose says which patterns are strong enough, the strongest first, as long as there is room; the others are noted.
+func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
+	byKey := map[string]*candidate{}
+	for _, c := range fresh {
+		byKey[c.key] = c
+	}
+	ranked := slices.Clone(fresh)
+	slices.SortStableFunc(ranked, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.days, a.days), cmp.Compare(b.memories, a.memories), cmp.Compare(a.key, b.key))
+	})
+	strong := map[*candidate]bool{}
+	for _, c := range ranked {
+		if c.memories < 3 || c.sessions < 2 || !room.enough(c) || covered(c, fresh, traits) {
+			continue
+		}
+		strong[c] = room.take(c.kind)
+	}
+	patterns := make([]reasoner.Pattern, 0, len(fresh))
+	for _, c := range fresh {
+		patterns = append(patterns, reasoner.Pattern{
+			Key: c.key, Content: r.sentence(c.sign), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro,
+		})
+	}
+	return patterns
+}
+
+// covered tells whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.
+func covered(c *candidate, fresh []*candidate, traits held) bool {
+	if c.kind != eating || !c.finding.zh {
+		return false
+	}
+	for _, longer := range fresh {
+		if longer.kind == eating && longer != c && strings.HasSuffix(longer.finding.id, c.finding.id) && longer.name == c.name && 2*longer.days >= c.days {
+			return true
+		}
+	}
+	for i := range traits.all {
+		t := &traits.all[i]
+		if id, ok := strings.CutPrefix(t.Key, "food:"); ok && live(t) && strings.HasSuffix(id, c.finding.id) {
+			return true
+		}
+	}
+	return false
+}
