@@ -41,6 +41,12 @@ func enqueue(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	return err
 }
 
+// enqueueAt inserts a job in tx that is due at a moment.
+func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time) error {
+	_, err := river.ClientFromContext[pgx.Tx](ctx).InsertTx(ctx, tx, args, &river.InsertOpts{ScheduledAt: at})
+	return err
+}
+
 // complete marks a job as completed in tx, so that its results and its end are committed together. The error is
 // rivertype.ErrNotFound where the job was erased meanwhile, with its user or its only memory: then nothing is to be left
 // of what it did.

@@ -3,11 +3,13 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -23,7 +25,7 @@ func (ReflectArgs) Kind() string { return "reflect" }
 
 // InsertOpts allows one live reflection a user.
 func (ReflectArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
+	return river.InsertOpts{Queue: QueueReflect, MaxAttempts: reflectAttempts, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
 }
 
 func reflectOn(userID string, t store.Trigger) ReflectArgs {
@@ -34,54 +36,136 @@ func (a ReflectArgs) trigger() store.Trigger {
 	return store.Trigger{Type: cmp.Or(a.TriggerType, "manual"), Value: a.TriggerValue}
 }
 
-// reflectBatch is how many memories one reflection takes up.
-const reflectBatch = 200
+// reflectAttempts is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so that
+// in the end the one that it cannot cope with is alone, and is passed over.
+const reflectAttempts = 10
 
 // reflectWorker works a user's inbox off.
 type reflectWorker struct {
 	river.WorkerDefaults[ReflectArgs]
-	db  store.DB
-	now func() time.Time
+	*Reflection
 }
 
-// Work reflects on one batch. It draws no conclusions yet: it records that the batch was looked at.
+// Timeout is what a call may take, and what the database may.
+func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return w.CallTime + Timeout }
+
+// Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
-	begun := w.now()
-	batch, err := store.InboxBatch(ctx, w.db, job.Args.UserID, reflectBatch)
+	limit := max(w.Batch>>(job.Attempt-1), 1)
+	for try := 1; ; try++ {
+		err := w.reflect(ctx, job, limit)
+		if errors.Is(err, store.ErrStale) && try < rereadings {
+			w.Logger.InfoContext(ctx, "reflecting again", "reason", err)
+			continue
+		}
+		var nonsense *reasoner.AnswerError
+		if errors.As(err, &nonsense) && job.Attempt >= job.MaxAttempts {
+			return w.passOver(ctx, job, limit, nonsense)
+		}
+		return w.postpone(ctx, err)
+	}
+}
+
+func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], limit int) error {
+	begun := w.Now()
+	// what contradicts a trait is settled before more is concluded
+	if due, err := store.TraitsToReview(ctx, w.DB, job.Args.UserID); err != nil {
+		return err
+	} else if len(due) > 0 {
+		return w.yield(ctx, job)
+	}
+	s, err := w.load(ctx, w.DB, job.Args.UserID, limit)
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		return w.finish(ctx, tx, job, batch, begun)
+	if s.person.OptedOut || len(s.batch) == 0 {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
+	}
+	proposals, err := w.ask(ctx, s, job.ID)
+	if err != nil {
+		return err
+	}
+	p, err := w.weigh(ctx, w.DB, s, proposals)
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finish(ctx, tx, job, p, begun) })
+}
+
+// yield leaves the user to the review of contradictions, which is followed by a reflection.
+func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) error {
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
+		if err := complete(ctx, tx, job); err != nil {
+			return err
+		}
+		return enqueue(ctx, tx, reviewAfter(job.Args))
 	})
 }
 
-// finish takes the batch out of the inbox and sees to the rest of it. The job is completed first: the successor is
-// another job of the same user, which must not exist while this one is live; and what came into the inbox up to then is
-// seen (see checkTriggerWorker).
-func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], batch []store.Unreflected, begun time.Time) error {
+// finish writes what was concluded. The job is completed first: the successor is another job of the same user, which must
+// not exist while this one is live; and what came into the inbox up to then is seen (see checkTriggerWorker).
+func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan, begun time.Time) error {
 	if err := complete(ctx, tx, job); err != nil {
 		return err
 	}
-	user := job.Args.UserID
-	if out, err := store.OptedOut(ctx, tx, user); err != nil {
-		return err
-	} else if out {
-		return store.EmptyInbox(ctx, tx, user)
-	}
-	removed, err := store.RemoveFromInbox(ctx, tx, user, batch)
+	outcome, err := w.write(ctx, tx, p, job.Args.trigger(), begun)
 	if err != nil {
 		return err
 	}
-	if removed > 0 {
-		cycle := store.Cycle{UserID: user, Trigger: job.Args.trigger(), Scanned: removed, StartedAt: begun}
-		if err := store.RecordCycle(ctx, tx, cycle); err != nil {
+	for _, args := range outcome.trends() {
+		if err := enqueueAt(ctx, tx, args, args.due(p, w.Now())); err != nil {
 			return err
 		}
 	}
-	more, err := store.InboxHasMore(ctx, tx, user)
+	return w.succeed(ctx, tx, job.Args, outcome.Reviews > 0)
+}
+
+// succeed enqueues what follows: the review of contradictions, or the reflection on the next batch.
+func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs, review bool) error {
+	if review {
+		return enqueue(ctx, tx, reviewAfter(args))
+	}
+	more, err := store.InboxHasMore(ctx, tx, args.UserID)
 	if err != nil || !more {
 		return err
 	}
-	return enqueue(ctx, tx, job.Args)
+	return enqueue(ctx, tx, args)
+}
+
+// finishEmpty ends a reflection on nothing. A user who opted out is never reflected on: nothing waits for it either.
+func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs]) error {
+	if err := complete(ctx, tx, job); err != nil {
+		return err
+	}
+	if out, err := store.OptedOut(ctx, tx, job.Args.UserID); err != nil {
+		return err
+	} else if out {
+		return store.EmptyInbox(ctx, tx, job.Args.UserID)
+	}
+	return w.succeed(ctx, tx, job.Args, false)
+}
+
+// passOver takes the memories out of the inbox that a reasoner answers nonsense about, and records that.
+func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], limit int, why error) error {
+	begun := w.Now()
+	s, err := w.load(ctx, w.DB, job.Args.UserID, limit)
+	if err != nil {
+		return err
+	}
+	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over", "memories", len(s.batch), "error", why)
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
+		if err := complete(ctx, tx, job); err != nil {
+			return err
+		}
+		removed, err := store.RemoveFromInbox(ctx, tx, s.user, s.batch)
+		if err != nil {
+			return err
+		}
+		err = store.RecordCycle(ctx, tx, store.Cycle{ID: s.cycle, UserID: s.user, Trigger: job.Args.trigger(), Scanned: removed,
+			StartedAt: begun, Now: s.now, Reasoner: s.reasoner, Error: why.Error()})
+		if err != nil {
+			return err
+		}
+		return w.succeed(ctx, tx, job.Args, false)
+	})
 }

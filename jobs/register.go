@@ -6,6 +6,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -21,6 +22,16 @@ type Config struct {
 	CallTime time.Duration
 	// CallTexts is how many texts one call has at most, 1 to 128.
 	CallTexts int
+	// Reasoner draws conclusions.
+	Reasoner reasoner.Reasoner
+	// ReasonerProvider records how Reasoner fares.
+	ReasonerProvider *Provider
+	// ReasonerCallTime limits one call of Reasoner.
+	ReasonerCallTime time.Duration
+	// ReflectBatch is how many memories are reflected on at once.
+	ReflectBatch int
+	// DailyTokens is how many tokens the reflections of a user may take in 24 hours. 0: any number.
+	DailyTokens int64
 	// Logger gets what a person should know.
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
@@ -34,9 +45,18 @@ func Register(workers *river.Workers, c Config) {
 	}
 	river.AddWorker(workers, newEmbedWorker(c))
 	river.AddWorker(workers, &checkTriggerWorker{db: c.DB, now: c.Now})
-	river.AddWorker(workers, &reflectWorker{db: c.DB, now: c.Now})
+	reflection := c.Reflection()
+	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
+	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
+	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
 	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
 	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), now: c.Now, log: c.Logger})
+}
+
+// Reflection is what the jobs reflect with.
+func (c Config) Reflection() *Reflection {
+	return &Reflection{DB: c.DB, Reasoner: c.Reasoner, Provider: c.ReasonerProvider, CallTime: c.ReasonerCallTime, Batch: c.ReflectBatch,
+		DailyTokens: c.DailyTokens, Now: c.Now, Logger: c.Logger}
 }
 
 func newEmbedWorker(c Config) *embedWorker {

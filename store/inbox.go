@@ -2,11 +2,15 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
@@ -59,22 +63,6 @@ func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time
 	return users, nil
 }
 
-// InboxBatch returns the first memories of a user's inbox, the earliest first.
-func InboxBatch(ctx context.Context, db DB, userID string, limit int) ([]Unreflected, error) {
-	rows, err := dbsqlc.New().InboxBatch(ctx, db, &dbsqlc.InboxBatchParams{UserID: userID, Max: int32(limit)})
-	if err != nil {
-		return nil, fmt.Errorf("load the inbox: %w", err)
-	}
-	batch := make([]Unreflected, len(rows))
-	for i, r := range rows {
-		batch[i] = Unreflected{Type: MemoryType(r.MemoryType), ID: r.MemoryID, Importance: r.Importance, ValidAt: r.ValidAt}
-		if r.SessionID != nil {
-			batch[i].SessionID = *r.SessionID
-		}
-	}
-	return batch, nil
-}
-
 // RemoveFromInbox takes a batch out and returns how many of it were still there.
 func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []Unreflected) (int64, error) {
 	byType := map[MemoryType][]uuid.UUID{}
@@ -125,17 +113,31 @@ func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
 
 // Cycle is one finished reflection.
 type Cycle struct {
-	UserID    string
-	Trigger   Trigger
-	Scanned   int64 // memories
-	StartedAt time.Time
+	ID                          uuid.UUID
+	UserID                      string
+	Trigger                     Trigger
+	Scanned                     int64 // memories
+	StartedAt                   time.Time
+	Now                         time.Time // the clock's moment
+	Reasoner                    string
+	Created, Updated, Dissolved int // traits
+	Dropped                     []reasoner.Dropped
+	Error                       string // why it failed; empty: it did not
 }
 
 // RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
-	err := dbsqlc.New().ReflectionCycleInsert(ctx, db, &dbsqlc.ReflectionCycleInsertParams{
-		UserID: c.UserID, TriggerType: c.Trigger.Type, TriggerValue: c.Trigger.Value,
-		MemoriesScanned: int32(c.Scanned), StartedAt: c.StartedAt,
+	dropped, err := json.Marshal(c.Dropped)
+	if err != nil {
+		return fmt.Errorf("record the reflection: %w", err)
+	}
+	if c.Dropped == nil {
+		dropped = []byte("[]")
+	}
+	err = dbsqlc.New().ReflectionCycleInsert(ctx, db, &dbsqlc.ReflectionCycleInsertParams{
+		UserID: c.UserID, ID: c.ID, TriggerType: c.Trigger.Type, TriggerValue: c.Trigger.Value, MemoriesScanned: int32(c.Scanned),
+		TraitsCreated: int32(c.Created), TraitsUpdated: int32(c.Updated), TraitsDissolved: int32(c.Dissolved),
+		StartedAt: c.StartedAt, Now: c.Now, Reasoner: c.Reasoner, Dropped: dropped, ErrorMessage: c.Error,
 	})
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)
@@ -144,4 +146,16 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		return fmt.Errorf("mark the conversations as reflected on: %w", err)
 	}
 	return nil
+}
+
+// TrendWindow returns when a trend's window ends; the zero time if it is no trend.
+func TrendWindow(ctx context.Context, db DB, userID string, id uuid.UUID) (time.Time, error) {
+	end, err := dbsqlc.New().TrendWindow(ctx, db, &dbsqlc.TrendWindowParams{UserID: userID, ID: id})
+	if errors.Is(err, pgx.ErrNoRows) || end == nil {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("load the trend: %w", err)
+	}
+	return *end, nil
 }

@@ -325,7 +325,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 	for _, u := range calls {
 		var failure *string
 		if u.Err != nil {
-			failure = pointer(truncate(u.Err.Error(), 1000))
+			failure = pointer(Shorten(u.Err.Error(), 1000))
 		}
 		_, err := db.Exec(ctx, `
 			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens, started_at, latency, error)
@@ -347,7 +347,8 @@ func pointer[T comparable](v T) *T {
 	return &v
 }
 
-func truncate(s string, n int) string {
+// Shorten leaves at most n characters of a text.
+func Shorten(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s

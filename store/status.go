@@ -24,10 +24,10 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration) (Backlog, error
 	return Backlog{Now: row.Now, Soon: row.Soon, Later: row.Later}, nil
 }
 
-// WakeEmbeds makes the embed jobs due that were put off, because a provider was down or the model another one.
-func WakeEmbeds(ctx context.Context, db DB) error {
-	if err := dbsqlc.New().EmbedsWake(ctx, db); err != nil {
-		return fmt.Errorf("wake the embed jobs that were put off: %w", err)
+// WakeJobs makes the jobs due that were put off, because a provider was down or the model another one.
+func WakeJobs(ctx context.Context, db DB) error {
+	if err := dbsqlc.New().JobsWake(ctx, db); err != nil {
+		return fmt.Errorf("wake the jobs that were put off: %w", err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -25,6 +26,12 @@ type Config struct {
 	DatabaseURL string
 	// Embedding chooses the provider. Default: the local one.
 	Embedding embedding.Config
+	// Reasoner chooses what draws conclusions. Default: the rules.
+	Reasoner llm.Config
+	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. Default: any number.
+	DailyTokens int64
+	// Now is the clock of reflection, for data that lies in the past. Default: time.Now.
+	Now func() time.Time
 	// Concurrency is how many embed jobs run at once. Default: the number of CPUs, 2 to 4; for a provider that is asked
 	// over a network 8.
 	Concurrency int
@@ -56,6 +63,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.PollInterval = cmp.Or(c.PollInterval, 100*time.Millisecond)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
 	c.reembedPage = cmp.Or(c.reembedPage, 1024)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -67,6 +77,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("concurrency %d is out of range: it must be 1 to 1000", c.Concurrency)
 	case c.PollInterval < 10*time.Millisecond:
 		return c, fmt.Errorf("poll interval %s is too short: it must be 10ms or more", c.PollInterval)
+	case c.DailyTokens < 0:
+		return c, fmt.Errorf("the limit of %d tokens a day is negative", c.DailyTokens)
 	case c.StopTimeout < 0:
 		return c, fmt.Errorf("stop timeout %s is negative", c.StopTimeout)
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -37,7 +38,7 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	if err != nil {
 		return err
 	}
-	if err := store.WakeEmbeds(ctx, w.pool); err != nil {
+	if err := store.WakeJobs(ctx, w.pool); err != nil {
 		return err
 	}
 	if err := w.start(ctx, client); err != nil {
@@ -66,7 +67,7 @@ func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) 
 		if report != nil {
 			report(left)
 		}
-		if left.Now > 0 || (left.Soon > 0 && !w.provider.Status().Down()) {
+		if left.Now > 0 || (left.Soon > 0 && !w.provider.Status().Down() && !w.thinker.Status().Down()) {
 			idle = 0
 		} else if idle++; idle == 2 {
 			return left, nil
@@ -84,5 +85,5 @@ func (w *Worker) unfinished(left store.Backlog) error {
 	if waiting == 0 {
 		return nil
 	}
-	return &UnfinishedError{Jobs: waiting, Err: w.provider.Status().Err}
+	return &UnfinishedError{Jobs: waiting, Err: cmp.Or(w.provider.Status().Err, w.thinker.Status().Err)}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -41,6 +42,8 @@ type Worker struct {
 	pool     *pgxpool.Pool
 	provider *jobs.Provider
 	embedder embedding.Embedder
+	thinker  *jobs.Provider // how the reasoner fares
+	reasoner reasoner.Reasoner
 	log      *slog.Logger
 	started  atomic.Bool
 }
@@ -56,6 +59,10 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	thinks, err := cfg.openReasoner()
+	if err != nil {
+		return nil, err
+	}
 	if err := cfg.checkDatabase(ctx, made); err != nil {
 		return nil, err
 	}
@@ -63,7 +70,8 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made, log: cfg.Logger}, nil
+	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
+		thinker: jobs.NewProvider(), reasoner: thinks, log: cfg.Logger}, nil
 }
 
 // checkDatabase looks at the schema before the pool does: its connections need the extension.
@@ -162,12 +170,18 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	return nil
 }
 
+// jobs is what the jobs work with.
+func (w *Worker) jobs() jobs.Config {
+	return jobs.Config{
+		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
+		Reasoner: w.reasoner, ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Now: w.cfg.Now,
+	}
+}
+
 func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
-	jobs.Register(workers, jobs.Config{
-		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, Logger: w.log,
-		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-	})
+	jobs.Register(workers, w.jobs())
 	return river.NewClient(riverpgxv5.New(w.pool), &river.Config{
 		Schema:  riverSchema,
 		Workers: workers,

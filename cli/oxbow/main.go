@@ -69,6 +69,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 		newReembedCommand(a),
 		newRememberCommand(a), newImportCommand(a), newExportCommand(a),
 		newRecallCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a),
+		newReflectCommand(a),
 		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
 	)
 	a.watchStart(root)

@@ -16,11 +16,13 @@ import (
 // workFlags are those of the commands that work jobs.
 type workFlags struct {
 	embedding embeddingFlags
+	reasoner  reasonerFlags
 	cfg       worker.Config
 }
 
 func (f *workFlags) add(flags *pflag.FlagSet) {
 	f.embedding.add(flags)
+	f.reasoner.add(flags, &f.cfg)
 	flags.IntVar(&f.cfg.Concurrency, "concurrency", 0, "how many embed jobs run at once (default: the CPUs, 2 to 4; 8 for a remote provider)")
 	flags.DurationVar(&f.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on when stopped")
 	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
@@ -31,7 +33,9 @@ func (f *workFlags) add(flags *pflag.FlagSet) {
 func (f *workFlags) config(dsn string, log *slog.Logger) (worker.Config, error) {
 	cfg := f.cfg
 	var err error
-	cfg.Embedding, err = f.embedding.config()
+	if cfg.Embedding, err = f.embedding.config(); err == nil {
+		err = f.reasoner.complete(&cfg)
+	}
 	cfg.DatabaseURL, cfg.Logger = dsn, log
 	cfg.CheckSchema = func(ctx context.Context, db store.DB) error { return migrations.Check(ctx, db) }
 	return cfg, err

@@ -1,9 +1,3 @@
--- name: InboxBatch :many
-select memory_type, memory_id, importance, valid_at, session_id from oxbow.reflection_inbox
-where user_id = @user_id::text
-order by valid_at, memory_id
-limit @max::integer;
-
 -- name: InboxDelete :execrows
 delete from oxbow.reflection_inbox
 where user_id = @user_id::text and memory_type = @memory_type::text and memory_id = any(@memory_ids::uuid[]);
@@ -20,9 +14,12 @@ select u.user_id::text as user_id, coalesce(d.trigger_type, '')::text as trigger
 from oxbow.inbox_users(@after::text, @max::integer) as u(user_id), oxbow.reflection_due(u.user_id, coalesce(sqlc.narg('now')::timestamptz, now())) as d;
 
 -- name: ReflectionCycleInsert :exec
-insert into oxbow.reflection_cycles (user_id, trigger_type, trigger_value, memories_scanned, started_at, completed_at, status)
-values (@user_id::text, @trigger_type::text, @trigger_value::double precision, @memories_scanned::integer, @started_at::timestamptz,
-  clock_timestamp(), 'completed');
+insert into oxbow.reflection_cycles (user_id, id, trigger_type, trigger_value, memories_scanned, traits_created, traits_updated,
+  traits_dissolved, started_at, now, reasoner, dropped, completed_at, status, error_message)
+values (@user_id::text, @id::uuid, @trigger_type::text, @trigger_value::double precision, @memories_scanned::integer,
+  @traits_created::integer, @traits_updated::integer, @traits_dissolved::integer, @started_at::timestamptz, @now::timestamptz,
+  @reasoner::text, @dropped::jsonb, clock_timestamp(),
+  case when @error_message::text = '' then 'completed' else 'failed' end, nullif(@error_message::text, ''));
 
 -- name: ReflectionDue :one
 select coalesce(trigger_type, '')::text as trigger_type, coalesce(trigger_value, 0)::double precision as trigger_value
@@ -36,3 +33,7 @@ where user_id = @user_id::text and last_activity_at <= @at::timestamptz
 
 -- name: UserOptedOut :one
 select exists (select from oxbow.users where user_id = @user_id::text and opted_out);
+
+-- name: TrendWindow :one
+select trait_window_end from oxbow.memories_trait
+where user_id = @user_id::text and id = @id::uuid and trait_stage = 'trend' and expired_at is null;

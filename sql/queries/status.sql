@@ -1,15 +1,17 @@
--- name: EmbedsWake :exec
--- Embed jobs in the state scheduled were put off, because a provider was down or the model another one.
+-- name: JobsWake :exec
+-- Jobs of these kinds in the state scheduled were put off, because a provider was down or the model another one.
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind = 'embed' and queue = 'embed' and state = 'scheduled';
+ where kind in ('embed', 'reflect', 'contradiction_review') and state = 'scheduled';
 
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;
 
 -- name: QueueToWork :one
--- How much there is to do: now, soon (within the given seconds), and later.
+-- How much there is to do: now, soon (within the given seconds), and later. A trend whose window is still open is nothing
+-- to do.
 select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
   count(*) filter (where state <> 'running' and scheduled_at > now() and scheduled_at <= now() + make_interval(secs => @soon_seconds::double precision)) as soon,
   count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => @soon_seconds::double precision)) as later
 from oxbow.river_job
-where state in ('available', 'retryable', 'running', 'scheduled');
+where state in ('available', 'retryable', 'running', 'scheduled')
+  and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now());

@@ -7,56 +7,11 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 )
-
-const inboxBatch = `-- name: InboxBatch :many
-select memory_type, memory_id, importance, valid_at, session_id from oxbow.reflection_inbox
-where user_id = $1::text
-order by valid_at, memory_id
-limit $2::integer
-`
-
-type InboxBatchParams struct {
-	UserID string
-	Max    int32
-}
-
-type InboxBatchRow struct {
-	MemoryType string
-	MemoryID   uuid.UUID
-	Importance float64
-	ValidAt    time.Time
-	SessionID  *string
-}
-
-func (q *Queries) InboxBatch(ctx context.Context, db DBTX, arg *InboxBatchParams) ([]InboxBatchRow, error) {
-	rows, err := db.Query(ctx, inboxBatch, arg.UserID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []InboxBatchRow{}
-	for rows.Next() {
-		var i InboxBatchRow
-		if err := rows.Scan(
-			&i.MemoryType,
-			&i.MemoryID,
-			&i.Importance,
-			&i.ValidAt,
-			&i.SessionID,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
 
 const inboxDelete = `-- name: InboxDelete :execrows
 delete from oxbow.reflection_inbox
@@ -139,26 +94,45 @@ func (q *Queries) InboxUsersDue(ctx context.Context, db DBTX, arg *InboxUsersDue
 }
 
 const reflectionCycleInsert = `-- name: ReflectionCycleInsert :exec
-insert into oxbow.reflection_cycles (user_id, trigger_type, trigger_value, memories_scanned, started_at, completed_at, status)
-values ($1::text, $2::text, $3::double precision, $4::integer, $5::timestamptz,
-  clock_timestamp(), 'completed')
+insert into oxbow.reflection_cycles (user_id, id, trigger_type, trigger_value, memories_scanned, traits_created, traits_updated,
+  traits_dissolved, started_at, now, reasoner, dropped, completed_at, status, error_message)
+values ($1::text, $2::uuid, $3::text, $4::double precision, $5::integer,
+  $6::integer, $7::integer, $8::integer, $9::timestamptz, $10::timestamptz,
+  $11::text, $12::jsonb, clock_timestamp(),
+  case when $13::text = '' then 'completed' else 'failed' end, nullif($13::text, ''))
 `
 
 type ReflectionCycleInsertParams struct {
 	UserID          string
+	ID              uuid.UUID
 	TriggerType     string
 	TriggerValue    float64
 	MemoriesScanned int32
+	TraitsCreated   int32
+	TraitsUpdated   int32
+	TraitsDissolved int32
 	StartedAt       time.Time
+	Now             time.Time
+	Reasoner        string
+	Dropped         json.RawMessage
+	ErrorMessage    string
 }
 
 func (q *Queries) ReflectionCycleInsert(ctx context.Context, db DBTX, arg *ReflectionCycleInsertParams) error {
 	_, err := db.Exec(ctx, reflectionCycleInsert,
 		arg.UserID,
+		arg.ID,
 		arg.TriggerType,
 		arg.TriggerValue,
 		arg.MemoriesScanned,
+		arg.TraitsCreated,
+		arg.TraitsUpdated,
+		arg.TraitsDissolved,
 		arg.StartedAt,
+		arg.Now,
+		arg.Reasoner,
+		arg.Dropped,
+		arg.ErrorMessage,
 	)
 	return err
 }
@@ -200,6 +174,23 @@ type SessionsReflectedParams struct {
 func (q *Queries) SessionsReflected(ctx context.Context, db DBTX, arg *SessionsReflectedParams) error {
 	_, err := db.Exec(ctx, sessionsReflected, arg.At, arg.UserID)
 	return err
+}
+
+const trendWindow = `-- name: TrendWindow :one
+select trait_window_end from oxbow.memories_trait
+where user_id = $1::text and id = $2::uuid and trait_stage = 'trend' and expired_at is null
+`
+
+type TrendWindowParams struct {
+	UserID string
+	ID     uuid.UUID
+}
+
+func (q *Queries) TrendWindow(ctx context.Context, db DBTX, arg *TrendWindowParams) (*time.Time, error) {
+	row := db.QueryRow(ctx, trendWindow, arg.UserID, arg.ID)
+	var trait_window_end *time.Time
+	err := row.Scan(&trait_window_end)
+	return trait_window_end, err
 }
 
 const userOptedOut = `-- name: UserOptedOut :one

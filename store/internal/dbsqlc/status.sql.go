@@ -9,14 +9,14 @@ import (
 	"context"
 )
 
-const embedsWake = `-- name: EmbedsWake :exec
+const jobsWake = `-- name: JobsWake :exec
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind = 'embed' and queue = 'embed' and state = 'scheduled'
+ where kind in ('embed', 'reflect', 'contradiction_review') and state = 'scheduled'
 `
 
-// Embed jobs in the state scheduled were put off, because a provider was down or the model another one.
-func (q *Queries) EmbedsWake(ctx context.Context, db DBTX) error {
-	_, err := db.Exec(ctx, embedsWake)
+// Jobs of these kinds in the state scheduled were put off, because a provider was down or the model another one.
+func (q *Queries) JobsWake(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, jobsWake)
 	return err
 }
 
@@ -37,6 +37,7 @@ select count(*) filter (where state = 'running' or scheduled_at <= now()) as now
   count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => $1::double precision)) as later
 from oxbow.river_job
 where state in ('available', 'retryable', 'running', 'scheduled')
+  and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now())
 `
 
 type QueueToWorkRow struct {
@@ -45,7 +46,8 @@ type QueueToWorkRow struct {
 	Later int64
 }
 
-// How much there is to do: now, soon (within the given seconds), and later.
+// How much there is to do: now, soon (within the given seconds), and later. A trend whose window is still open is nothing
+// to do.
 func (q *Queries) QueueToWork(ctx context.Context, db DBTX, soonSeconds float64) (QueueToWorkRow, error) {
 	row := db.QueryRow(ctx, queueToWork, soonSeconds)
 	var i QueueToWorkRow

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+func newReflectCommand(a *app) *cobra.Command {
+	var flags workFlags
+	var dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "reflect USER",
+		Short: "Reflect on a user's new memories now, or show what a reflection would do",
+		Long: `Reflect on what is in a user's inbox, at once and whether or not it is due, and show what came of it. Workers may run
+meanwhile. --dry-run shows the same and writes nothing.
+
+Reflection counts time from its clock. For memories that lie in the past, --now sets it: "--now 2024-06-30" is the end of
+that day.`,
+		Example: `  oxbow reflect ada --dry-run
+  oxbow reflect 林 --now 2025-12-31`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.reflect(cmd.Context(), args[0], &flags, dryRun, asJSON)
+		},
+	}
+	flags.embedding.add(cmd.Flags())
+	flags.reasoner.add(cmd.Flags(), &flags.cfg)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, and write nothing")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, a cycle a line")
+	return cmd
+}
+
+func (a *app) reflect(ctx context.Context, user string, flags *workFlags, dryRun, asJSON bool) error {
+	dsn, err := a.dsn()
+	if err != nil {
+		return err
+	}
+	cfg, err := flags.config(dsn, a.logger())
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := seeAll(ctx, w.Pool(), "oxbow reflect"); err != nil {
+		return err
+	}
+	report := &reflectReport{app: a, lines: asJSON}
+	err = w.Reflect(ctx, user, dryRun, report.cycle)
+	if out, ok := errors.AsType[*jobs.OptedOutError](err); ok {
+		return fmt.Errorf("%w: nothing was done", out)
+	}
+	if err != nil || report.err != nil {
+		return errors.Join(err, report.err)
+	}
+	if !asJSON {
+		a.printf("%s\n", report.summary(dryRun))
+	}
+	return nil
+}
+
+// reflectReport shows what cycles came to.
+type reflectReport struct {
+	*app
+	lines                                                bool // JSON
+	cycles, scanned, created, updated, dissolved, denied int
+	err                                                  error
+}
+
+// shownEvent is a line of the report, and of its JSON.
+type shownEvent struct {
+	Trait      string          `json:"trait_id"`
+	Content    string          `json:"content"`
+	Subtype    string          `json:"subtype"`
+	Event      lifecycle.Kind  `json:"event"`
+	Stage      lifecycle.Stage `json:"stage"`
+	Confidence *float64        `json:"confidence"`
+	Memories   int             `json:"memories"`
+	Context    string          `json:"context"`
+	Reason     string          `json:"reason,omitzero"`
+}
+
+func (r *reflectReport) cycle(o jobs.Outcome) {
+	r.cycles++
+	r.scanned += o.Scanned
+	r.created += o.Created
+	r.updated += o.Updated
+	r.dissolved += o.Dissolved
+	r.denied += len(o.Dropped)
+	var events []shownEvent
+	for _, t := range o.Changes.Traits {
+		content := t.Content
+		if t.Reworded != "" {
+			content = t.Reworded
+		}
+		for _, e := range t.Events {
+			shown := shownEvent{Trait: t.ID.String(), Content: content, Subtype: string(t.State.Subtype), Event: e.Event, Stage: e.Stage,
+				Confidence: e.Confidence, Memories: e.Memories, Context: t.Context}
+			if e.Reason != nil {
+				shown.Reason = *e.Reason
+			}
+			events = append(events, shown)
+		}
+	}
+	if r.lines {
+		r.err = errors.Join(r.err, json.NewEncoder(r.out).Encode(map[string]any{"cycle_id": o.Cycle, "review": o.Review, "memories_scanned": o.Scanned, "traits_created": o.Created,
+			"traits_updated": o.Updated, "traits_dissolved": o.Dissolved, "events": events, "dropped": o.Dropped, "clues": len(o.Changes.Clues)}))
+		return
+	}
+	r.print(o, events)
+}
+
+func (r *reflectReport) print(o jobs.Outcome, events []shownEvent) {
+	what := fmt.Sprintf("Cycle %d: %s", r.cycles, counted(o.Scanned, "memory", "memories"))
+	if o.Review {
+		what = fmt.Sprintf("Cycle %d: a contradiction is reviewed", r.cycles)
+	}
+	r.printf("%s; %s noted for later\n", what, counted(len(o.Changes.Clues), "clue", "clues"))
+	if len(events) > 0 {
+		t := newTable("EVENT", "TRAIT", "SUBTYPE", "STAGE", "CONFIDENCE", "MEMORIES", "WHY")
+		for _, e := range events {
+			confidence := ""
+			if e.Confidence != nil {
+				confidence = fmt.Sprintf("%.2f", *e.Confidence)
+			}
+			t.add(string(e.Event), e.Content, e.Subtype, string(e.Stage), confidence, fmt.Sprint(e.Memories), e.Reason)
+		}
+		r.err = errors.Join(r.err, t.print(r.out))
+	}
+	for _, d := range o.Dropped {
+		r.printf("not followed: %s: %s\n", d.Reason, printable(store.Shorten(d.What, 200)))
+	}
+}
+
+func (r *reflectReport) summary(dryRun bool) string {
+	if r.cycles == 0 {
+		return "Nothing waits to be reflected on."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s made, %d changed, %d dissolved", counted(r.scanned, "memory", "memories"), counted(r.created, "trait", "traits"), r.updated, r.dissolved)
+	if r.denied > 0 {
+		fmt.Fprintf(&b, ", %s not followed", counted(r.denied, "proposal", "proposals"))
+	}
+	b.WriteString(".")
+	if dryRun {
+		b.WriteString(" This was a dry run: nothing was written.")
+	}
+	return b.String()
+}
+
+// counted is a number with what it counts.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,57 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// ExpireTrendArgs name a trend whose window ends.
+type ExpireTrendArgs struct {
+	UserID  string    `json:"user_id" river:"unique"`
+	TraitID uuid.UUID `json:"trait_id" river:"unique"`
+}
+
+// Kind is "expire_trend".
+func (ExpireTrendArgs) Kind() string { return "expire_trend" }
+
+// InsertOpts allows one live job a trend.
+func (ExpireTrendArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueDefault, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
+}
+
+// due is when the trend's window ends by the database's clock, which decides when jobs run. The worker's own may be set to
+// another time.
+func (a ExpireTrendArgs) due(p *plan, now time.Time) time.Time {
+	return time.Now().Add(p.byID[a.TraitID].State.WindowEnd.Sub(now))
+}
+
+// expireTrendWorker dissolves a trend that was not reinforced enough.
+type expireTrendWorker struct {
+	river.WorkerDefaults[ExpireTrendArgs]
+	db  store.DB
+	now func() time.Time
+}
+
+// Work settles the user's traits that are due: the trend, unless it became a candidate meanwhile or was reworded.
+func (w *expireTrendWorker) Work(ctx context.Context, job *river.Job[ExpireTrendArgs]) error {
+	end, err := store.TrendWindow(ctx, w.db, job.Args.UserID, job.Args.TraitID)
+	if err != nil {
+		return err
+	}
+	if wait := end.Sub(w.now()); wait > 0 {
+		return river.JobSnooze(wait)
+	}
+	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		if err := complete(ctx, tx, job); err != nil {
+			return err
+		}
+		_, err := store.SettleUser(ctx, tx, job.Args.UserID, w.now(), uuid.Nil)
+		return err
+	})
+}

@@ -1,0 +1,343 @@
+package jobs
+
+import (
+	"cmp"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// snapshot is what a reflection or a review is decided on.
+type snapshot struct {
+	user     string
+	person   store.Person
+	now      time.Time // to the microsecond, as the database keeps it
+	cycle    uuid.UUID
+	reasoner string
+
+	batch    []store.Unreflected
+	memories []reasoner.Memory // those of the batch that a reasoner may see
+	clues    []store.NotedClue // in the order of their keys
+	traits   []store.ReflectedTrait
+	visible  int
+
+	seen    map[uuid.UUID]*store.EvidenceSeen
+	refused map[string]bool // keys and wordings of traits that the person deleted
+}
+
+// plan is what follows from a reasoner's proposals: the rules of internal/lifecycle applied to the evidence. It is pure, so
+// that the same memories lead to the same traits, whatever crashed on the way.
+type plan struct {
+	*snapshot
+	known   map[uuid.UUID]support // every memory that the reasoner was shown
+	noted   map[string][]support  // by key
+	byID    map[uuid.UUID]*change
+	byKey   map[string]*change
+	byText  map[string]*change // by normalized wording
+	order   []*change          // those that change, in the order in which they did
+	spoken  []*change          // those that something speaks for
+	clues   []store.NotedClue
+	closed  []string
+	dropped []reasoner.Dropped
+	reviews int // contradiction reviews that became due
+
+	created, updated, dissolved int
+}
+
+// support is a memory as evidence.
+type support struct {
+	memoryType store.MemoryType
+	memory     uuid.UUID
+	time       time.Time
+	session    string
+	context    string
+	stated     bool
+	inferred   bool
+}
+
+// change is a trait with what happens to it in this cycle.
+type change struct {
+	store.TraitChange
+	seen                      lifecycle.Seen
+	counted                   map[store.EvidenceKey]bool
+	supporting, contradicting int
+	touched                   bool
+	gained                    []support             // in this cycle
+	pending                   map[uuid.UUID]support // to speak for it
+	reason                    string
+}
+
+func newPlan(s *snapshot) *plan {
+	p := &plan{snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{}, byID: map[uuid.UUID]*change{},
+		byKey: map[string]*change{}, byText: map[string]*change{}}
+	for _, c := range s.clues {
+		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context, stated: c.Stated}
+		p.known[c.Memory] = n
+		p.noted[c.Key] = append(p.noted[c.Key], n)
+	}
+	for _, m := range s.memories {
+		p.known[m.ID] = support{memoryType: store.MemoryType(m.Type), memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
+	}
+	for i := range s.traits {
+		c := &change{TraitChange: store.TraitChange{ReflectedTrait: s.traits[i]}, counted: map[store.EvidenceKey]bool{}}
+		for _, context := range c.Contexts {
+			c.seen.Add("", context)
+		}
+		if seen := s.seen[c.ID]; seen != nil {
+			for _, session := range seen.Sessions {
+				c.seen.Add(session, "")
+			}
+			c.counted, c.supporting, c.contradicting = seen.Counted, seen.Supporting, seen.Contradicting
+		}
+		p.index(c)
+	}
+	return p
+}
+
+// index makes a trait findable. The first of a key or a wording is the one, and live ones come first.
+func (p *plan) index(c *change) {
+	p.byID[c.ID] = c
+	if _, there := p.byKey[c.Key]; !there && c.Key != "" {
+		p.byKey[c.Key] = c
+	}
+	if text := normalized(c.Content); p.byText[text] == nil {
+		p.byText[text] = c
+	}
+}
+
+// decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits there are,
+// then what they have in common, then what speaks against them. Time's own part, settling, follows in the database.
+func (p *plan) decide(proposals reasoner.Proposals) {
+	p.dropped = append(p.dropped, proposals.Dropped...)
+	p.patterns(proposals.Patterns)
+	for _, r := range proposals.Reinforcements {
+		p.reinforcement(r)
+	}
+	p.flush(lifecycle.Behavior)
+	for level, below := lifecycle.Preference, lifecycle.Behavior; level != ""; level, below = above(level), level {
+		p.inferParents(below)
+		for _, c := range proposals.Clusters {
+			if c.Subtype == level {
+				p.cluster(c)
+			}
+		}
+		p.flush(level)
+	}
+	for _, c := range proposals.Clusters {
+		if c.Subtype != lifecycle.Preference && c.Subtype != lifecycle.CoreTrait {
+			p.drop(c, "traits are promoted to preference or core only")
+		}
+	}
+	p.contradictions(proposals.Contradictions)
+	for _, c := range p.order {
+		switch {
+		case c.New:
+			p.created++
+		default:
+			p.updated++
+		}
+		if c.State.Stage == lifecycle.Dissolved {
+			p.dissolved++
+		}
+	}
+}
+
+// above is the next subtype that traits are promoted to; empty: none.
+func above(s lifecycle.Subtype) lifecycle.Subtype {
+	if s == lifecycle.Preference {
+		return lifecycle.CoreTrait
+	}
+	return ""
+}
+
+func (p *plan) drop(proposal any, reason string, args ...any) {
+	what, err := json.Marshal(proposal)
+	if err != nil {
+		what = []byte(fmt.Sprintf("%+v", proposal))
+	}
+	p.dropped = append(p.dropped, reasoner.Dropped{What: string(what), Reason: fmt.Sprintf(reason, args...)})
+}
+
+// event lets something happen to a trait.
+func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, details any) {
+	if !c.touched {
+		c.touched = true
+		p.order = append(p.order, c)
+	}
+	c.State = c.State.Apply(e)
+	row := store.TraitEvent{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
+	if e.Kind == lifecycle.Reinforced || e.Kind == lifecycle.Contradicted {
+		row.Factor = &e.Factor
+	}
+	if e.Sets > 0 {
+		row.Sets = &e.Sets
+	}
+	if e.Kind == lifecycle.Created {
+		subtype := string(e.Subtype)
+		row.Subtype = &subtype
+		if !e.WindowEnd.IsZero() {
+			row.WindowEnd = &e.WindowEnd
+			c.WindowStart = e.At
+		}
+	}
+	if confidence := c.State.Confidence; confidence > 0 {
+		row.Confidence = &confidence
+	}
+	if reason != "" {
+		row.Reason = &reason
+	}
+	if details != nil {
+		row.Details, _ = json.Marshal(details)
+	}
+	c.Events = append(c.Events, row)
+}
+
+// follow lets happen what the rules demand after that.
+func (p *plan) follow(c *change) {
+	if e, ok := c.State.Follow(p.now); ok && e.Kind != lifecycle.Decayed {
+		p.event(c, e, 0, "", nil)
+	}
+}
+
+// count writes evidence down as counting in the nth event of the trait's in this cycle, and returns each session's best quality.
+func (p *plan) count(c *change, direction string, supports []support, nth int) map[string]lifecycle.Quality {
+	best := map[string]lifecycle.Quality{}
+	for _, s := range supports {
+		quality := c.seen.Grade(s.session, s.context, s.stated, s.inferred)
+		if direction == store.Contradicting {
+			quality = lifecycle.QualityC
+			if s.stated {
+				quality = lifecycle.QualityB
+			}
+		} else {
+			c.seen.Add(s.session, s.context)
+			p.observe(c, s)
+		}
+		if old, there := best[s.session]; !there || quality < old { // A is better than B
+			best[s.session] = quality
+		}
+		c.counted[store.EvidenceKey{Memory: s.memory, Direction: direction}] = true
+		e := store.TraitEvidence{Trait: c.ID, Direction: direction, Type: s.memoryType, Memory: s.memory, Quality: quality, Session: s.session,
+			Stated: s.stated, ObservedAt: s.time, Nth: nth}
+		if s.context != "" {
+			e.Context = &s.context
+		}
+		c.Evidence = append(c.Evidence, e)
+	}
+	return best
+}
+
+// observe widens what is known of when and in which contexts a trait shows.
+func (p *plan) observe(c *change, s support) {
+	if c.FirstObserved.IsZero() || s.time.Before(c.FirstObserved) {
+		c.FirstObserved = s.time
+	}
+	if s.time.After(c.LastReinforced) {
+		c.LastReinforced = s.time
+	}
+	if s.context == "" || s.context == "general" || slices.Contains(c.Contexts, s.context) {
+		return
+	}
+	c.Contexts = append(slices.Clone(c.Contexts), s.context)
+	if len(c.Contexts) > 1 && c.Context != "contextual" && c.EditedAt.IsZero() {
+		c.Context = "general" // seen in several: C §3.2
+	}
+}
+
+// resolve turns a reasoner's references into evidence that has not counted for the trait yet, the earliest first. What the
+// reasoner was not shown is dropped.
+func (p *plan) resolve(c *change, direction string, proposal any, given []reasoner.Support) []support {
+	found := map[uuid.UUID]support{}
+	for _, g := range given {
+		s, ok := p.known[g.Memory]
+		if !ok {
+			p.drop(proposal, "memory %s is not among those that were shown", g.Memory)
+			continue
+		}
+		if c != nil && c.counted[store.EvidenceKey{Memory: g.Memory, Direction: direction}] {
+			continue
+		}
+		s.stated = s.stated || g.Stated
+		if context := knownContext(g.Context); context != "" {
+			s.context = context
+		}
+		if before, twice := found[g.Memory]; twice {
+			s.stated = s.stated || before.stated
+			s.context = cmp.Or(before.context, s.context)
+		}
+		found[g.Memory] = s
+	}
+	return inOrder(found)
+}
+
+func inOrder(found map[uuid.UUID]support) []support {
+	supports := make([]support, 0, len(found))
+	for _, s := range found {
+		supports = append(supports, s)
+	}
+	slices.SortFunc(supports, func(a, b support) int {
+		return cmp.Or(a.time.Compare(b.time), strings.Compare(a.memory.String(), b.memory.String()))
+	})
+	return supports
+}
+
+func knownContext(context string) string {
+	switch context {
+	case "work", "personal", "social", "learning", "general":
+		return context
+	}
+	return ""
+}
+
+const (
+	maxContent = 300 // characters
+	maxKey     = 400 // bytes
+)
+
+// wording checks what a trait is to say.
+func wording(content string) (string, error) {
+	content = strings.Join(strings.FieldsFunc(content, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	switch {
+	case content == "":
+		return "", fmt.Errorf("it says nothing")
+	case len([]rune(content)) > maxContent:
+		return "", fmt.Errorf("it has more than %d characters", maxContent)
+	}
+	if category, hit := sensitive.Category(content); hit {
+		return "", fmt.Errorf("nothing is inferred about %s", category)
+	}
+	return content, nil
+}
+
+// patternKey names a pattern. A reasoner that gives no key gets one from the wording.
+func patternKey(key, content string) string {
+	if key == "" {
+		key = "says " + normalized(content)
+	}
+	if len(key) > maxKey {
+		sum := md5.Sum([]byte(key))
+		key = key[:40] + " " + hex.EncodeToString(sum[:])
+		key = strings.ToValidUTF8(key, "")
+	}
+	return strings.ReplaceAll(key, "\x00", "")
+}
+
+// normalized leaves of a wording what makes it the same: letters and digits, in lower case.
+func normalized(content string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(norm.NFKC.String(content)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}), " ")
+}

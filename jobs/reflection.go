@@ -1,0 +1,281 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Reflection draws conclusions from the memories in a user's inbox. The jobs reflect and contradiction_review use it, and
+// whoever reflects at once. All fields are required unless they say otherwise.
+type Reflection struct {
+	DB       store.DB
+	Reasoner reasoner.Reasoner
+	// Provider records how Reasoner fares.
+	Provider *Provider
+	// CallTime limits one call of Reasoner.
+	CallTime time.Duration
+	// Batch is how many memories are reflected on at once.
+	Batch int
+	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. 0: any number.
+	DailyTokens int64
+	// Now is the clock.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+const (
+	// shownTraits is how many of a user's traits are worked with at once, the surest ones.
+	shownTraits = 400
+	// latestClues is how many noted memories a reasoner is shown that does not say which it wants.
+	latestClues = 100
+	// rereadings is how often a decision is made anew because somebody else changed what it was made on.
+	rereadings = 5
+)
+
+// Outcome is what one cycle came to.
+type Outcome struct {
+	Cycle                       uuid.UUID
+	Scanned                     int
+	Created, Updated, Dissolved int
+	Reviews                     int  // contradiction reviews that are due now
+	Review                      bool // it was one itself
+	Changes                     store.Changes
+	Dropped                     []reasoner.Dropped
+}
+
+// load reads the first memories of the inbox, and what is held of the user.
+func (r *Reflection) load(ctx context.Context, db store.DB, userID string, limit int) (*snapshot, error) {
+	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), reasoner: r.Reasoner.Name()}
+	var err error
+	if s.person, err = store.ReadPerson(ctx, db, userID); err != nil || s.person.OptedOut {
+		return s, err
+	}
+	var memories []reasoner.Memory
+	if memories, s.batch, err = store.InboxMemories(ctx, db, userID, s.person, s.now, limit); err != nil || len(s.batch) == 0 {
+		return s, err
+	}
+	s.memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
+		_, hit := sensitive.Category(m.Content)
+		return hit // nothing is inferred from it
+	})
+	keys := r.Reasoner.Keys(s.memories)
+	if keys == nil {
+		s.clues, err = store.LatestClues(ctx, db, userID, latestClues)
+	} else {
+		s.clues, err = store.CluesByKey(ctx, db, userID, keys)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, r.loadTraits(ctx, db, s, keys)
+}
+
+func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, keys []string) error {
+	live, err := store.LiveTraits(ctx, db, s.user, shownTraits)
+	if err != nil {
+		return err
+	}
+	byKey, err := store.TraitsByKey(ctx, db, s.user, keys)
+	if err != nil {
+		return err
+	}
+	shown := map[uuid.UUID]bool{}
+	for _, t := range slices.Concat(live, byKey) {
+		if !shown[t.ID] {
+			shown[t.ID] = true
+			s.traits = append(s.traits, t)
+		}
+	}
+	s.visible, err = store.CountVisibleTraits(ctx, db, s.user)
+	return err
+}
+
+// ask lets the reasoner propose, and records what its calls took whatever comes of it.
+func (r *Reflection) ask(ctx context.Context, s *snapshot, job int64) (proposals reasoner.Proposals, err error) {
+	if len(s.memories) == 0 {
+		return proposals, nil
+	}
+	err = r.call(ctx, s, job, func(ctx context.Context) (err error) {
+		proposals, err = r.Reasoner.Reflect(ctx, s.question())
+		return err
+	})
+	return proposals, err
+}
+
+func (r *Reflection) call(ctx context.Context, s *snapshot, job int64, ask func(context.Context) error) error {
+	if err := r.afford(ctx, s.user); err != nil {
+		return err
+	}
+	var calls []reasoner.Usage
+	err := r.Provider.call(ctx, r.CallTime, func(ctx context.Context) error {
+		err := ask(reasoner.WithRecorder(ctx, func(u reasoner.Usage) { calls = append(calls, u) }))
+		var down *reasoner.UnavailableError
+		if errors.As(err, &down) {
+			return &UnavailableError{RetryAfter: down.RetryAfter, Err: down.Err}
+		}
+		return err
+	})
+	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, s.user, job, s.cycle, calls); recorded != nil {
+		r.Logger.ErrorContext(ctx, "the model's calls could not be recorded", "error", recorded)
+	}
+	return err
+}
+
+// overspentError says that a user's reflections took all that they may take in a day.
+type overspentError struct{ tokens, limit int64 }
+
+func (e overspentError) Error() string {
+	return fmt.Sprintf("the reflections of this user took %d tokens in 24 hours, the limit is %d: what is left waits", e.tokens, e.limit)
+}
+
+func (r *Reflection) afford(ctx context.Context, userID string) error {
+	if r.DailyTokens <= 0 {
+		return nil
+	}
+	spent, err := store.TokensSince(ctx, r.DB, userID, time.Now().Add(-24*time.Hour))
+	if err == nil && spent >= r.DailyTokens {
+		err = overspentError{spent, r.DailyTokens}
+	}
+	return err
+}
+
+// question is what the reasoner gets to see.
+func (s *snapshot) question() reasoner.Batch {
+	b := reasoner.Batch{Now: s.now.In(s.person.Zone), Language: s.person.Language, Memories: s.memories, Visible: s.visible}
+	for _, t := range s.traits {
+		b.Traits = append(b.Traits, s.shown(t))
+	}
+	for _, c := range s.clues {
+		if n := len(b.Clues); n == 0 || b.Clues[n-1].Key != c.Key {
+			b.Clues = append(b.Clues, reasoner.Clue{Key: c.Key, Content: c.Content})
+		}
+		clue := &b.Clues[len(b.Clues)-1]
+		clue.Content = c.Content // the latest wording
+		clue.Seen = append(clue.Seen, reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.person.Zone), Session: c.Session, Context: c.Context})
+	}
+	return b
+}
+
+func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
+	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: t.State.StageAt(s.now), Context: t.Context,
+		Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
+	if shown.Stage != lifecycle.Trend {
+		shown.Confidence = t.State.ConfidenceAt(s.now)
+	}
+	return shown
+}
+
+// weigh looks up what the proposals' traits know already, and decides.
+func (r *Reflection) weigh(ctx context.Context, db store.DB, s *snapshot, proposals reasoner.Proposals) (*plan, error) {
+	var traits, contradicted, memories []uuid.UUID
+	for _, t := range s.traits {
+		traits = append(traits, t.ID)
+	}
+	for _, c := range proposals.Contradictions {
+		contradicted = append(contradicted, c.Trait)
+	}
+	sessions := map[string]bool{}
+	for _, m := range s.memories {
+		memories = append(memories, m.ID)
+		sessions[m.Session] = true
+	}
+	for _, c := range s.clues {
+		memories = append(memories, c.Memory)
+		sessions[c.Session] = true
+	}
+	memories = append(memories, traits...) // traits speak for more abstract ones
+	var err error
+	if s.seen, err = store.SeenEvidence(ctx, db, s.user, traits, memories, sortedKeys(sessions), contradicted); err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, p := range proposals.Patterns {
+		said = append(said, patternKey(p.Key, p.Content), p.Content)
+	}
+	for _, c := range proposals.Clusters {
+		said = append(said, patternKey(c.Key, c.Content), c.Content)
+	}
+	if s.refused, err = store.Refused(ctx, db, s.user, said); err != nil {
+		return nil, err
+	}
+	p := newPlan(s)
+	p.decide(proposals)
+	return p, nil
+}
+
+func sortedKeys(set map[string]bool) []string {
+	keys := make([]string, 0, len(set))
+	for k := range set {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// write puts what was decided into the database and takes the batch out of the inbox. The error is store.ErrStale where
+// somebody else changed what it was decided on.
+func (r *Reflection) write(ctx context.Context, tx pgx.Tx, p *plan, trigger store.Trigger, begun time.Time) (Outcome, error) {
+	changes := p.changes()
+	o := Outcome{Cycle: p.cycle, Scanned: len(p.batch), Created: p.created, Updated: p.updated, Dissolved: p.dissolved, Reviews: p.reviews,
+		Changes: changes, Dropped: p.dropped}
+	removed, err := store.RemoveFromInbox(ctx, tx, p.user, p.batch)
+	if err != nil {
+		return o, err
+	}
+	if removed != int64(len(p.batch)) {
+		return o, fmt.Errorf("take the batch out of the inbox: %w", store.ErrStale)
+	}
+	if err := store.WriteChanges(ctx, tx, changes); err != nil {
+		return o, err
+	}
+	settled, err := store.SettleUser(ctx, tx, p.user, p.now, p.cycle)
+	if err != nil {
+		return o, err
+	}
+	o.Dissolved += int(settled)
+	return o, store.RecordCycle(ctx, tx, store.Cycle{
+		ID: p.cycle, UserID: p.user, Trigger: trigger, Scanned: removed, StartedAt: begun, Now: p.now, Reasoner: p.reasoner,
+		Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: p.dropped,
+	})
+}
+
+// trends are the traits of a plan that are watched until their window ends.
+func (o Outcome) trends() []ExpireTrendArgs {
+	var args []ExpireTrendArgs
+	for _, t := range o.Changes.Traits {
+		if t.New && t.State.Stage == lifecycle.Trend {
+			args = append(args, ExpireTrendArgs{UserID: o.Changes.UserID, TraitID: t.ID})
+		}
+	}
+	return args
+}
+
+// postpone decides when a job is tried again whose reasoner could not be asked. What is nobody's fault counts as no attempt.
+func (r *Reflection) postpone(ctx context.Context, err error) error {
+	var down *UnavailableError
+	var spent overspentError
+	switch {
+	case errors.As(err, &spent):
+		r.Logger.WarnContext(ctx, "a reflection waits", "reason", spent)
+		return river.JobSnooze(spread(time.Hour))
+	case errors.As(err, &down):
+		if !errors.As(err, new(pausedError)) {
+			r.Logger.WarnContext(ctx, "the reasoner is not available", "error", down.Err, "pause", down.RetryAfter.String())
+		}
+		return river.JobSnooze(spread(down.RetryAfter))
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package worker
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/llm"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
+)
+
+// ReasonerRules is the provider that needs none.
+const ReasonerRules = "rules"
+
+func (c Config) byRules() bool {
+	return c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules
+}
+
+func (c Config) openReasoner() (reasoner.Reasoner, error) {
+	if c.byRules() {
+		return rules.New(), nil
+	}
+	return llm.Open(c.Reasoner)
+}
+
+// reasonerCallTime limits one call of the reasoner, in which a model may be asked twice.
+func (c Config) reasonerCallTime() time.Duration {
+	if c.byRules() {
+		return 20 * time.Second
+	}
+	return 2*cmp.Or(c.Reasoner.Timeout, llm.DefaultTimeout) + 5*time.Second
+}
+
+// reflectBatch is how many memories are reflected on at once: what a model reads with care is less than what rules count.
+func (c Config) reflectBatch() int {
+	if c.byRules() {
+		return 200
+	}
+	return 60
+}

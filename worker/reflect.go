@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/jobs"
+)
+
+// Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile: whoever is first with a batch
+// has it. With dryRun everything is done in one transaction that is rolled back in the end; while it runs, the user's
+// traits that it would change are locked. The error is a *jobs.OptedOutError for a user who does not want to be reflected on.
+func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report func(jobs.Outcome)) error {
+	client, err := w.client(nil)
+	if err != nil {
+		return err
+	}
+	enqueue := func(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time) error {
+		_, err := client.InsertTx(ctx, tx, args, &river.InsertOpts{ScheduledAt: at})
+		return err
+	}
+	r := w.jobs().Reflection()
+	if !dryRun {
+		return reflectAll(ctx, r, w.pool, userID, enqueue, report)
+	}
+	errUndo := errors.New("a dry run is undone")
+	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
+		if err := reflectAll(ctx, r, tx, userID, enqueue, report); err != nil {
+			return err
+		}
+		return errUndo
+	})
+	if errors.Is(err, errUndo) {
+		return nil
+	}
+	return err
+}
+
+func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue, report func(jobs.Outcome)) error {
+	for {
+		outcome, more, err := r.Step(ctx, db, userID, enqueue)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		report(outcome)
+	}
+}
