@@ -188,6 +188,9 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 	if err := moment("as_of", at); err != nil {
 		return nil, err
 	}
+	if err := queries.TraitAccess(ctx, db, userID); err != nil { // a join with rows that may not be seen does not ask
+		return nil, Explain(err)
+	}
 	rows, err := queries.TraitsAsOf(ctx, db, &dbsqlc.TraitsAsOfParams{UserID: userID, At: at})
 	if err != nil {
 		return nil, Explain(err)

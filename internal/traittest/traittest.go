@@ -76,16 +76,18 @@ type DB interface {
 // Insert makes the trait and returns its id.
 func (w Trait) Insert(t testing.TB, db DB) uuid.UUID {
 	t.Helper()
-	id := uuid.New()
-	if err := w.insert(t.Context(), db, id); err != nil {
+	id, err := w.Make(t.Context(), db)
+	if err != nil {
 		t.Fatalf("traittest: %v", err)
 	}
 	return id
 }
 
-func (w Trait) insert(ctx context.Context, db DB, id uuid.UUID) error {
+// Make is Insert where there is no test.
+func (w Trait) Make(ctx context.Context, db DB) (uuid.UUID, error) {
+	id := uuid.New()
 	w.complete()
-	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+	return id, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if err := w.insertRow(ctx, tx, id); err != nil {
 			return err
 		}
