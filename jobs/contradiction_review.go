@@ -32,7 +32,7 @@ func (ContradictionReviewArgs) Kind() string { return "contradiction_review" }
 // InsertOpts allows one live review a user. It and the reflection take turns, so that what is concluded does not depend on
 // which of them comes first.
 func (ContradictionReviewArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, MaxAttempts: reflectAttempts, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
+	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
 }
 
 func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
@@ -73,10 +73,10 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	var verdict reasoner.Verdict
 	if c != nil {
 		verdict, err = w.judge(ctx, s, c, job.ID)
-		var nonsense *reasoner.AnswerError
-		if errors.As(err, &nonsense) && job.Attempt >= job.MaxAttempts {
+		var useless *reasoner.AnswerError
+		if errors.As(err, &useless) && nonsense(job.JobRow)+1 >= maxNonsense {
 			// the next contradiction asks again
-			verdict, err = reasoner.Verdict{Action: reasoner.Keep, Reason: nonsense.Error()}, nil
+			verdict, err = reasoner.Verdict{Action: reasoner.Keep, Reason: useless.Error()}, nil
 		}
 		if err != nil {
 			return err

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
@@ -25,7 +27,7 @@ func (ReflectArgs) Kind() string { return "reflect" }
 
 // InsertOpts allows one live reflection a user.
 func (ReflectArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, MaxAttempts: reflectAttempts, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
+	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
 }
 
 func reflectOn(userID string, t store.Trigger) ReflectArgs {
@@ -36,9 +38,20 @@ func (a ReflectArgs) trigger() store.Trigger {
 	return store.Trigger{Type: cmp.Or(a.TriggerType, "manual"), Value: a.TriggerValue}
 }
 
-// reflectAttempts is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so that
-// in the end the one that it cannot cope with is alone, and is passed over.
-const reflectAttempts = 10
+// maxNonsense is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so that in the
+// end the one that it cannot cope with is alone, and is passed over. Other failures, and workers that were killed, do not
+// change the batch: what is concluded does not depend on them.
+const maxNonsense = 9
+
+// nonsense counts the attempts of a job that ended so.
+func nonsense(job *rivertype.JobRow) (n int) {
+	for _, e := range job.Errors {
+		if strings.Contains(e.Error, reasoner.AnswerErrorText) {
+			n++
+		}
+	}
+	return n
+}
 
 // reflectWorker works a user's inbox off.
 type reflectWorker struct {
@@ -51,16 +64,17 @@ func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return 
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
-	limit := max(w.Batch>>(job.Attempt-1), 1)
+	failed := nonsense(job.JobRow)
+	limit := max(w.Batch>>failed, 1)
 	for try := 1; ; try++ {
 		err := w.reflect(ctx, job, limit)
 		if errors.Is(err, store.ErrStale) && try < rereadings {
 			w.Logger.InfoContext(ctx, "reflecting again", "reason", err)
 			continue
 		}
-		var nonsense *reasoner.AnswerError
-		if errors.As(err, &nonsense) && job.Attempt >= job.MaxAttempts {
-			return w.passOver(ctx, job, limit, nonsense)
+		var useless *reasoner.AnswerError
+		if errors.As(err, &useless) && failed+1 >= maxNonsense {
+			return w.passOver(ctx, job, limit, useless)
 		}
 		return w.postpone(ctx, err)
 	}

@@ -187,8 +187,11 @@ type AnswerError struct {
 	Answer  string // the beginning of it
 }
 
+// AnswerErrorText is in the text of every AnswerError.
+const AnswerErrorText = "the reasoner's answer is of no use"
+
 func (e *AnswerError) Error() string {
-	return fmt.Sprintf("the reasoner's answer is of no use: %s: %.200q", e.Problem, e.Answer)
+	return fmt.Sprintf("%s: %s: %.200q", AnswerErrorText, e.Problem, e.Answer)
 }
 
 // Usage is what one call of a model took.
