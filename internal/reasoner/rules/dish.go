@@ -10,8 +10,18 @@ type dish struct {
 	name  string // "" for what says too little, such as 米饭
 	base  string // the known dish that the name ends in, if there is one
 	group string
+	rank  rank
 	end   int // in bytes
 }
+
+// rank is how much a taste or an activity says of a person.
+type rank int
+
+const (
+	telling  rank = iota
+	regional      // a dish named by where it comes from
+	everyday      // nearly everybody's
+)
 
 // longestDish is how long the name of a dish may be, in characters.
 const longestDish = 7
@@ -29,6 +39,7 @@ var afterHead = map[string]string{
 func (v *vocabulary) dishAt(text string) (dish, bool) {
 	var found dish
 	from, runes, parts := 0, 0, 0
+	place := false
 	for at := 0; at < len(text); {
 		form, w := v.foods.longest(text[at:])
 		if form == "" || w.role&roleNot != 0 {
@@ -48,6 +59,9 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 		case spoiled:
 		case w.role&roleDish != 0:
 			found = dish{name: text[from:end], base: form, group: w.group, end: end}
+			if w.role&roleCommon != 0 && parts == 0 {
+				found.rank = everyday
+			}
 		case w.role&roleVague != 0:
 			found = dish{group: w.group, end: end}
 			if parts > 0 && runes+n >= 4 {
@@ -56,6 +70,10 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 		case w.role&roleHead != 0 && parts > 0 && runes+n >= 3:
 			found = dish{name: text[from:end], group: w.group, end: end}
 		}
+		if found.end == end && place && found.name != "" {
+			found.rank = regional
+		}
+		place = place || w.role&rolePlace != 0
 		switch {
 		case w.role&rolePlain != 0 && parts == 0 && runes == 0:
 			from = end

@@ -79,7 +79,7 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 		n.stated = n.polarity == pro && slices.ContainsFunc(clause[:i], func(t token) bool { return slices.Contains(tasteEn, t.lower) })
 		switch {
 		case p.activity != nil:
-			n.kind, n.id, n.group = doing, p.activity.id, p.activity.group
+			n.kind, n.id, n.group, n.rank = doing, p.activity.id, p.activity.group, rankOf(p.activity)
 			f.add(n)
 		case p.food != "":
 			n.kind, n.id, n.group = eating, p.text, p.food

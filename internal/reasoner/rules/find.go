@@ -31,6 +31,7 @@ type finding struct {
 	polarity polarity
 	stated   bool
 	group    string
+	rank     rank
 	say      string // the sentence, where it does not follow from the rest
 }
 
@@ -70,6 +71,7 @@ func (f *finder) read(text string) {
 	if len(text) > maxRead {
 		text = strings.ToValidUTF8(text[:maxRead], "")
 	}
+	text = withoutCaptions(text)
 	for len(text) > 0 {
 		var sentence string
 		sentence, text = cutSentence(text)
@@ -78,6 +80,21 @@ func (f *finder) read(text string) {
 		} else {
 			f.readEn(sentence)
 		}
+	}
+}
+
+// withoutCaptions leaves out what stands in square brackets, "[image: …]": nobody said it.
+func withoutCaptions(text string) string {
+	for {
+		i := strings.Index(text, "[image")
+		if i < 0 {
+			return text
+		}
+		j := strings.IndexByte(text[i:], ']')
+		if j < 0 {
+			return text[:i]
+		}
+		text = text[:i] + text[i+j+1:]
 	}
 }
 

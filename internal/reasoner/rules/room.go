@@ -9,48 +9,65 @@ import (
 
 // Nobody is told by a hundred traits. The more there are of a kind, the more a new one has to show, and there is an end.
 const (
-	maxVisible  = 38 // with those that clusters make
-	maxPatterns = 35 // without
+	maxVisible  = 39 // with those that clusters make
+	maxPatterns = 36 // without
 )
 
-// most is how many traits of each kind there may be.
-var most = [kinds]int{doing: 14, eating: 11, liking: 3, self: 5, place: 3, person: 3, hours: 2}
+// most is how many traits of each kind there may be, and mostEveryday how many of them may be what nearly everybody does.
+var (
+	most         = [kinds]int{doing: 17, eating: 12, liking: 3, self: 4, place: 2, person: 2, hours: 2}
+	mostEveryday = [kinds]int{doing: 4, eating: 3}
+)
 
 // room is how much is still to be shown of a user.
 type room struct {
-	visible int
-	ofKind  [kinds]int
-	daily   float64 // memories a day: who writes much repeats much
+	visible    int
+	ofKind     [kinds]int
+	ofEveryday [kinds]int
+	daily      float64 // memories a day: who writes much repeats much
 }
 
-func newRoom(b reasoner.Batch, traits held) *room {
-	r := &room{visible: b.Visible}
+func (r *Reasoner) newRoom(b reasoner.Batch) *room {
+	room := &room{visible: b.Visible}
 	count := 0
-	for i := range traits.all {
-		t := &traits.all[i]
+	for i := range b.Traits {
+		t := &b.Traits[i]
 		if !t.Stage.Visible() {
 			continue
 		}
 		count++
 		for k, name := range kindNames {
-			if strings.HasPrefix(t.Key, name+":") {
-				r.ofKind[k]++
+			if id, ok := strings.CutPrefix(t.Key, name+":"); ok {
+				room.ofKind[k]++
+				if r.everyday(kind(k), id) {
+					room.ofEveryday[k]++
+				}
 			}
 		}
 	}
-	r.visible = max(r.visible, count)
+	room.visible = max(room.visible, count)
 	if n := len(b.Memories); n > 0 {
-		days := map[int64]bool{}
-		for _, m := range b.Memories {
-			days[day(m.Time)] = true
-		}
-		r.daily = float64(n) / float64(len(days))
+		first, last := day(b.Memories[0].Time), day(b.Memories[n-1].Time)
+		room.daily = float64(n) / float64(max(last-first, 0)+1)
 	}
-	return r
+	return room
 }
 
-// enough tells whether a pattern showed on enough days to be a trait.
-func (r *room) enough(c *candidate) bool {
+func (r *Reasoner) everyday(k kind, id string) bool {
+	id, _, _ = strings.Cut(id, "@")
+	switch k {
+	case doing:
+		a := r.v.activities[id]
+		return a != nil && a.everyday
+	case eating:
+		d, ok := r.v.dishAt(id)
+		return ok && d.rank == everyday
+	}
+	return false
+}
+
+// need is on how many days a pattern has to show to be a trait.
+func (r *room) need(c *candidate) float64 {
 	need := 3.0
 	switch c.kind {
 	case self, liking:
@@ -58,19 +75,29 @@ func (r *room) enough(c *candidate) bool {
 	case place, person:
 		need = 5
 	}
-	if c.kind != self && r.daily > 4 {
-		need *= 1 + math.Log2(r.daily/4)/2
+	if c.kind != self {
+		need *= 1 + min(max(r.daily-3, 0), 40)/10
+	}
+	switch c.finding.rank {
+	case everyday:
+		need *= 2
+	case regional:
+		need *= 0.6
 	}
 	full := float64(r.ofKind[c.kind]) / float64(most[c.kind])
-	need *= 1 + 1.5*full
-	c.need = int(math.Ceil(need))
-	return c.days >= c.need
+	return math.Ceil(need * (1 + 1.2*full))
 }
 
 // take reserves a place for one more trait of a kind; false: there is none.
-func (r *room) take(k kind) bool {
+func (r *room) take(k kind, of rank) bool {
 	if r.visible >= maxPatterns || r.ofKind[k] >= most[k] {
 		return false
+	}
+	if of == everyday {
+		if r.ofEveryday[k] >= mostEveryday[k] {
+			return false
+		}
+		r.ofEveryday[k]++
 	}
 	r.visible++
 	r.ofKind[k]++

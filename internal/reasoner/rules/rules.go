@@ -113,7 +113,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 	}
 	var p reasoner.Proposals
 	traits := r.index(b.Traits)
-	room := newRoom(b, traits)
+	room := r.newRoom(b)
 	clues := map[string]*reasoner.Clue{}
 	for i := range b.Clues {
 		clues[b.Clues[i].Key] = &b.Clues[i]
@@ -127,7 +127,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 				fresh = append(fresh, newCandidate(s, clues[s.key], t))
 			}
 			continue
-		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind)):
+		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind, s.finding.rank)):
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
 		}
 		if len(s.con) > 0 {
@@ -201,32 +201,47 @@ type candidate struct {
 	days     int // on which it showed, as far as is known
 	memories int
 	sessions int
-	need     int
+	need     float64
 	old      bool // a trait of this key was dissolved
-	span     time.Duration
 }
+
+// shownSeen is how many sightings of a clue are shown: the first 8 and the latest 16.
+const shownSeen, firstSeen = 24, 8
 
 func newCandidate(s *sign, clue *reasoner.Clue, dissolved *reasoner.Trait) *candidate {
 	days, sessions, memories := map[int64]bool{}, map[string]bool{}, map[uuid.UUID]bool{}
-	var first, last time.Time
 	add := func(id uuid.UUID, at time.Time, session string) {
 		memories[id], sessions[session], days[day(at)] = true, true, true
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
-		}
 	}
+	c := &candidate{sign: s, old: dissolved != nil}
 	if clue != nil {
 		for _, seen := range clue.Seen {
 			add(seen.Memory, seen.Time, seen.Session)
 		}
+		c.days = unseen(clue.Seen)
 	}
 	for i, e := range s.pro {
 		add(e.Memory, s.at[i], s.sessions[i])
 	}
-	return &candidate{sign: s, days: len(days), memories: len(memories), sessions: len(sessions), old: dissolved != nil, span: last.Sub(first)}
+	c.days += len(days)
+	c.memories, c.sessions = len(memories), len(sessions)
+	return c
+}
+
+// unseen estimates on how many days a pattern showed between the first sightings of a clue and the latest, where those
+// between are not shown: as often as in the time that is.
+func unseen(seen []reasoner.Sighting) int {
+	if len(seen) < shownSeen {
+		return 0
+	}
+	of := func(i int) float64 { return float64(day(seen[i].Time)) }
+	last := len(seen) - 1
+	shown := of(firstSeen-1) - of(0) + of(last) - of(firstSeen)
+	gap := of(firstSeen) - of(firstSeen-1)
+	if shown <= 0 || gap <= 0 {
+		return 0
+	}
+	return int(gap * min(1, float64(last-1)/shown))
 }
 
 // day numbers the days of a time zone.
@@ -242,23 +257,41 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 		byKey[c.key] = c
 	}
 	ranked := slices.Clone(fresh)
+	for _, c := range ranked {
+		c.need = room.need(c)
+	}
 	slices.SortStableFunc(ranked, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.days, a.days), cmp.Compare(b.memories, a.memories), cmp.Compare(a.key, b.key))
+		return cmp.Or(cmp.Compare(float64(b.days)/b.need, float64(a.days)/a.need), cmp.Compare(b.memories, a.memories), cmp.Compare(a.key, b.key))
 	})
 	strong := map[*candidate]bool{}
 	for _, c := range ranked {
-		if c.memories < 3 || c.sessions < 2 || !room.enough(c) || covered(c, fresh, traits) {
+		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || covered(c, fresh, traits) {
 			continue
 		}
-		strong[c] = room.take(c.kind)
+		strong[c] = room.take(c.kind, c.finding.rank)
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		patterns = append(patterns, reasoner.Pattern{
-			Key: c.key, Content: r.sentence(c.sign), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro,
-		})
+		p := reasoner.Pattern{Key: c.key, Content: r.sentence(c.sign), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
+		if p.Tentative {
+			p.Evidence = daily(c.sign)
+		}
+		patterns = append(patterns, p)
 	}
 	return patterns
+}
+
+// daily is the evidence of a pattern, one memory a day: what recurs counts by days, and a clue shows only so many sightings.
+func daily(s *sign) []reasoner.Support {
+	seen := map[int64]bool{}
+	var all []reasoner.Support
+	for i, e := range s.pro {
+		if d := day(s.at[i]); !seen[d] {
+			seen[d] = true
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // covered tells whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.

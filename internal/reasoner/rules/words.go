@@ -31,6 +31,7 @@ var foodLinesEn string
 type activity struct {
 	id, group string
 	habit     bool // something that one does, and not only likes
+	everyday  bool // nearly everybody does it: it has to show more
 	zh, en    string
 }
 
@@ -47,6 +48,8 @@ const (
 	roleDish                 // stands alone
 	roleVague                // stands alone and says too little
 	roleNot                  // no food, though it looks like it
+	roleCommon               // nearly everybody eats it
+	rolePlace                // a modifier that names a country, a city or a region
 )
 
 // word is what a form in Chinese stands for.
@@ -88,7 +91,7 @@ func readVocabulary() *vocabulary {
 		v.dimensions[f[0]] = [2]string{f[1], f[2]}
 	}
 	for _, f := range fields(activityLines, 7) {
-		a := &activity{id: f[0], group: f[1], habit: f[2] == "h", zh: f[3], en: f[4]}
+		a := &activity{id: f[0], group: f[1], habit: f[2] != "l", everyday: f[2] == "e", zh: f[3], en: f[4]}
 		if _, twice := v.activities[a.id]; twice || v.groups[a.group].id == "" {
 			panic(fmt.Sprintf("rules: activity %q stands twice, or its group %q is not known", a.id, a.group))
 		}
@@ -115,8 +118,8 @@ func readVocabulary() *vocabulary {
 
 func (v *vocabulary) readFoods() {
 	roles := map[string]int{
-		"place": roleModifier, "style": roleModifier, "cook": roleModifier, "ingredient": roleModifier,
-		"plain": rolePlain, "dish": roleDish, "vague": roleVague, "head": roleHead, "not": roleNot,
+		"place": roleModifier | rolePlace, "style": roleModifier, "cook": roleModifier, "ingredient": roleModifier,
+		"plain": rolePlain, "dish": roleDish, "vague": roleVague, "head": roleHead, "not": roleNot, "common": roleCommon | roleDish,
 	}
 	for _, f := range fields(foodLinesZh, 3) {
 		for _, form := range strings.Fields(f[2]) {

@@ -19,7 +19,7 @@ func (f *finder) readZh(sentence string) {
 		}
 		if form, w := f.v.chinese.longest(sentence[i:]); form != "" && !inLatinWord(sentence, i, i+len(form)) {
 			if w.activity != nil {
-				f.addZh(sentence, i, i+len(form), finding{kind: doing, id: w.activity.id, surface: form, group: w.activity.group})
+				f.addZh(sentence, i, i+len(form), finding{kind: doing, id: w.activity.id, surface: form, group: w.activity.group, rank: rankOf(w.activity)})
 			}
 		}
 		if isHan(r) {
@@ -29,9 +29,10 @@ func (f *finder) readZh(sentence string) {
 				if d.name == "" {
 					continue
 				}
-				f.addZh(sentence, i, end, finding{kind: eating, id: d.name, surface: d.name, group: d.group})
+				f.addZh(sentence, i, end, finding{kind: eating, id: d.name, surface: d.name, group: d.group, rank: d.rank})
 				if d.base != "" && d.base != d.name {
-					f.addZh(sentence, i, end, finding{kind: eating, id: d.base, surface: d.base, group: d.group})
+					base, _ := f.v.dishAt(d.base)
+					f.addZh(sentence, i, end, finding{kind: eating, id: d.base, surface: d.base, group: base.group, rank: base.rank})
 				}
 			}
 		}
@@ -41,6 +42,13 @@ func (f *finder) readZh(sentence string) {
 		f.companyZh(sentence)
 	}
 	f.placeZh(sentence)
+}
+
+func rankOf(a *activity) rank {
+	if a.everyday {
+		return everyday
+	}
+	return telling
 }
 
 // inLatinWord tells whether a form of Latin letters is only a part of a word.
