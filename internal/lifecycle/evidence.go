@@ -71,7 +71,7 @@ func distinct(context string) bool {
 }
 
 // Reinforcement is the share of the remaining doubt that the evidence of one cycle removes: each session applies once, with
-// its best quality. sessions has that quality for each session. 1 − Π(1 − f): the order does not matter.
+// its best quality. sessions has that quality for each session. 1 − Π(1 − f), and always below 1: the order does not matter.
 func Reinforcement(sessions map[string]Quality) float64 {
 	var counts [4]int // multiplied in one order, so that the result is the same to the last bit
 	for _, q := range sessions {
@@ -92,7 +92,7 @@ func Reinforcement(sessions map[string]Quality) float64 {
 			doubt *= 1 - q.Factor()
 		}
 	}
-	return 1 - doubt
+	return min(1-doubt, 1-margin) // a hundred sessions leave less doubt than a float64 near 1 can tell
 }
 
 // Contradiction is the share of confidence that the contradictions of one cycle take: min(0.4, 0.2 + 0.1·(n − 1)) (C §4.2).
@@ -107,7 +107,13 @@ func Contradiction(n int) float64 {
 // ReviewDue tells whether a contradiction review is due after a cycle that brought new contradicting memories: when more
 // than 0.3 of all evidence contradicts (C §4.4).
 func ReviewDue(supporting, contradicting, newContradictions int) bool {
-	return newContradictions > 0 && float64(contradicting) > 0.3*float64(supporting+contradicting)
+	return newContradictions > 0 && 10*contradicting > 3*(supporting+contradicting)
+}
+
+// Reviewed is the confidence of a trait that a review worded anew: the share of it that all its evidence supports. It is in
+// (0,1), so that an event can set it.
+func Reviewed(c float64, supporting, contradicting int) float64 {
+	return clamp(c * float64(supporting) / float64(max(supporting+contradicting, 1)))
 }
 
 // The start of a trait (C §3.3, §4.1).
@@ -119,6 +125,8 @@ const (
 	longSpan       = 14 * 24 * time.Hour
 	window         = 30 * 24 * time.Hour
 	moodWindow     = 14 * 24 * time.Hour
+
+	promotingCycles = 2 // that reinforce a trend inside its window
 )
 
 // NewPattern returns the event that makes a trait of a pattern at a moment: 3 memories or more make a behavior at 0.40;
@@ -155,8 +163,8 @@ const spanBonus = 0.05
 
 // Promote returns the event that makes a trait of the next subtype of several: two or more behaviors, each at 0.5 or more,
 // make a preference; two or more preferences, each at 0.6 or more, a trait of subtype core (C §3.3). It starts at the mean of
-// their confidences, plus 0.05 if they span contexts. context is theirs if they agree, else general. ok is false if the
-// conditions are not met.
+// their confidences, plus 0.05 if they span contexts. context is theirs if they agree, else general, which it is too where
+// each of them depends on the context. ok is false if the conditions are not met.
 func Promote(now time.Time, to Subtype, members []Member) (e Event, context string, ok bool) {
 	from, least := Behavior, 0.5
 	switch to {
@@ -173,13 +181,16 @@ func Promote(now time.Time, to Subtype, members []Member) (e Event, context stri
 	context = members[0].Context
 	spans := false
 	for _, m := range members {
-		if m.Subtype != from || m.Confidence < least || !m.Stage.Visible() {
+		if m.Subtype != from || !(m.Confidence >= least) || !m.Stage.Visible() { // no number is refused too
 			return Event{}, "", false
 		}
 		sum += m.Confidence
 		if m.Context != members[0].Context {
 			context, spans = "general", true
 		}
+	}
+	if context == "contextual" {
+		context = "general"
 	}
 	c := sum / float64(len(members))
 	if spans {
@@ -191,5 +202,6 @@ func Promote(now time.Time, to Subtype, members []Member) (e Event, context stri
 // UseFactor is the share of the remaining doubt that a real use in a reply removes, at most once a day (C §8.2).
 const UseFactor = 0.02
 
-// MayUse tells whether a use at a moment counts, the last that counted being at last (zero: none): once a day.
-func MayUse(last, now time.Time) bool { return last.IsZero() || now.Sub(last) >= 24*time.Hour }
+// MayUse tells whether a use at a moment counts, the last that counted being at last (zero: none, which is long ago): once
+// a day.
+func MayUse(last, now time.Time) bool { return now.Sub(last) >= 24*time.Hour }

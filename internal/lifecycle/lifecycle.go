@@ -85,20 +85,31 @@ func Rate(s Subtype, n int) float64 {
 
 // Decay returns what is left of a confidence after a time: c · exp(−λ · days) (C §4.2). A negative time counts as none.
 func Decay(c float64, s Subtype, n int, elapsed time.Duration) float64 {
-	return c * math.Exp(-Rate(s, n)*days(elapsed))
+	return decay(c, s, n, elapsed.Seconds())
 }
 
-func days(d time.Duration) float64 { return max(d, 0).Hours() / 24 }
+const day = 24 * 60 * 60 // seconds
+
+// decay takes seconds, because a time.Duration ends at 292 years. Nothing decays to less than exp(−700) of itself: there the
+// database would call it an underflow.
+func decay(c float64, s Subtype, n int, seconds float64) float64 {
+	return c * math.Exp(max(-Rate(s, n)*max(seconds, 0)/day, -700))
+}
+
+func secondsBetween(from, to time.Time) float64 {
+	return float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
+}
 
 // farthest is the last moment that is told as a transition: beyond it nobody waits.
 var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // NextTransition returns when time alone changes the stage of a trait: at the end of a trend's window, or when decay
-// carries its confidence over the next boundary, or below 0.05. It is rounded up to a second, so that the boundary is
-// passed then. It is zero for a dissolved trait.
+// carries its confidence over the next boundary, or below 0.05. That is rounded up to a second, and one more at most, so
+// that the boundary is passed then; what is farther than the year 9999 is told as that year's last day. It is zero for a
+// dissolved trait, for a trend without an end, and for the zero State.
 func (s State) NextTransition() time.Time {
 	switch s.Stage {
-	case Dissolved:
+	case Dissolved, "":
 		return time.Time{}
 	case Trend:
 		return s.WindowEnd
@@ -114,11 +125,24 @@ func (s State) NextTransition() time.Time {
 	if s.Confidence < boundary {
 		return ceilSecond(s.At) // too weak already
 	}
-	seconds := math.Ceil(math.Log(s.Confidence/boundary) / Rate(s.Subtype, s.Reinforcements) * 24 * 60 * 60)
-	if seconds > farthest.Sub(s.At).Seconds() || seconds > math.MaxInt64/1e9 {
-		return farthest
+	at := s.after(math.Log(s.Confidence / boundary))
+	if s.StageAt(at) == StageOf(s.Confidence) {
+		// so slow that the boundary is not passed for rounding: a little more than the error of log and exp
+		at = s.after(math.Log(s.Confidence/boundary) + 4e-15)
 	}
-	return ceilSecond(s.At.Add(time.Duration(seconds) * time.Second))
+	return at
+}
+
+// after is the moment after which confidence has decayed to exp(−exponent) of itself, at the latest farthest.
+func (s State) after(exponent float64) time.Time {
+	seconds := math.Ceil(exponent / Rate(s.Subtype, s.Reinforcements) * day)
+	if seconds > secondsBetween(s.At, farthest) {
+		if s.At.Before(farthest) {
+			return farthest
+		}
+		return ceilSecond(s.At)
+	}
+	return ceilSecond(time.Unix(s.At.Unix()+int64(seconds), int64(s.At.Nanosecond())).In(s.At.Location()))
 }
 
 // ceilSecond rounds up, and always up.

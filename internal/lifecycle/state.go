@@ -28,7 +28,7 @@ type Event struct {
 	Kind Kind
 	At   time.Time
 	// Factor is the share of the remaining doubt that Reinforced and Used remove, or the share of confidence that
-	// Contradicted takes: in [0,1).
+	// Contradicted takes: in [0,1). What is no number, or below 0, counts as 0.
 	Factor float64
 	// Sets is the confidence that Created, Promoted, Revised, Split, Edited and Revived set outright, in (0,1); 0: none.
 	Sets float64
@@ -36,7 +36,7 @@ type Event struct {
 	Count int
 	// Subtype is what Created makes.
 	Subtype Subtype
-	// WindowEnd is until when a trend that was Created without Sets is watched.
+	// WindowEnd is until when a trend that was Created without Sets is watched; zero: without end.
 	WindowEnd time.Time
 }
 
@@ -44,7 +44,7 @@ type Event struct {
 type State struct {
 	Subtype        Subtype
 	Stage          Stage
-	Confidence     float64   // at At; 0 of a trend, which has none
+	Confidence     float64   // at At; 0 of a trend, which has none, also after it dissolved
 	At             time.Time // when Confidence was set
 	Reinforcements int       // how many cycles reinforced it
 	Contradictions int       // how many memories contradicted it
@@ -53,19 +53,19 @@ type State struct {
 
 // ConfidenceAt is the confidence decayed to a moment. Before At it is that of At: nothing has a negative age.
 func (s State) ConfidenceAt(now time.Time) float64 {
-	return Decay(s.Confidence, s.Subtype, s.Reinforcements, now.Sub(s.At))
+	return decay(s.Confidence, s.Subtype, s.Reinforcements, secondsBetween(s.At, now))
 }
 
 // StageAt is the stage at a moment, time alone considered.
 func (s State) StageAt(now time.Time) Stage {
 	switch s.Stage {
-	case Dissolved:
-		return Dissolved
+	case Dissolved, "":
+		return s.Stage
 	case Trend:
-		if !now.Before(s.WindowEnd) {
-			return Dissolved
+		if s.WindowEnd.IsZero() || now.Before(s.WindowEnd) {
+			return Trend
 		}
-		return Trend
+		return Dissolved
 	}
 	c := s.ConfidenceAt(now)
 	if c < DissolveBelow {
@@ -75,27 +75,33 @@ func (s State) StageAt(now time.Time) Stage {
 }
 
 // Apply returns the state after an event. Every event first decays the confidence to its moment, then changes it. An event
-// before At is taken to be at At. Except for Created, Revived and Edited, events leave a dissolved trait dissolved.
+// before At is taken to be at At. Except for Created, Revived and Edited, events leave a dissolved trait dissolved. The zero
+// State is changed only by Created and by what sets a confidence.
 func (s State) Apply(e Event) State {
 	if e.Kind == Created {
 		s = State{Subtype: e.Subtype, Stage: Trend, At: e.At, WindowEnd: e.WindowEnd}
+	} else if s.Stage == "" && !(e.Sets > 0) {
+		return s
 	}
+	held := s.Stage != Trend && s.Confidence > 0
 	if e.At.After(s.At) {
-		s.Confidence, s.At = s.ConfidenceAt(e.At), e.At
+		if held {
+			s.Confidence = clamp(s.ConfidenceAt(e.At))
+		}
+		s.At = e.At
 	}
-	trend := s.Stage == Trend
 	switch e.Kind {
 	case Reinforced, Used:
 		if e.Kind == Reinforced {
 			s.Reinforcements++
 		}
-		if !trend {
-			s.Confidence = clamp(s.Confidence + (1-s.Confidence)*e.Factor)
+		if held {
+			s.Confidence = clamp(s.Confidence + (1-s.Confidence)*share(e.Factor))
 		}
 	case Contradicted:
 		s.Contradictions += e.Count
-		if !trend {
-			s.Confidence = clamp(s.Confidence * (1 - e.Factor))
+		if held {
+			s.Confidence = clamp(s.Confidence * (1 - share(e.Factor)))
 		}
 	case Dissolution:
 		s.Stage, s.WindowEnd = Dissolved, time.Time{}
@@ -124,13 +130,11 @@ func Replay(events []Event) State {
 // two cycles inside its window becomes a candidate at 0.30 at once, otherwise it is dissolved at the window's end; what
 // decayed below 0.05 is dissolved; what decayed over a boundary is noted. ok is false if nothing is due.
 func (s State) Follow(now time.Time) (e Event, ok bool) {
-	switch {
-	case s.Stage == Dissolved:
-		return Event{}, false
-	case s.Stage == Trend && now.Before(s.WindowEnd) && s.Reinforcements >= 2:
+	next := s.StageAt(now)
+	if next == Trend && s.Reinforcements >= promotingCycles {
 		return Event{Kind: Promoted, At: now, Sets: promotedTrend}, true
 	}
-	switch next := s.StageAt(now); next {
+	switch next {
 	case s.Stage:
 		return Event{}, false
 	case Dissolved:
@@ -146,9 +150,12 @@ func Revive(now time.Time) Event { return Event{Kind: Revived, At: now, Sets: ca
 const margin = 1e-9
 
 // clamp keeps a confidence in (0,1), where rounding would leave it.
-func clamp(c float64) float64 {
-	if math.IsNaN(c) {
-		return margin
+func clamp(c float64) float64 { return min(max(c, margin), 1-margin) }
+
+// share keeps a factor in [0,1].
+func share(f float64) float64 {
+	if math.IsNaN(f) {
+		return 0
 	}
-	return min(max(c, margin), 1-margin)
+	return min(max(f, 0), 1)
 }

@@ -1,0 +1,200 @@
+package lifecycle
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFactor(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[Quality]float64{QualityA: 0.25, QualityB: 0.20, QualityC: 0.15, QualityD: 0.05, "": 0.05, "E": 0.05} {
+		require.Equal(t, want, q.Factor(), q)
+	}
+}
+
+func TestGrade(t *testing.T) {
+	t.Parallel()
+	var seen Seen
+	require.Zero(t, seen.Sessions())
+	require.Equal(t, QualityC, seen.Grade("monday", "work", false, false), "a first context is no second one")
+	require.Equal(t, QualityB, seen.Grade("monday", "work", true, false))
+	seen.Add("monday", "work")
+	seen.Add("tuesday", "")
+	require.Equal(t, 2, seen.Sessions())
+	for _, c := range []struct {
+		name, session, context string
+		stated, inferred       bool
+		want                   Quality
+	}{
+		{"second context", "wednesday", "personal", false, false, QualityA},
+		{"second context, same session", "monday", "personal", false, false, QualityA},
+		{"second context and said outright", "wednesday", "personal", true, false, QualityA},
+		{"said outright", "wednesday", "work", true, false, QualityB},
+		{"said outright, same session", "monday", "work", true, false, QualityB},
+		{"another session", "wednesday", "work", false, false, QualityC},
+		{"another session, context unknown", "wednesday", "", false, false, QualityC},
+		{"another session, general", "wednesday", "general", false, false, QualityC},
+		{"another session, contextual", "wednesday", "contextual", false, false, QualityC},
+		{"same session", "monday", "work", false, false, QualityD},
+		{"inferred", "wednesday", "personal", true, true, QualityD},
+	} {
+		require.Equal(t, c.want, seen.Grade(c.session, c.context, c.stated, c.inferred), c.name)
+	}
+	seen.Add("wednesday", "personal")
+	require.Equal(t, QualityC, seen.Grade("friday", "personal", false, false), "the second context is known now")
+	require.Equal(t, QualityA, seen.Grade("friday", "social", false, false), "a third counts as well")
+
+	for _, vague := range []string{"", "general", "contextual"} {
+		seen = Seen{}
+		seen.Add("monday", vague)
+		require.Equal(t, QualityC, seen.Grade("tuesday", "work", false, false), "%q is no first context", vague)
+	}
+}
+
+func TestReinforcement(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sessions map[string]Quality
+		want     float64
+	}{
+		{nil, 0},
+		{map[string]Quality{"1": QualityA}, 0.25},
+		{map[string]Quality{"1": QualityB}, 0.20},
+		{map[string]Quality{"1": QualityC}, 0.15},
+		{map[string]Quality{"1": QualityD}, 0.05},
+		{map[string]Quality{"1": "?"}, 0.05},
+		{map[string]Quality{"1": QualityC, "2": QualityC}, 1 - 0.85*0.85},
+		{map[string]Quality{"1": QualityA, "2": QualityB, "3": QualityC, "4": QualityD}, 1 - 0.75*0.80*0.85*0.95},
+	} {
+		require.InDelta(t, c.want, Reinforcement(c.sessions), 1e-15, "%v", c.sessions)
+	}
+}
+
+// A factor is below 1 also where 1 − 0.75ⁿ is not: the database has a constraint.
+func TestReinforcementOfManySessions(t *testing.T) {
+	t.Parallel()
+	sessions := map[string]Quality{}
+	for last := 0.0; len(sessions) < 400; {
+		sessions[string(rune('a'+len(sessions)))] = QualityA
+		f := Reinforcement(sessions)
+		require.GreaterOrEqual(t, f, last)
+		require.Less(t, f, 1.0)
+		last = f
+	}
+}
+
+func TestContradiction(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]float64{-1: 0, 0: 0, 1: 0.2, 2: 0.3, 3: 0.4, 4: 0.4, 1000: 0.4} {
+		require.InDelta(t, want, Contradiction(n), 1e-15, "%d", n)
+	}
+}
+
+func TestReviewDue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		supporting, contradicting, fresh int
+		want                             bool
+	}{
+		{7, 3, 1, false}, // 0.3 is not more than 0.3
+		{70, 30, 2, false}, {700_000, 300_000, 1, false}, {700_000, 300_001, 1, true},
+		{2, 1, 1, true}, {6, 3, 1, true}, {6, 3, 0, false}, {0, 1, 1, true}, {0, 0, 0, false}, {5, 0, 0, false}, {5, 2, 1, false},
+	} {
+		require.Equal(t, c.want, ReviewDue(c.supporting, c.contradicting, c.fresh), "%+v", c)
+	}
+}
+
+func TestReviewed(t *testing.T) {
+	t.Parallel()
+	require.InDelta(t, 0.4, Reviewed(0.6, 4, 2), 1e-15)
+	require.InDelta(t, 0.6, Reviewed(0.6, 4, 0), 1e-15)
+	require.Equal(t, margin, Reviewed(0.6, 0, 4))
+	require.Equal(t, margin, Reviewed(0.6, 0, 0))
+}
+
+func TestNewPattern(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name               string
+		memories, sessions int
+		span               time.Duration
+		emotional, ok      bool
+		sets               float64
+		window             time.Duration
+		stage              Stage
+	}{
+		{"one conversation", 9, 1, 0, false, false, 0, 0, ""},
+		{"nothing", 0, 0, 0, false, false, 0, 0, ""},
+		{"three memories", 3, 2, 2 * days, false, true, 0.40, 0, Emerging},
+		{"three memories of a mood", 3, 3, 20 * days, true, true, 0.40, 0, Emerging},
+		{"few, long apart", 2, 2, 14 * days, false, true, 0.20, 0, Candidate},
+		{"few, not quite long apart", 2, 2, 14*days - 1, false, true, 0, 30 * days, Trend},
+		{"few", 2, 2, 0, false, true, 0, 30 * days, Trend},
+		{"a mood", 2, 2, 3 * days, true, true, 0, 14 * days, Trend},
+	} {
+		e, ok := NewPattern(start, c.memories, c.sessions, c.span, c.emotional)
+		require.Equal(t, c.ok, ok, c.name)
+		if !ok {
+			require.Zero(t, e, c.name)
+			continue
+		}
+		s := State{}.Apply(e)
+		want := State{Subtype: Behavior, Stage: c.stage, Confidence: c.sets, At: start}
+		if c.window > 0 {
+			want.WindowEnd = start.Add(c.window)
+		}
+		require.Equal(t, want, s, c.name)
+	}
+}
+
+func TestPromote(t *testing.T) {
+	t.Parallel()
+	behavior := func(c float64, context string) Member { return Member{Behavior, StageOf(c), c, context} }
+	preference := func(c float64, context string) Member { return Member{Preference, StageOf(c), c, context} }
+	for _, c := range []struct {
+		name    string
+		to      Subtype
+		members []Member
+		sets    float64 // 0: refused
+		context string
+	}{
+		{"two behaviors", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},
+		{"two contexts", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "personal")}, 0.65, "general"},
+		{"three contexts, one bonus", Preference, []Member{behavior(0.5, "work"), behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
+		{"contextual ones", Preference, []Member{behavior(0.5, "contextual"), behavior(0.5, "contextual")}, 0.5, "general"},
+		{"two preferences", CoreTrait, []Member{preference(0.6, "work"), preference(0.8, "work")}, 0.7, "work"},
+		{"never above 1", CoreTrait, []Member{preference(0.999, "work"), preference(0.999, "social")}, 1 - margin, "general"},
+		{"one", Preference, []Member{behavior(0.9, "work")}, 0, ""},
+		{"none", Preference, nil, 0, ""},
+		{"a weak behavior", Preference, []Member{behavior(math.Nextafter(0.5, 0), "work"), behavior(0.9, "work")}, 0, ""},
+		{"a weak preference", CoreTrait, []Member{preference(0.9, "work"), preference(math.Nextafter(0.6, 0), "work")}, 0, ""},
+		{"no number", Preference, []Member{{Behavior, Established, math.NaN(), "work"}, behavior(0.9, "work")}, 0, ""},
+		{"another subtype", CoreTrait, []Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+		{"mixed subtypes", CoreTrait, []Member{preference(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+		{"a dissolved one", Preference, []Member{{Behavior, Dissolved, 0.9, "work"}, behavior(0.9, "work")}, 0, ""},
+		{"to a behavior", Behavior, []Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+	} {
+		e, context, ok := Promote(start, c.to, c.members)
+		require.Equal(t, c.sets > 0, ok, c.name)
+		require.Equal(t, c.context, context, c.name)
+		if !ok {
+			require.Zero(t, e, c.name)
+			continue
+		}
+		require.InDelta(t, c.sets, e.Sets, 1e-15, c.name)
+		require.Equal(t, Event{Kind: Created, At: start, Subtype: c.to, Sets: e.Sets}, e, c.name)
+	}
+}
+
+func TestMayUse(t *testing.T) {
+	t.Parallel()
+	require.True(t, MayUse(time.Time{}, start))
+	require.True(t, MayUse(start, start.Add(24*time.Hour)))
+	require.False(t, MayUse(start, start.Add(24*time.Hour-1)))
+	require.False(t, MayUse(start, start))
+	require.False(t, MayUse(start, start.Add(-30*days)), "the clock went backwards")
+	require.True(t, MayUse(start.AddDate(-1000, 0, 0), start))
+}

@@ -1,0 +1,175 @@
+package lifecycle
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const days = 24 * time.Hour
+
+var start = time.Date(2025, 3, 1, 8, 30, 15, 250_000_000, time.UTC)
+
+func TestStageOf(t *testing.T) {
+	t.Parallel()
+	above := func(c float64) float64 { return math.Nextafter(c, 1) }
+	below := func(c float64) float64 { return math.Nextafter(c, 0) }
+	for _, c := range []struct {
+		confidence float64
+		stage      Stage
+	}{
+		{1e-9, Candidate}, {0.05, Candidate}, {0.20, Candidate}, {0.30, Candidate},
+		{above(0.30), Emerging}, {0.40, Emerging}, {below(0.60), Emerging},
+		{0.60, Established}, {0.72, Established}, {0.85, Established},
+		{above(0.85), Core}, {1 - 1e-9, Core},
+	} {
+		require.Equal(t, c.stage, StageOf(c.confidence), "%v", c.confidence)
+	}
+}
+
+func TestStagesInRecall(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		stage   Stage
+		boost   float64
+		visible bool
+	}{
+		{Trend, 0, false}, {Candidate, 0, false}, {Emerging, 0.05, true}, {Established, 0.15, true}, {Core, 0.25, true},
+		{Dissolved, 0, false}, {"", 0, false},
+	} {
+		require.Equal(t, c.boost, c.stage.Boost(), c.stage)
+		require.Equal(t, c.visible, c.stage.Visible(), c.stage)
+	}
+}
+
+// The worked numbers of C §4.2, and the ends.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		subtype Subtype
+		n       int
+		want    float64
+	}{
+		{Behavior, 0, 0.005}, {Behavior, 1, 0.004545}, {Behavior, 5, 0.003333}, {Behavior, 10, 0.0025},
+		{Preference, 0, 0.002}, {Preference, 10, 0.001}, {CoreTrait, 0, 0.001}, {CoreTrait, 10, 0.0005},
+		{Behavior, -3, 0.005}, {"?", 0, 0.005}, {"", 5, 0.003333}, {CoreTrait, 1_000_000_000, 1e-11},
+	} {
+		require.InDelta(t, c.want, Rate(c.subtype, c.n), 5e-7, "%s, n = %d", c.subtype, c.n)
+	}
+	require.Equal(t, 0.0025, Rate(Behavior, 10))
+	require.Positive(t, Rate(Behavior, math.MaxInt))
+}
+
+func TestDecay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		confidence float64
+		subtype    Subtype
+		n          int
+		elapsed    time.Duration
+		want       float64
+	}{
+		{0.8, Behavior, 0, 100 * days, 0.8 * math.Exp(-0.5)},
+		{0.8, Behavior, 10, 100 * days, 0.8 * math.Exp(-0.25)},
+		{0.8, Preference, 0, 100 * days, 0.8 * math.Exp(-0.2)},
+		{0.8, CoreTrait, 0, 100 * days, 0.8 * math.Exp(-0.1)},
+		{0.8, Behavior, 0, 12 * time.Hour, 0.8 * math.Exp(-0.0025)},
+		{0.8, Behavior, 0, 0, 0.8},
+		{0.8, Behavior, 0, -100 * days, 0.8},
+		{0.8, Behavior, 0, math.MaxInt64, 0.8 * math.Exp(-0.005*math.MaxInt64/1e9/86400)},
+		{0.8, Behavior, 0, math.MinInt64, 0.8},
+	} {
+		require.InEpsilon(t, c.want, Decay(c.confidence, c.subtype, c.n, c.elapsed), 1e-12)
+	}
+}
+
+// Confidence falls on where a time.Duration ends, and never to 0.
+func TestDecayOverCenturies(t *testing.T) {
+	t.Parallel()
+	s := State{Subtype: CoreTrait, Stage: Core, Confidence: 0.9, At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Reinforcements: 100_000}
+	last := s.Confidence
+	for year := 100; year <= 9900; year += 100 {
+		c := s.ConfidenceAt(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+		require.Less(t, c, last, "year %d", year)
+		last = c
+	}
+	elapsed := 9899 * 365.2425 // days, of the Gregorian calendar
+	require.InEpsilon(t, 0.9*math.Exp(-0.001/10_001*elapsed), last, 1e-6)
+
+	s = State{Subtype: Behavior, Stage: Emerging, Confidence: 0.4, At: time.Time{}}
+	require.Positive(t, s.ConfidenceAt(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+}
+
+func TestNextTransition(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		s    State
+		want time.Time // the boundary is passed then, at most two seconds late; zero: never
+		next Stage
+	}{
+		{"core", State{Stage: Core, Subtype: Behavior, Confidence: 0.9, At: start}, at(math.Log(0.9/0.85) / 0.005), Established},
+		{"established", State{Stage: Established, Subtype: Behavior, Confidence: 0.7, At: start}, at(math.Log(0.7/0.6) / 0.005), Emerging},
+		{"first behavior", State{Stage: Emerging, Subtype: Behavior, Confidence: 0.4, At: start}, at(math.Log(0.4/0.3) / 0.005), Candidate},
+		{"candidate", State{Stage: Candidate, Subtype: Behavior, Confidence: 0.2, At: start}, at(math.Log(4) / 0.005), Dissolved},
+		{"reinforced preference", State{Stage: Core, Subtype: Preference, Confidence: 0.9, At: start, Reinforcements: 10}, at(math.Log(0.9/0.85) / 0.001), Established},
+		{"0.85 is established", State{Stage: Established, Subtype: Behavior, Confidence: 0.85, At: start}, at(math.Log(0.85/0.6) / 0.005), Emerging},
+		{"0.60 leaves at once", State{Stage: Established, Subtype: Behavior, Confidence: 0.60, At: start}, at(0), Emerging},
+		{"0.30 is candidate", State{Stage: Candidate, Subtype: Behavior, Confidence: 0.30, At: start}, at(math.Log(6) / 0.005), Dissolved},
+		{"0.05 leaves at once", State{Stage: Candidate, Subtype: Behavior, Confidence: 0.05, At: start}, at(0), Dissolved},
+		{"too weak already", State{Stage: Candidate, Subtype: Behavior, Confidence: 0.04, At: start}, at(0), Dissolved},
+		{"trend", State{Stage: Trend, At: start, WindowEnd: start.Add(30 * days)}, start.Add(30 * days), Dissolved},
+	} {
+		got := c.s.NextTransition()
+		require.False(t, got.Before(c.want), "%s: %v", c.name, got)
+		require.LessOrEqual(t, got.Sub(c.want), 2*time.Second, c.name)
+		require.Equal(t, c.next, c.s.StageAt(got), c.name)
+	}
+	for name, s := range map[string]State{
+		"dissolved":            {Stage: Dissolved, Confidence: 0.4, At: start, WindowEnd: start},
+		"trend without an end": {Stage: Trend, At: start},
+		"nothing":              {},
+	} {
+		require.Zero(t, s.NextTransition(), name)
+	}
+}
+
+func at(days float64) time.Time {
+	return start.Add(time.Duration(days * 24 * float64(time.Hour)))
+}
+
+// Beyond 292 years a time.Duration ends; beyond the year 9999 nobody waits.
+func TestNextTransitionFarAway(t *testing.T) {
+	t.Parallel()
+	s := State{Stage: Candidate, Subtype: CoreTrait, Confidence: 0.3, At: start, Reinforcements: 1000}
+	want := start.AddDate(0, 0, int(math.Log(6)/(0.001/101)))
+	require.Greater(t, want.Year(), start.Year()+400)
+	require.WithinDuration(t, want, s.NextTransition(), 24*time.Hour)
+	require.Equal(t, Candidate, s.StageAt(s.NextTransition().Add(-3*time.Second)))
+	require.Equal(t, Dissolved, s.StageAt(s.NextTransition()))
+
+	s.Reinforcements = 1_000_000
+	require.Equal(t, farthest, s.NextTransition())
+	require.Equal(t, Candidate, s.StageAt(farthest))
+	s.At = time.Time{}
+	require.Equal(t, farthest, s.NextTransition())
+	s.At = farthest.Add(time.Hour)
+	require.Equal(t, farthest.Add(time.Hour+time.Second), s.NextTransition())
+}
+
+// Where a second's decay is lost in rounding, the moment is late enough that the boundary is passed all the same.
+func TestNextTransitionSlowDecay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []float64{coreAbove, establishedMin, candidateMax, DissolveBelow} {
+		for range 3 {
+			for n := 1; n <= 1_000_000_000; n *= 10 {
+				s := State{Stage: StageOf(c), Subtype: CoreTrait, Confidence: c, At: start, Reinforcements: n}
+				next := s.NextTransition()
+				require.Truef(t, next.Equal(farthest) || s.StageAt(next) != s.Stage, "%v, n = %d: %v", c, n, next)
+			}
+			c = math.Nextafter(c, 1)
+		}
+	}
+}

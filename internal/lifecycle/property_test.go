@@ -1,0 +1,306 @@
+package lifecycle
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const rounds = 2000
+
+// random returns a generator that is new with each run, and says its seed when the test fails. LIFECYCLE_SEED repeats a run.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if given := os.Getenv("LIFECYCLE_SEED"); given != "" {
+		var err error
+		seed, err = strconv.ParseUint(given, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("LIFECYCLE_SEED=%d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+var (
+	kinds     = []Kind{Created, Reinforced, Contradicted, Promoted, Revised, Split, Edited, Decayed, Dissolution, Revived, Used}
+	subtypes  = []Subtype{Behavior, Preference, CoreTrait}
+	qualities = []Quality{QualityA, QualityB, QualityC, QualityD}
+)
+
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+// randomConfidence lies in (0,1), and often on a boundary or right beside one.
+func randomConfidence(r *rand.Rand) float64 {
+	if r.IntN(3) > 0 {
+		return clamp(r.Float64())
+	}
+	c := pick(r, []float64{coreAbove, establishedMin, candidateMax, DissolveBelow, 0.5, 0.40, 0.20, margin, 1 - margin})
+	return clamp(math.Nextafter(c, float64(r.IntN(3)-1)+c)) // up, down, or not at all
+}
+
+// randomState is one that events lead to, and that has a confidence.
+func randomState(r *rand.Rand) State {
+	c := randomConfidence(r)
+	s := State{Subtype: pick(r, subtypes), Confidence: c, Stage: StageOf(c), Reinforcements: r.IntN(60),
+		At: start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
+	return s
+}
+
+// randomEvents begin with Created. One in ten is earlier than the one before.
+func randomEvents(r *rand.Rand) []Event {
+	now := start
+	events := make([]Event, 1+r.IntN(30))
+	for i := range events {
+		e := Event{Kind: pick(r, kinds), At: now, Factor: r.Float64(), Count: r.IntN(5), Subtype: pick(r, subtypes)}
+		if i == 0 {
+			e.Kind = Created
+		}
+		switch e.Kind {
+		case Created:
+			if e.WindowEnd = now.Add(window); r.IntN(2) == 0 {
+				e.Sets, e.WindowEnd = randomConfidence(r), time.Time{}
+			}
+		case Edited, Revived:
+			e.Sets = randomConfidence(r)
+		case Promoted, Revised, Split:
+			if r.IntN(2) == 0 {
+				e.Sets = randomConfidence(r)
+			}
+		}
+		if events[i] = e; r.IntN(10) == 0 {
+			now = now.Add(-time.Duration(r.Int64N(int64(5 * days))))
+		} else {
+			now = now.Add(time.Duration(r.Int64N(int64(300 * days))))
+		}
+	}
+	return events
+}
+
+// requireSound holds for each state that events lead to.
+func requireSound(t *testing.T, s State) {
+	t.Helper()
+	switch s.Stage {
+	case Trend:
+		require.Zero(t, s.Confidence)
+		require.Equal(t, s.WindowEnd, s.NextTransition())
+		return
+	case Dissolved:
+		require.GreaterOrEqual(t, s.Confidence, 0.0) // 0 of a trend
+		require.Less(t, s.Confidence, 1.0)
+		require.Zero(t, s.NextTransition())
+	default:
+		require.Equal(t, StageOf(s.Confidence), s.Stage)
+		require.Greater(t, s.Confidence, 0.0)
+		require.Less(t, s.Confidence, 1.0)
+		require.True(t, s.NextTransition().After(s.At))
+	}
+	require.Zero(t, s.WindowEnd)
+}
+
+func TestConfidenceStaysInside(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		var s State
+		for _, e := range randomEvents(r) {
+			s = s.Apply(e)
+			requireSound(t, s)
+		}
+	}
+}
+
+// The state that is kept event by event is that which a replay of the log gives, and that of a replay which goes on from
+// what a row of the database keeps of it.
+func TestReplayIsWhatWasKept(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		events := randomEvents(r)
+		var kept State
+		for i, e := range events {
+			kept = kept.Apply(e)
+			require.Equal(t, kept, Replay(events[:i+1]))
+		}
+		cut := r.IntN(len(events))
+		s := Replay(events[:cut])
+		for _, e := range events[cut:] {
+			s = s.Apply(e)
+		}
+		require.Equal(t, kept, s)
+	}
+}
+
+func TestDecayIsMonotone(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		before := s.Confidence
+		require.Equal(t, before, s.ConfidenceAt(s.At))
+		for at := s.At; at.Year() < 9999; at = at.Add(time.Duration(r.Int64N(math.MaxInt64))) { // up to 292 years a step
+			c := s.ConfidenceAt(at)
+			require.LessOrEqual(t, c, before)
+			require.Positive(t, c)
+			before = c
+		}
+		// what is reinforced more often, or more abstract, decays no faster
+		d := time.Duration(r.Int64N(int64(5000 * days)))
+		c := Decay(s.Confidence, s.Subtype, s.Reinforcements, d)
+		require.GreaterOrEqual(t, Decay(s.Confidence, s.Subtype, s.Reinforcements+1, d), c)
+		require.GreaterOrEqual(t, Decay(s.Confidence, CoreTrait, s.Reinforcements, d), c)
+	}
+}
+
+// To decay for one time and then for another is to decay for both.
+func TestDecayComposes(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		t1 := time.Duration(r.Int64N(int64(20_000 * days)))
+		t2 := time.Duration(r.Int64N(int64(20_000 * days)))
+		once := Decay(s.Confidence, s.Subtype, s.Reinforcements, t1+t2)
+		twice := Decay(Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype, s.Reinforcements, t2)
+		require.InEpsilon(t, once, twice, 1e-12)
+
+		noted := s.Apply(Event{Kind: Decayed, At: s.At.Add(t1)})
+		if noted.Confidence > margin { // where something is left
+			require.InEpsilon(t, s.ConfidenceAt(s.At.Add(t1+t2)), noted.ConfidenceAt(s.At.Add(t1+t2)), 1e-12)
+		}
+	}
+}
+
+// The evidence of a cycle has no order: the sum is the same to the last bit. Go's maps come in another order each time.
+func TestOrderWithinACycle(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		qs := make([]Quality, 2+r.IntN(30))
+		for i := range qs {
+			qs[i] = pick(r, qualities)
+		}
+		sum := func() float64 {
+			sessions := map[string]Quality{}
+			for i, q := range qs {
+				sessions[strconv.Itoa(i)] = q
+			}
+			return Reinforcement(sessions)
+		}
+		want := sum()
+		r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
+		require.Equal(t, math.Float64bits(want), math.Float64bits(sum()), "%v", qs)
+
+		// one more never makes it less sure
+		qs = append(qs, pick(r, qualities))
+		require.GreaterOrEqual(t, sum(), want)
+	}
+}
+
+// Two cycles at the same moment may be applied in either order, and come to what one cycle with both would have.
+func TestCyclesCommute(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		now := s.At.Add(time.Duration(r.Int64N(int64(1000 * days))))
+		q, p := pick(r, qualities), pick(r, qualities)
+		first := Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"1": q})}
+		second := Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"2": p})}
+		there, back := s.Apply(first).Apply(second), s.Apply(second).Apply(first)
+		require.InDelta(t, there.Confidence, back.Confidence, 1e-15)
+		require.Equal(t, there.Reinforcements, back.Reinforcements)
+		both := s.Apply(Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"1": q, "2": p})})
+		require.InDelta(t, both.Confidence, there.Confidence, 1e-15)
+	}
+}
+
+// A clock that goes backwards makes nothing younger than it is, and nothing surer.
+func TestClockGoingBackwards(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		before := s.At.Add(-time.Duration(r.Int64N(math.MaxInt64)))
+		require.Equal(t, s.Confidence, s.ConfidenceAt(before))
+		if s.Confidence >= DissolveBelow {
+			require.Equal(t, s.Stage, s.StageAt(before))
+		}
+		for _, k := range []Kind{Decayed, Promoted, Revised, Split, Contradicted, Dissolution, Reinforced, Used} {
+			e := Event{Kind: k, At: before, Factor: r.Float64()}
+			got := s.Apply(e)
+			require.Equal(t, s.At, got.At, k)
+			if k != Reinforced && k != Used {
+				require.LessOrEqual(t, got.Confidence, s.Confidence, k)
+			}
+			e.At = s.At
+			require.Equal(t, s.Apply(e), got, k)
+		}
+	}
+}
+
+func TestReinforcingAndContradicting(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		f := r.Float64() * 0.99
+		up := s.Apply(Event{Kind: Reinforced, At: s.At, Factor: f})
+		require.GreaterOrEqual(t, up.Confidence, s.Confidence)
+		down := s.Apply(Event{Kind: Contradicted, At: s.At, Factor: f, Count: 1})
+		require.LessOrEqual(t, down.Confidence, s.Confidence)
+	}
+}
+
+// Before the transition the stage is what it is, at the transition it is another: over a grid of states.
+func TestTransitionIsTheBoundary(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range 10 * rounds {
+		s := randomState(r)
+		if s.Confidence < DissolveBelow {
+			require.Equal(t, ceilSecond(s.At), s.NextTransition())
+			continue
+		}
+		next := s.NextTransition()
+		require.NotEqual(t, s.Stage, s.StageAt(next), "%+v: %v", s, next)
+		if before := next.Add(-2 * time.Second); before.After(s.At) {
+			require.Equal(t, s.Stage, s.StageAt(before), "%+v: %v", s, next)
+		}
+		require.Zero(t, next.Nanosecond())
+	}
+}
+
+// Time goes on from transition to transition: each brings an event, each is later than the one before, and the last one
+// dissolves.
+func TestTransitionsEnd(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	for range rounds {
+		s := randomState(r)
+		if r.IntN(5) == 0 {
+			s = State{Subtype: Behavior, Stage: Trend, At: start, WindowEnd: start.Add(window), Reinforcements: r.IntN(2)}
+		}
+		visited := []Stage{s.Stage}
+		for next := s.NextTransition(); !next.IsZero(); next = s.NextTransition() {
+			require.True(t, next.After(s.At), "%+v", s)
+			e, ok := s.Follow(next)
+			require.True(t, ok, "%+v: %v", s, next)
+			require.Equal(t, next, e.At)
+			s = s.Apply(e)
+			visited = append(visited, s.Stage)
+			require.LessOrEqual(t, len(visited), 5, "%v", visited) // core, established, emerging, candidate, dissolved
+		}
+		require.Equal(t, Dissolved, s.Stage)
+		_, again := s.Follow(s.At)
+		require.False(t, again)
+	}
+}
