@@ -53,7 +53,7 @@ func recall(t *testing.T, tx db, args row) []found {
 
 func recallStatement(args row) (string, []any) {
 	types := map[string]string{"embedding": "text::halfvec", "types": "text[]", "contexts": "text[]", "metadata_contains": "jsonb",
-		"valid_as_of": "timestamptz", "believed_as_of": "timestamptz", "now": "timestamptz", "max_results": "integer"}
+		"valid_as_of": "timestamptz", "believed_as_of": "timestamptz", "now": "timestamptz", "max_results": "integer", "max_tokens": "integer"}
 	var parts []string
 	var values []any
 	for name, value := range args {

@@ -70,7 +70,7 @@ CREATE FUNCTION oxbow.apply_event(INOUT subtype text, INOUT stage text, INOUT co
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  _trend boolean;
+  _held boolean;
 begin
   if _event.event = 'created' then
     subtype := coalesce(_event.subtype, 'behavior');
@@ -80,24 +80,28 @@ begin
     reinforcements := 0;
     contradictions := 0;
     window_end := _event.window_end;
+  elsif stage is null and _event.sets is null then
+    return; -- nothing was created that it could have happened to
   end if;
-  if _event.at > confidence_at then
-    confidence := oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at);
+  _held := stage <> 'trend' and confidence is not null;
+  if confidence_at is null or _event.at > confidence_at then
+    if _held then
+      confidence := oxbow.clamp_confidence(oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at));
+    end if;
     confidence_at := _event.at;
   end if;
-  _trend := stage = 'trend';
   case _event.event
     when 'reinforced', 'used' then
       if _event.event = 'reinforced' then
-        reinforcements := reinforcements + 1;
+        reinforcements := coalesce(reinforcements, 0) + 1;
       end if;
-      if not _trend then
-        confidence := least(greatest(confidence + (1 - confidence) * _event.factor, 1e-9), 1 - 1e-9);
+      if _held then
+        confidence := oxbow.clamp_confidence(confidence + (1 - confidence) * coalesce(_event.factor, 0));
       end if;
     when 'contradicted' then
-      contradictions := contradictions + _event.memories;
-      if not _trend then
-        confidence := least(greatest(confidence * (1 - _event.factor), 1e-9), 1 - 1e-9);
+      contradictions := coalesce(contradictions, 0) + _event.memories;
+      if _held then
+        confidence := oxbow.clamp_confidence(confidence * (1 - coalesce(_event.factor, 0)));
       end if;
     when 'dissolved' then
       stage := 'dissolved';
@@ -106,9 +110,9 @@ begin
       null;
   end case;
   if _event.sets is not null then
-    confidence := least(greatest(_event.sets, 1e-9), 1 - 1e-9);
+    confidence := oxbow.clamp_confidence(_event.sets);
     window_end := null;
-    if stage <> 'dissolved' or _event.event in ('revived', 'edited') then
+    if stage is distinct from 'dissolved' or _event.event in ('revived', 'edited') then
       stage := oxbow.trait_stage_of(confidence);
     end if;
   elsif stage not in ('trend', 'dissolved') then
@@ -122,6 +126,12 @@ CREATE FUNCTION oxbow.caller() RETURNS name
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN CASE current_setting('role'::text) WHEN 'none'::text THEN SESSION_USER ELSE (current_setting('role'::text))::name END;
+
+-- Name: ceil_second(timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.ceil_second(_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (date_trunc('second'::text, _at, 'UTC'::text) + '00:00:01'::interval);
 
 -- Name: check_access(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -145,6 +155,12 @@ begin
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
 end $$;
+
+-- Name: clamp_confidence(double precision); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.clamp_confidence(_confidence double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN LEAST(GREATEST(_confidence, (0.000000001)::double precision), (((1)::numeric - 0.000000001))::double precision);
 
 -- Name: clean_terms(); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -178,6 +194,172 @@ begin
       new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
   end if;
   return new;
+end $$;
+
+-- Name: context(text, text, public.halfvec, integer, text[], text[], text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context(user_id text, query text DEFAULT NULL::text, embedding public.halfvec DEFAULT NULL::public.halfvec, max_tokens integer DEFAULT 1000, types text[] DEFAULT NULL::text[], contexts text[] DEFAULT NULL::text[], agent text DEFAULT NULL::text, now timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+begin
+  return (select coalesce(string_agg(p.line, E'\n'), '')
+            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now) p);
+end $$;
+
+-- Name: context_heading(text, boolean); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context_heading(_section text, _chinese boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ('## '::text || CASE _section WHEN 'core'::text THEN CASE WHEN _chinese THEN '核心特质'::text ELSE 'Core traits'::text END WHEN 'preference'::text THEN CASE WHEN _chinese THEN '偏好'::text ELSE 'Preferences'::text END WHEN 'behavior'::text THEN CASE WHEN _chinese THEN '行为习惯'::text ELSE 'Behaviors'::text END ELSE CASE WHEN _chinese THEN '相关的事实与经历'::text ELSE 'Facts and events'::text END END);
+
+-- Name: context_memories(text, text, public.halfvec, integer, text[], text[], text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context_memories(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _types text[], _contexts text[], _agent text, _now timestamp with time zone) RETURNS TABLE(section text, id uuid, memory_type text, stage text, at timestamp with time zone, speaker text, content text, tendencies jsonb)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  _max_results constant integer := least(greatest(_max_tokens / 20, 10), 1000);
+begin
+  if cardinality(_types) = 0 then
+    return;
+  elsif _query ~ '\S' or _embedding is not null then
+    return query
+    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb
+      from oxbow.recall(_user_id, _query, _embedding, types => _types, max_results => _max_results, contexts => _contexts, agent => _agent,
+             now => _now) r;
+    return;
+  end if;
+  return query
+  with best as (
+    select m.memory_type, m.id, m.seq,
+           m.importance + exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision / 2592000) as score
+      from oxbow.memories m
+     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
+       and (_agent is null or m.agent_id = _agent)
+       and (_contexts is null or m.metadata ->> 'context' = any(_contexts))
+     order by score desc, m.seq desc, m.id
+     limit _max_results
+  )
+  select 'memory', m.id, m.memory_type::text, null, coalesce(m.valid_at, m.created_at), m.speaker, m.content, null::jsonb
+    from best b join oxbow.memories m on m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id
+   order by b.score desc, b.seq desc, b.id;
+end $$;
+
+-- Name: context_name(text, boolean); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context_name(_context text, _chinese boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (NOT _chinese) THEN _context ELSE CASE _context WHEN 'work'::text THEN '工作'::text WHEN 'personal'::text THEN '个人'::text WHEN 'social'::text THEN '社交'::text WHEN 'learning'::text THEN '学习'::text WHEN 'general'::text THEN '一般'::text ELSE _context END END;
+
+-- Name: context_parts(text, text, public.halfvec, integer, text[], text[], text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context_parts(user_id text, query text DEFAULT NULL::text, embedding public.halfvec DEFAULT NULL::public.halfvec, max_tokens integer DEFAULT 1000, types text[] DEFAULT NULL::text[], contexts text[] DEFAULT NULL::text[], agent text DEFAULT NULL::text, now timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(section text, id uuid, memory_type text, stage text, at timestamp with time zone, text text, line text, tokens integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  _now timestamptz := coalesce(context_parts.now, pg_catalog.now());
+  _types text[] := coalesce(context_parts.types, array['fact', 'episodic', 'trait']);
+  _zone text;
+  _chinese boolean;
+  _unknown text;
+  _left integer := max_tokens;
+  _behaviors integer := max_tokens / 4; -- what is left for them
+  _open text;                           -- the section that has its heading
+  _full boolean := false;               -- whether a core trait did not fit
+  _shortest constant integer := 2;      -- no line costs less
+  _trait constant integer := 60;
+  _memory constant integer := greatest(max_tokens / 4, 40);
+  c record;
+begin
+  perform oxbow.check_access(context_parts.user_id);
+  select t into _unknown from unnest(context_parts.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
+  elsif max_tokens is null or max_tokens not between 1 and 1000000 then
+    perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
+  end if;
+  select u.timezone, lower(u.language) like 'zh%' into _zone, _chinese from oxbow.users u where u.user_id = context_parts.user_id;
+  _zone := coalesce(_zone, 'UTC');
+  _chinese := coalesce(_chinese, false);
+
+  for c in
+    -- the second is not called where the first fills the block
+    select * from oxbow.context_traits(context_parts.user_id, query, embedding, max_tokens, contexts, _now)
+     where 'trait' = any(_types)
+    union all
+    select * from oxbow.context_memories(context_parts.user_id, query, embedding, max_tokens, array_remove(_types, 'trait'), contexts, agent, _now)
+  loop
+    exit when _left < _shortest;
+    continue when c.section = 'core' and _full;
+    section := c.section;
+    id := c.id;
+    memory_type := c.memory_type;
+    stage := c.stage;
+    at := c.at;
+    if c.memory_type = 'trait' then
+      text := oxbow.shorten(c.content, _trait);
+      line := '- ' || text || oxbow.trait_remark(c.stage, c.tendencies, contexts, _chinese);
+    else
+      text := oxbow.shorten(c.content, _memory);
+      line := '- ' || case when c.memory_type = 'episodic' then concat_ws(', ', to_char(c.at at time zone _zone, 'YYYY-MM-DD'),
+                             nullif(oxbow.shorten(c.speaker, 20), '')) || ': ' else '' end || text;
+    end if;
+    if _open is distinct from section then
+      line := oxbow.context_heading(section, _chinese) || E'\n' || line;
+    end if;
+    tokens := oxbow.estimate_tokens(line || E'\n');
+    if tokens > _left or section = 'behavior' and tokens > _behaviors then
+      _full := true;
+      continue;
+    end if;
+    _open := section;
+    _left := _left - tokens;
+    if section = 'behavior' then
+      _behaviors := _behaviors - tokens;
+    end if;
+    return next;
+  end loop;
+end $$;
+
+-- Name: context_traits(text, text, public.halfvec, integer, text[], timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone) RETURNS TABLE(section text, id uuid, memory_type text, stage text, at timestamp with time zone, speaker text, content text, tendencies jsonb)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.expired_at is null) then
+    return;
+  end if;
+  return query
+  with trait as materialized (
+    select m.id, m.trait_subtype as subtype, s.stage, m.content, m.trait_contexts as tendencies,
+           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now) as confidence
+      from oxbow.memories_trait m, lateral (
+        select oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
+                 m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now) as stage) s
+     where m.user_id = _user_id and oxbow.recallable(m.forgotten_at, 'trait', s.stage)
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
+       and (_contexts is null or coalesce(m.trait_context, 'general') = 'general' or m.trait_context = any(_contexts) or m.trait_contexts ?| _contexts)
+  ), relevant as (
+    select r.id, row_number() over () as place
+      from oxbow.recall(_user_id, _query, _embedding, types => '{trait}', max_results => 20, now => _now) r
+     where (_query ~ '\S' or _embedding is not null) and exists (select from trait t where t.subtype = 'behavior')
+  ), ordered as (
+    select t.*, row_number() over (partition by t.subtype order by case t.subtype when 'behavior' then r.place end, t.confidence desc, t.id) as place
+      from trait t left join relevant r using (id)
+  )
+  select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies
+    from ordered o
+   where o.place <= _max_tokens -- there is no room for more
+   order by array_position('{core,preference,behavior}', o.subtype), o.place;
 end $$;
 
 -- Name: date_terms(timestamp without time zone); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -474,12 +656,34 @@ begin
   end loop;
 end $$;
 
+-- Name: estimate_tokens(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.estimate_tokens(content text) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  rest text;
+begin
+  if octet_length(content) = length(content) then
+    return (length(content) + 3) / 4;
+  end if;
+  rest := regexp_replace(content, '[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF\U00020000-\U0003FFFF]+', '', 'g');
+  return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
+end $$;
+
 -- Name: fold_activity(integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.fold_activity(_limit integer) RETURNS bigint
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  _taken bigint;
+  _traits jsonb;
+  _used record;
+  _event oxbow.trait_events;
+begin
   with batch as (
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
   ), taken as (
@@ -488,7 +692,7 @@ CREATE FUNCTION oxbow.fold_activity(_limit integer) RETURNS bigint
   ), used as (
     select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last
+    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage
       from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
@@ -498,8 +702,24 @@ CREATE FUNCTION oxbow.fold_activity(_limit integer) RETURNS bigint
       from locked l
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )
-  select count(*) from taken;
-$$;
+  select (select count(*) from taken),
+         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.last) order by l.user_id, l.id)
+            from locked l where l.memory_type = 'trait' and l.trait_stage in ('emerging', 'established', 'core'))
+    into _taken, _traits;
+  for _used in select * from jsonb_to_recordset(_traits) t(user_id text, id uuid, at timestamptz) loop
+    continue when exists (select from oxbow.trait_events e where e.user_id = _used.user_id and e.trait_id = _used.id
+                            and e.event = 'used' and e.at > _used.at - interval '24 hours');
+    _event := null;
+    _event.user_id := _used.user_id;
+    _event.trait_id := _used.id;
+    _event.event := 'used';
+    _event.at := _used.at;
+    _event.factor := 0.02;
+    _event.actor := 'app';
+    perform oxbow.record_event(_event);
+  end loop;
+  return _taken;
+end $$;
 
 -- Name: fold_facts(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -854,6 +1074,12 @@ CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
   select w.id from wording w where w.expired_at is null;
 $$;
 
+-- Name: one_line(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.one_line(_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN btrim(regexp_replace(regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+'::text, ''::text, 'g'::text), '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+'::text, ' '::text, 'g'::text));
+
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.query_dates(query text, OUT terms text[], OUT rest text) RETURNS record
@@ -943,6 +1169,7 @@ declare
   _unknown text;
   _allowed uuid[]; -- of a filtered recall, the memories that pass
   _hidden uuid[];  -- of any other, those that are not current
+  _then jsonb;     -- with believed_as_of, the traits as oxbow.traits_then tells of them
   _asked record;
   _text record;
   _vector record;
@@ -973,11 +1200,17 @@ begin
     return;
   end if;
   -- what may be found is settled before the channels cut their lists, or a memory's own history could crowd it out
+  if 'trait' = any(_types) and believed_as_of is not null then
+    _then := coalesce(oxbow.traits_then(recall.user_id, believed_as_of), '{}');
+  end if;
   if contexts is not null or agent is not null or metadata_contains is not null or valid_as_of is not null or believed_as_of is not null then
     select coalesce(array_agg(m.id), '{}') into _allowed
       from oxbow.memories m
      where m.user_id = recall.user_id and m.memory_type = any(_types)
-       and oxbow.recallable(m.forgotten_at, m.memory_type, m.trait_stage)
+       and oxbow.recallable(m.forgotten_at, m.memory_type, case when m.memory_type <> 'trait' then null
+             when _then is not null then _then #>> array[m.id::text, 'stage']
+             else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                 m.trait_confidence_at, m.trait_window_end, _now) end)
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
        and (agent is null or m.agent_id = agent)
        and (metadata_contains is null or m.metadata @> metadata_contains)
@@ -990,7 +1223,9 @@ begin
                and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
             union all
             select m.id from oxbow.memories_trait m
-             where m.user_id = recall.user_id and 'trait' = any(_types) and not oxbow.recallable(null, 'trait', m.trait_stage)) h;
+             where m.user_id = recall.user_id and 'trait' = any(_types) and m.expired_at is null and not oxbow.recallable(null, 'trait',
+                 oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                 m.trait_confidence_at, m.trait_window_end, _now))) h;
   end if;
 
   select * into _asked from oxbow.query_terms(query);
@@ -1053,16 +1288,20 @@ begin
      where score > 0 and score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   ), best as (
     -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
-    select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
+    select f.*, b.*, t.stage, f.score * (1 + b.recency + b.importance + b.stage_boost) as total, m.seq
       from reachable f
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+     cross join lateral (
+      select case when m.memory_type <> 'trait' then null
+                  when _then is not null then _then #>> array[m.id::text, 'stage']
+                  else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
+                         m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now) end as stage) t
      cross join lateral (
       select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
                / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
                    when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
              0.15 * m.importance as importance,
-             case when m.memory_type <> 'trait' then 0 else
-               case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end end::double precision as stage) b
+             case t.stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage_boost) b
      order by total desc, m.seq, m.id
      limit max_results
   )
@@ -1072,10 +1311,19 @@ begin
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
-           'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', case when m.memory_type = 'trait' then m.trait_stage end,
-           'session', m.session_id))
+           'session', m.session_id)
+           || case when m.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
+                'confidence', coalesce((_then #>> array[m.id::text, 'confidence'])::double precision, oxbow.trait_confidence_at(m.trait_confidence,
+                    m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now)),
+                'supporting', e.supporting, 'contradicting', e.contradicting) else '{}' end)
     from best b
     join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id
+   cross join lateral (
+    select count(*) filter (where e.direction = 'supporting') as supporting, count(*) filter (where e.direction = 'contradicting') as contradicting
+      from oxbow.trait_evidence e
+     where m.memory_type = 'trait' and e.user_id = recall.user_id
+       and e.trait_id = coalesce((_then #>> array[m.id::text, 'head'])::uuid, m.id)
+       and e.event_seq <= coalesce((_then #>> array[m.id::text, 'seq'])::integer, e.event_seq)) e
    order by b.total desc, m.seq, m.id;
 end $$;
 
@@ -1816,6 +2064,40 @@ begin
   select (select count(*) from changed), (select count(*) from noted where stage = 'dissolved') into settled, dissolved;
 end $$;
 
+-- Name: shorten(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.shorten(_text text, _tokens integer) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  line text := oxbow.one_line(left(_text, 8 * _tokens));
+  low integer := 0;
+  high integer;
+  middle integer;
+  sentences text;
+begin
+  if length(_text) <= 8 * _tokens and oxbow.estimate_tokens(line) <= _tokens then
+    return line;
+  end if;
+  -- how many characters there is room for; a token has four at the most
+  high := least(length(line), 4 * _tokens);
+  while low < high loop
+    middle := (low + high + 1) / 2;
+    if oxbow.estimate_tokens(left(line, middle) || '…') <= _tokens then
+      low := middle;
+    else
+      high := middle - 1;
+    end if;
+  end loop;
+  -- a full stop ends a sentence if a space follows
+  sentences := rtrim(substring(left(line, low) || case substr(line, low + 1, 1) when ' ' then ' ' else '' end, '^.*(?:[.!?](?= )|[。！？])'));
+  if length(sentences) * 2 >= low then
+    return sentences;
+  end if;
+  return rtrim(regexp_replace(left(line, low), ' [^ ]{0,20}$', ''), E' \u200D') || '…';
+end $_$;
+
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.supersede(user_id text, id uuid, content text, valid_at timestamp with time zone DEFAULT NULL::timestamp with time zone, metadata jsonb DEFAULT NULL::jsonb, reason text DEFAULT NULL::text, actor text DEFAULT 'app'::text) RETURNS uuid
@@ -1917,6 +2199,22 @@ begin
    where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
 end $$;
 
+-- Name: trait_after(timestamp with time zone, double precision, text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_after(_at timestamp with time zone, _exponent double precision, _subtype text, _reinforcements integer) RETURNS timestamp with time zone
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _farthest constant timestamptz := '9999-12-31 00:00:00+00';
+  _seconds constant double precision := ceil(_exponent / oxbow.trait_rate(_subtype, _reinforcements) * 86400);
+begin
+  if _seconds <= extract(epoch from _farthest - _at) then
+    return oxbow.ceil_second(_at + make_interval(secs => _seconds));
+  end if;
+  return case when _at < _farthest then _farthest else oxbow.ceil_second(_at) end;
+end $$;
+
 -- Name: trait_rate(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.trait_rate(_subtype text, _reinforcements integer) RETURNS double precision
@@ -1927,7 +2225,7 @@ CREATE FUNCTION oxbow.trait_rate(_subtype text, _reinforcements integer) RETURNS
 
 CREATE FUNCTION oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _now timestamp with time zone) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (_confidence * exp(GREATEST(('-700'::integer)::double precision, (((- oxbow.trait_rate(_subtype, _reinforcements)) * GREATEST((EXTRACT(epoch FROM (_now - _at)))::double precision, (0)::double precision)) / (86400)::double precision))));
+    RETURN CASE WHEN (_confidence < (0.000000000000000001)::double precision) THEN _confidence ELSE (_confidence * exp(GREATEST(('-700'::integer)::double precision, (((- oxbow.trait_rate(_subtype, _reinforcements)) * GREATEST((EXTRACT(epoch FROM (_now - _at)))::double precision, (0)::double precision)) / (86400)::double precision)))) END;
 
 -- Name: trait_hash(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1938,8 +2236,37 @@ CREATE FUNCTION oxbow.trait_hash(_text text) RETURNS uuid
 -- Name: trait_next_transition(text, double precision, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _window_end timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _boundary double precision;
+  _exponent double precision;
+  _next timestamptz;
+begin
+  if _stage = 'trend' then
+    return _window_end;
+  elsif _stage = 'dissolved' or _confidence is null then
+    return null;
+  end if;
+  _boundary := case when _confidence > 0.85 then 0.85 when _confidence >= 0.60 then 0.60 when _confidence > 0.30 then 0.30 else 0.05 end;
+  if _confidence < _boundary then
+    return oxbow.ceil_second(_at); -- too weak already
+  end if;
+  _exponent := ln(_confidence / _boundary);
+  _next := oxbow.trait_after(_at, _exponent, _subtype, _reinforcements);
+  if oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, null, _next) = oxbow.trait_stage_of(_confidence) then
+    -- so slow that the boundary is not passed for rounding: a little more than the error of ln and exp
+    _next := oxbow.trait_after(_at, _exponent + 4e-15, _subtype, _reinforcements);
+  end if;
+  return _next;
+end $$;
+
+-- Name: trait_remark(text, jsonb, text[], boolean); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_remark(_stage text, _tendencies jsonb, _contexts text[], _chinese boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (_stage = 'dissolved'::text) THEN NULL::timestamp with time zone WHEN (_stage = 'trend'::text) THEN _window_end ELSE (SELECT CASE WHEN (trait_next_transition._confidence < b.boundary) THEN (date_trunc('second'::text, trait_next_transition._at, 'UTC'::text) + '00:00:01'::interval) WHEN (s.seconds > (EXTRACT(epoch FROM ('9999-12-31 00:00:00+00'::timestamp with time zone - trait_next_transition._at)))::double precision) THEN '9999-12-31 00:00:00+00'::timestamp with time zone ELSE (date_trunc('second'::text, (trait_next_transition._at + make_interval(secs => s.seconds)), 'UTC'::text) + '00:00:01'::interval) END AS "case" FROM (SELECT (CASE WHEN (trait_next_transition._confidence > (0.85)::double precision) THEN 0.85 WHEN (trait_next_transition._confidence >= (0.60)::double precision) THEN 0.60 WHEN (trait_next_transition._confidence > (0.30)::double precision) THEN 0.30 ELSE 0.05 END)::double precision AS float8) b(boundary), LATERAL (SELECT ceil(((ln((GREATEST(trait_next_transition._confidence, (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) / b.boundary)) / oxbow.trait_rate(trait_next_transition._subtype, trait_next_transition._reinforcements)) * (86400)::double precision)) AS ceil) s(seconds)) END;
+    RETURN COALESCE((SELECT CASE WHEN trait_remark._chinese THEN (('（'::text || string_agg(remarks.remark, '；'::text ORDER BY remarks.nth)) || '）'::text) ELSE ((' ('::text || string_agg(remarks.remark, '; '::text ORDER BY remarks.nth)) || ')'::text) END AS "case" FROM (SELECT 0 AS nth, CASE WHEN trait_remark._chinese THEN '可能'::text ELSE 'probably'::text END AS remark WHERE (trait_remark._stage = 'emerging'::text) UNION ALL SELECT row_number() OVER (ORDER BY t.key) AS row_number, ((oxbow.shorten(oxbow.context_name(t.key, trait_remark._chinese), 10) || CASE WHEN trait_remark._chinese THEN '：'::text ELSE ': '::text END) || oxbow.shorten((t.value ->> 'tendency'::text), 20)) FROM jsonb_each(trait_remark._tendencies) t(key, value) WHERE (((trait_remark._contexts IS NULL) OR (t.key = ANY (trait_remark._contexts))) AND ((t.value ->> 'tendency'::text) ~ '\S'::text))) remarks), ''::text);
 
 -- Name: trait_stage_of(double precision); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1952,6 +2279,12 @@ CREATE FUNCTION oxbow.trait_stage_of(_confidence double precision) RETURNS text
 CREATE FUNCTION oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _window_end timestamp with time zone, _now timestamp with time zone) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (_stage = 'dissolved'::text) THEN 'dissolved'::text WHEN (_stage = 'trend'::text) THEN CASE WHEN (_now >= _window_end) THEN 'dissolved'::text ELSE 'trend'::text END WHEN (oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now) < (0.05)::double precision) THEN 'dissolved'::text ELSE oxbow.trait_stage_of(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now)) END;
+
+-- Name: trait_stage_now(text, timestamp with time zone, double precision, text, integer, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trait_stage_now(_stage text, _next timestamp with time zone, _confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _window_end timestamp with time zone, _now timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (_next <= _now) THEN oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now) ELSE _stage END;
 
 -- Name: traits_as_of(text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1990,6 +2323,42 @@ begin
     from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at) r
    where r.stage is not null
    order by 6 desc nulls last, w.head;
+end $$;
+
+-- Name: traits_then(text, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.traits_then(_user_id text, _believed timestamp with time zone) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (
+    with recursive wording as (
+      select m.id as head, m.id
+        from oxbow.memories_trait m
+       where m.user_id = _user_id and m.superseded_by is null and m.forgotten_at is null
+      union all
+      select w.head, m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    ), past as (
+      select distinct on (e.trait_id) e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
+             (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
+             first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
+        from oxbow.trait_events e
+       where e.user_id = _user_id and e.at <= _believed
+      window sofar as (partition by e.trait_id order by e.seq)
+       order by e.trait_id, e.seq desc
+    ), state as (
+      select p.trait_id as id, p.seq, p.stage, p.confidence, p.subtype, p.reinforcements, p.at, p.window_end from past p
+      union all
+      select m.id, null, m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end
+        from oxbow.memories_trait m
+       where m.user_id = _user_id and m.superseded_by is null
+         and not exists (select from oxbow.trait_events e where e.user_id = _user_id and e.trait_id = m.id)
+    )
+    select jsonb_object_agg(w.id, jsonb_build_object('head', w.head, 'seq', s.seq,
+             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end, _believed),
+             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at, _believed)))
+      from wording w join state s on s.id = w.head);
 end $$;
 
 -- Name: uncount_terms(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -4597,6 +4966,14 @@ GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 
 REVOKE ALL ON FUNCTION oxbow.clean_terms() FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.clean_terms() TO oxbow_worker;
+
+-- Name: FUNCTION context_memories(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _types text[], _contexts text[], _agent text, _now timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.context_memories(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _types text[], _contexts text[], _agent text, _now timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION enqueue_embed(); Type: ACL; Schema: oxbow; Owner: -
 

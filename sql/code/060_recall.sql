@@ -121,7 +121,8 @@ end $$;
 --   metadata_contains only memories whose metadata contains this object
 --   valid_as_of       what was true then;  believed_as_of: as was believed then; null: now
 --   now               the moment to which recency refers
--- It writes nothing. Forgotten memories, and traits in the stages trend, candidate and dissolved, are never returned.
+-- It writes nothing. Forgotten memories, and traits in the stages trend, candidate and dissolved, are never returned. A
+-- trait's stage and confidence are those of now; with believed_as_of those of then, which its events tell.
 -- The score is the sum of the channels, each between 0 and 1 and weighted (settings, key recall), times 1 + recency
 -- (0 to 0.15, a month's scale, slower for aroused memories) + 0.15 importance + a trait's stage (0.05, 0.15, 0.25).
 create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null, types text[] default null,
@@ -139,6 +140,7 @@ declare
   _unknown text;
   _allowed uuid[]; -- of a filtered recall, the memories that pass
   _hidden uuid[];  -- of any other, those that are not current
+  _then jsonb;     -- with believed_as_of, the traits as oxbow.traits_then tells of them
   _asked record;
   _text record;
   _vector record;
@@ -169,11 +171,17 @@ begin
     return;
   end if;
   -- what may be found is settled before the channels cut their lists, or a memory's own history could crowd it out
+  if 'trait' = any(_types) and believed_as_of is not null then
+    _then := coalesce(oxbow.traits_then(recall.user_id, believed_as_of), '{}');
+  end if;
   if contexts is not null or agent is not null or metadata_contains is not null or valid_as_of is not null or believed_as_of is not null then
     select coalesce(array_agg(m.id), '{}') into _allowed
       from oxbow.memories m
      where m.user_id = recall.user_id and m.memory_type = any(_types)
-       and oxbow.recallable(m.forgotten_at, m.memory_type, m.trait_stage)
+       and oxbow.recallable(m.forgotten_at, m.memory_type, case when m.memory_type <> 'trait' then null
+             when _then is not null then _then #>> array[m.id::text, 'stage']
+             else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                 m.trait_confidence_at, m.trait_window_end, _now) end)
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, valid_as_of, believed_as_of, _now)
        and (agent is null or m.agent_id = agent)
        and (metadata_contains is null or m.metadata @> metadata_contains)
@@ -186,7 +194,9 @@ begin
                and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
             union all
             select m.id from oxbow.memories_trait m
-             where m.user_id = recall.user_id and 'trait' = any(_types) and not oxbow.recallable(null, 'trait', m.trait_stage)) h;
+             where m.user_id = recall.user_id and 'trait' = any(_types) and m.expired_at is null and not oxbow.recallable(null, 'trait',
+                 oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                 m.trait_confidence_at, m.trait_window_end, _now))) h;
   end if;
 
   select * into _asked from oxbow.query_terms(query);
@@ -249,16 +259,20 @@ begin
      where score > 0 and score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   ), best as (
     -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
-    select f.*, b.*, f.score * (1 + b.recency + b.importance + b.stage) as total, m.seq
+    select f.*, b.*, t.stage, f.score * (1 + b.recency + b.importance + b.stage_boost) as total, m.seq
       from reachable f
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+     cross join lateral (
+      select case when m.memory_type <> 'trait' then null
+                  when _then is not null then _then #>> array[m.id::text, 'stage']
+                  else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
+                         m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now) end as stage) t
      cross join lateral (
       select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
                / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
                    when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
              0.15 * m.importance as importance,
-             case when m.memory_type <> 'trait' then 0 else
-               case m.trait_stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end end::double precision as stage) b
+             case t.stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage_boost) b
      order by total desc, m.seq, m.id
      limit max_results
   )
@@ -268,10 +282,19 @@ begin
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
-           'stage_boost', case when m.memory_type = 'trait' then b.stage end, 'stage', case when m.memory_type = 'trait' then m.trait_stage end,
-           'session', m.session_id))
+           'session', m.session_id)
+           || case when m.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
+                'confidence', coalesce((_then #>> array[m.id::text, 'confidence'])::double precision, oxbow.trait_confidence_at(m.trait_confidence,
+                    m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now)),
+                'supporting', e.supporting, 'contradicting', e.contradicting) else '{}' end)
     from best b
     join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id
+   cross join lateral (
+    select count(*) filter (where e.direction = 'supporting') as supporting, count(*) filter (where e.direction = 'contradicting') as contradicting
+      from oxbow.trait_evidence e
+     where m.memory_type = 'trait' and e.user_id = recall.user_id
+       and e.trait_id = coalesce((_then #>> array[m.id::text, 'head'])::uuid, m.id)
+       and e.event_seq <= coalesce((_then #>> array[m.id::text, 'seq'])::integer, e.event_seq)) e
    order by b.total desc, m.seq, m.id;
 end $$;
 

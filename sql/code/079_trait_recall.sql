@@ -1,0 +1,47 @@
+-- What recall and context need to know of traits.
+
+-- trait_stage_now is a trait's stage at _now: the one that is stored until _next, when time alone changes it, whether or not
+-- the job settle has been there since.
+create or replace function oxbow.trait_stage_now(_stage text, _next timestamptz, _confidence double precision, _subtype text,
+  _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz) returns text
+language sql immutable parallel safe
+return case when _next <= _now then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now)
+            else _stage end;
+
+-- traits_then tells of each wording of a user's traits what was held at _believed:
+--   {id: {"head": …, "stage": …, "confidence": …, "seq": …}}
+-- head is the trait's newest wording, which has the evidence and the events. Stage and confidence are what the last event up to
+-- then left, decayed to then; seq is that event's number. stage is null where there was none. A trait without events (an import)
+-- has no past: what is stored counts. What is forgotten is not told. This is one pass over the user's events, where
+-- oxbow.traits_as_of replays them.
+create or replace function oxbow.traits_then(_user_id text, _believed timestamptz) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (
+    with recursive wording as (
+      select m.id as head, m.id
+        from oxbow.memories_trait m
+       where m.user_id = _user_id and m.superseded_by is null and m.forgotten_at is null
+      union all
+      select w.head, m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    ), past as (
+      select distinct on (e.trait_id) e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
+             (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
+             first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
+        from oxbow.trait_events e
+       where e.user_id = _user_id and e.at <= _believed
+      window sofar as (partition by e.trait_id order by e.seq)
+       order by e.trait_id, e.seq desc
+    ), state as (
+      select p.trait_id as id, p.seq, p.stage, p.confidence, p.subtype, p.reinforcements, p.at, p.window_end from past p
+      union all
+      select m.id, null, m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end
+        from oxbow.memories_trait m
+       where m.user_id = _user_id and m.superseded_by is null
+         and not exists (select from oxbow.trait_events e where e.user_id = _user_id and e.trait_id = m.id)
+    )
+    select jsonb_object_agg(w.id, jsonb_build_object('head', w.head, 'seq', s.seq,
+             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end, _believed),
+             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at, _believed)))
+      from wording w join state s on s.id = w.head);
+end $$;
