@@ -52,6 +52,15 @@ check: $(TOOLS)/sqlc ## check that sql/schema.sql and store/internal/dbsqlc are 
 bench: setup build ## set up, build, and measure
 	@./scripts/bench
 
+# Where the evaluation data lies, which is not part of the project.
+RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz
+PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
+
+.PHONY: eval-traits
+eval-traits: ## measure which interests of known people the traits see: RECORDS=… PERSONAS=…
+	@./scripts/setup --for-tests
+	@./scripts/eval-traits $(RECORDS) $(PERSONAS) --json
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null
