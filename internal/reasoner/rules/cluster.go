@@ -12,8 +12,8 @@ import (
 
 // maxPreferences and maxCores are how many traits may be made of others.
 const (
-	maxPreferences = 4
-	maxCores       = 2
+	maxPreferences = 3
+	maxCores       = 1
 )
 
 // clusters proposes preferences of behaviors in one group, and traits of subtype core of preferences in one dimension.

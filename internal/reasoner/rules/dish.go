@@ -7,11 +7,12 @@ import (
 
 // dish is the name of a food or drink at the beginning of a text.
 type dish struct {
-	name  string // "" for what says too little, such as 米饭
-	base  string // the known dish that the name ends in, if there is one
-	group string
-	rank  rank
-	end   int // in bytes
+	name    string // "" for what says too little, such as 米饭
+	wording string // a longer name of the same, such as 提拉米苏蛋糕; else ""
+	base    string // the known dish that the name ends in, if there is one
+	group   string
+	rank    rank
+	end     int // in bytes
 }
 
 // rank is how much a taste or an activity says of a person.
@@ -24,7 +25,7 @@ const (
 )
 
 // longestDish is how long the name of a dish may be, in characters.
-const longestDish = 7
+const longestDish = 9
 
 // afterHead are characters that make another word of a head: 包装 is no bun.
 var afterHead = map[string]string{
@@ -39,7 +40,7 @@ var afterHead = map[string]string{
 func (v *vocabulary) dishAt(text string) (dish, bool) {
 	var found dish
 	from, runes, parts := 0, 0, 0
-	place := false
+	place, styled := false, false
 	for at := 0; at < len(text); {
 		form, w := v.foods.longest(text[at:])
 		if form == "" || w.role&roleNot != 0 {
@@ -58,26 +59,34 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 			continue
 		case spoiled:
 		case w.role&roleDish != 0:
+			if found.end == at && found.base != "" && w.role&roleHead != 0 { // 提拉米苏 and 蛋糕 are one dish
+				found.wording, found.end = text[from:end], end
+				return found, true
+			}
+			if w.group == "cuisine" {
+				from = at // a cuisine says where it comes from
+			}
 			found = dish{name: text[from:end], base: form, group: w.group, end: end}
 			if w.role&roleCommon != 0 && parts == 0 {
 				found.rank = everyday
 			}
 		case w.role&roleVague != 0:
 			found = dish{group: w.group, end: end}
-			if parts > 0 && runes+n >= 4 {
+			if styled && runes+n >= 4 {
 				found.name = text[from:end]
 			}
 		case w.role&roleHead != 0 && parts > 0 && runes+n >= 3:
 			found = dish{name: text[from:end], group: w.group, end: end}
 		}
-		if found.end == end && place && found.name != "" {
+		if found.end == end && place && found.group != "cuisine" && found.name != "" {
 			found.rank = regional
 		}
+		styled = styled || w.role&roleStyle != 0
 		place = place || w.role&rolePlace != 0
 		switch {
 		case w.role&rolePlain != 0 && parts == 0 && runes == 0:
 			from = end
-		case w.role&(roleModifier|rolePlain) != 0:
+		case w.role&(roleModifier|rolePlain) != 0 || w.role&roleDish != 0 && found.end == end:
 			parts, runes = parts+1, runes+n
 		default:
 			return found, found.end > 0

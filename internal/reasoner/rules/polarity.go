@@ -19,10 +19,15 @@ var (
 	proZh     = strings.Fields("没有放弃 没放弃 不放弃 从没停 没停过 从未停 从不间断 舍不得放弃 离不开 忍不住 不得不夸")
 	conZh     = strings.Fields("不再 再也不 再也没 戒了 戒掉 戒除 放弃 不喜欢 不爱 讨厌 告别 停止 厌倦 受够 早就不 已经不 反感 退出")
 	conTailZh = strings.Fields("戒了 戒掉 不再 放弃了 停掉 卖掉了 再也不 早就不 已经不")
-	todayZh   = strings.Fields("今天 今晚 今早 明天 这次 这周 本周 周末 暂时 先不 这两天 最近")
+	todayZh   = strings.Fields("今天 今晚 今早 今日 上午 中午 下午 晚上 明天 明早 这次 下次 这周 本周 周末 暂时 先不 这两天 最近")
+	supposed  = strings.Fields("如果 要是 应 怕 万一 总不能 建议 假如 若 不能再 怎么 干嘛 难道")
 	calledOff = strings.Fields("取消 泡汤 改期 推迟 没成 作罢 暂停 停课 没时间 没空")
+	notOver   = strings.Fields("不了 不错 不是 不就 不想 不只 不仅 不光 不但 不断 不如 不过 不正")
 	notZh     = []string{"不", "没", "没有", "没去", "不去", "不想", "不能", "不会", "别", "未", "无法", "取消", "暂停", "避免", "不用", "没怎么", "很久没", "好久没", "不太"}
 )
+
+// nearZh is how far before something a word may stand that denies it, in characters.
+const nearZh = 6
 
 // polarityZh reads a clause of Chinese around what it names at [start, end).
 func polarityZh(clause string, start, end int) polarity {
@@ -31,15 +36,15 @@ func polarityZh(clause string, start, end int) polarity {
 		return pro
 	}
 	passing := containsAny(clause, todayZh)
-	if containsAny(before, conZh) || containsAny(after, conTailZh) {
-		if passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {
+	near := lastRunes(before, nearZh)
+	if containsAny(near, conZh) || containsAny(after, conTailZh) {
+		if containsAny(clause, supposed) || passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {
 			return nothing
 		}
 		return con
 	}
-	near := lastRunes(before, 4)
-	if strings.Contains(near, "不") && endsWithLe(after) && !strings.Contains(near, "不了") && !strings.Contains(near, "不错") {
-		if passing {
+	if not := lastRunes(before, 4); strings.Contains(not, "不") && endsWithLe(after) && !containsAny(not, notOver) {
+		if passing || containsAny(clause, supposed) {
 			return nothing
 		}
 		return con

@@ -4,13 +4,14 @@ import (
 	"math"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // Nobody is told by a hundred traits. The more there are of a kind, the more a new one has to show, and there is an end.
 const (
-	maxVisible  = 39 // with those that clusters make
-	maxPatterns = 36 // without
+	maxVisible   = 39 // with those that clusters make
+	maxBehaviors = 35 // without
 )
 
 // most is how many traits of each kind there may be, and mostEveryday how many of them may be what nearly everybody does.
@@ -22,9 +23,11 @@ var (
 // room is how much is still to be shown of a user.
 type room struct {
 	visible    int
+	behaviors  int
 	ofKind     [kinds]int
 	ofEveryday [kinds]int
 	daily      float64 // memories a day: who writes much repeats much
+	growth     float64 // how much more the last trait of a kind needs than the first: 1.2 is 120 % more
 }
 
 func (r *Reasoner) newRoom(b reasoner.Batch) *room {
@@ -36,6 +39,9 @@ func (r *Reasoner) newRoom(b reasoner.Batch) *room {
 			continue
 		}
 		count++
+		if t.Subtype == lifecycle.Behavior {
+			room.behaviors++
+		}
 		for k, name := range kindNames {
 			if id, ok := strings.CutPrefix(t.Key, name+":"); ok {
 				room.ofKind[k]++
@@ -49,6 +55,7 @@ func (r *Reasoner) newRoom(b reasoner.Batch) *room {
 	if n := len(b.Memories); n > 0 {
 		first, last := day(b.Memories[0].Time), day(b.Memories[n-1].Time)
 		room.daily = float64(n) / float64(max(last-first, 0)+1)
+		room.growth = 1.2 * min(1, room.daily/6)
 	}
 	return room
 }
@@ -84,13 +91,17 @@ func (r *room) need(c *candidate) float64 {
 	case regional:
 		need *= 0.6
 	}
-	full := float64(r.ofKind[c.kind]) / float64(most[c.kind])
-	return math.Ceil(need * (1 + 1.2*full))
+	have, limit := r.ofKind[c.kind]-r.ofEveryday[c.kind], most[c.kind]-mostEveryday[c.kind]
+	if c.finding.rank == everyday {
+		have, limit = r.ofEveryday[c.kind], mostEveryday[c.kind]
+	}
+	full := float64(have) / float64(max(limit, 1))
+	return math.Round(need * (1 + r.growth*full))
 }
 
 // take reserves a place for one more trait of a kind; false: there is none.
 func (r *room) take(k kind, of rank) bool {
-	if r.visible >= maxPatterns || r.ofKind[k] >= most[k] {
+	if r.visible >= maxVisible || r.behaviors >= maxBehaviors || r.ofKind[k] >= most[k] {
 		return false
 	}
 	if of == everyday {
@@ -100,6 +111,7 @@ func (r *room) take(k kind, of rank) bool {
 		r.ofEveryday[k]++
 	}
 	r.visible++
+	r.behaviors++
 	r.ofKind[k]++
 	return true
 }

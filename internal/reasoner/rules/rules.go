@@ -45,7 +45,9 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 	byKey := map[string]*sign{}
 	var all []*sign
 	heard := listen(memories)
-	note := func(m reasoner.Memory, name string, n finding) {
+	current, inContext := -1, ""
+	note := func(i int, name string, n finding) {
+		m := memories[i]
 		key := keyOf(n, name)
 		s := byKey[key]
 		if s == nil {
@@ -55,7 +57,10 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 		}
 		support := reasoner.Support{Memory: m.ID, Stated: n.stated, Context: m.Context}
 		if support.Context == "" {
-			support.Context = contextOf(m.Content, s.finding)
+			if current != i {
+				current, inContext = i, contextOf(m.Content)
+			}
+			support.Context = inContext
 		}
 		if n.polarity == con {
 			s.con = append(s.con, support)
@@ -66,7 +71,7 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 		s.surfaces[n.surface]++
 	}
 	f := finder{v: r.v}
-	for i, m := range memories {
+	for i := range memories {
 		h := heard[i]
 		f.voice, f.found = h.voice, f.found[:0]
 		if h.voice != other {
@@ -76,12 +81,12 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 			f.addPerson(h.with, hasHan(h.with))
 		}
 		for _, n := range f.found {
-			note(m, h.name, n)
+			note(i, h.name, n)
 		}
 	}
 	for _, n := range hoursOf(memories, heard) {
 		for _, i := range n.memories {
-			note(memories[i], n.name, n.finding)
+			note(i, n.name, n.finding)
 		}
 	}
 	return all

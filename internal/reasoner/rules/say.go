@@ -30,7 +30,7 @@ func (r *Reasoner) plain(s *sign) string {
 	case n.kind == doing:
 		return r.doing(s)
 	case n.kind == eating && n.zh:
-		return drink(n.group, "爱喝", "喜欢吃") + n.surface
+		return drink(n.group, "爱喝", "喜欢吃") + wording(s)
 	case n.kind == eating:
 		return drink(n.group, "Likes to drink ", "Likes ") + n.surface
 	case n.kind == liking && n.zh:
@@ -45,6 +45,17 @@ func (r *Reasoner) plain(s *sign) string {
 		return "常与" + n.surface + "来往"
 	}
 	return "Often spends time with " + n.surface
+}
+
+// wording is the longest name by which a dish recurs.
+func wording(s *sign) string {
+	best := s.finding.id
+	for text, n := range s.surfaces {
+		if n > 1 && (len(text) > len(best) || len(text) == len(best) && text < best) {
+			best = text
+		}
+	}
+	return best
 }
 
 func drink(group, drinks, eats string) string {
@@ -100,26 +111,37 @@ func (r *Reasoner) doing(s *sign) string {
 	return text
 }
 
-var contexts = []struct {
-	name  string
-	words []string
-}{
-	{"work", strings.Fields("会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺 meeting client colleague coworker deadline office")},
-	{"learning", strings.Fields("考试 课程 学习 培训 备考 作业 复习 exam homework course studying lecture")},
-	{"social", strings.Fields("朋友 聚会 聚餐 同学 球友 一起 friends together party")},
-}
-
-// contextOf infers in which part of life a memory shows a pattern.
-func contextOf(text string, n finding) string {
-	switch n.group {
-	case "learning":
-		return "learning"
-	case "social":
-		return "social"
+// contextWords tell in which part of life something happens.
+var contextWords = func() *table {
+	t := &table{}
+	for name, words := range map[string]string{
+		"work":     "会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺 meeting client colleague coworker deadline office",
+		"learning": "考试 课程 学习 培训 备考 作业 复习 exam homework course studying lecture",
+		"social":   "朋友 聚会 聚餐 同学 球友 一起 friends together party",
+	} {
+		for _, w := range strings.Fields(words) {
+			t.add(w, word{group: name})
+		}
 	}
-	for _, c := range contexts {
-		if containsAny(text, c.words) {
-			return c.name
+	return t
+}()
+
+// contextOf infers in which part of life a memory belongs: work before learning before company.
+func contextOf(text string) string {
+	if len(text) > maxRead {
+		text = text[:maxRead]
+	}
+	found := map[string]bool{}
+	for i := range text {
+		if _, w := contextWords.longest(text[i:]); w.group != "" {
+			if found[w.group] = true; w.group == "work" {
+				break
+			}
+		}
+	}
+	for _, name := range []string{"work", "learning", "social"} {
+		if found[name] {
+			return name
 		}
 	}
 	return "personal"

@@ -50,6 +50,7 @@ const (
 	roleNot                  // no food, though it looks like it
 	roleCommon               // nearly everybody eats it
 	rolePlace                // a modifier that names a country, a city or a region
+	roleStyle                // a modifier other than an ingredient
 )
 
 // word is what a form in Chinese stands for.
@@ -118,7 +119,7 @@ func readVocabulary() *vocabulary {
 
 func (v *vocabulary) readFoods() {
 	roles := map[string]int{
-		"place": roleModifier | rolePlace, "style": roleModifier, "cook": roleModifier, "ingredient": roleModifier,
+		"place": roleModifier | rolePlace | roleStyle, "style": roleModifier | roleStyle, "cook": roleModifier | roleStyle, "ingredient": roleModifier,
 		"plain": rolePlain, "dish": roleDish, "vague": roleVague, "head": roleHead, "not": roleNot, "common": roleCommon | roleDish,
 	}
 	for _, f := range fields(foodLinesZh, 3) {
@@ -216,4 +217,13 @@ func (t *table) longest(text string) (form string, w word) {
 		}
 	}
 	return "", word{}
+}
+
+// tableOf is a table of forms that stand for nothing but themselves.
+func tableOf(forms ...string) *table {
+	t := &table{}
+	for _, form := range forms {
+		t.add(form, word{})
+	}
+	return t
 }

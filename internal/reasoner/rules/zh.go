@@ -1,47 +1,73 @@
 package rules
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
 
 // readZh finds the patterns of a sentence with characters of Chinese.
 func (f *finder) readZh(sentence string) {
-	first := containsAny(sentence, []string{"我", "咱", "俺"})
-	if f.voice == own && !first && strings.ContainsAny(sentence, "你您他她") {
+	first, others := false, false
+	for _, r := range sentence {
+		switch r {
+		case '我', '咱', '俺':
+			first = true
+		case '你', '您', '他', '她':
+			others = true
+		}
+	}
+	if f.voice == own && !first && others {
 		return // said to or of somebody else
 	}
-	f.selfZh(sentence)
-	taken := 0 // up to where the sentence is told by words that are known
+	taken := 0 // up to where the sentence is told by dishes
 	for i, r := range sentence {
 		if i < taken {
 			continue
 		}
-		if form, w := f.v.chinese.longest(sentence[i:]); form != "" && !inLatinWord(sentence, i, i+len(form)) {
-			if w.activity != nil {
-				f.addZh(sentence, i, i+len(form), finding{kind: doing, id: w.activity.id, surface: form, group: w.activity.group, rank: rankOf(w.activity)})
-			}
+		rest := sentence[i:]
+		if form, w := f.v.chinese.longest(rest); w.activity != nil && !inLatinWord(sentence, i, i+len(form)) {
+			f.addZh(sentence, i, i+len(form), finding{kind: doing, id: w.activity.id, surface: form, group: w.activity.group, rank: rankOf(w.activity)})
 		}
-		if isHan(r) {
-			if d, ok := f.v.dishAt(sentence[i:]); ok {
-				end := i + d.end
-				taken = end
-				if d.name == "" {
-					continue
-				}
-				f.addZh(sentence, i, end, finding{kind: eating, id: d.name, surface: d.name, group: d.group, rank: d.rank})
-				if d.base != "" && d.base != d.name {
-					base, _ := f.v.dishAt(d.base)
-					f.addZh(sentence, i, end, finding{kind: eating, id: d.base, surface: d.base, group: base.group, rank: base.rank})
-				}
+		if !isHan(r) {
+			continue
+		}
+		if d, ok := f.v.dishAt(rest); ok {
+			taken = i + d.end
+			f.addDish(sentence, i, d)
+			continue
+		}
+		if end, _ := placeEnds.longest(rest); end != "" {
+			f.placeZh(sentence, i, i+len(end))
+		}
+		if f.voice != own {
+			continue
+		}
+		switch r {
+		case '我':
+			f.likingZh(rest)
+		case '和', '跟', '与', '约', '陪':
+			f.companyZh(rest[utf8.RuneLen(r):])
+		}
+		if first {
+			if form, s := longestSelf(rest); form != "" {
+				f.selfZh(sentence, i, i+len(form), s)
 			}
 		}
 	}
-	if f.voice == own {
-		f.likingZh(sentence)
-		f.companyZh(sentence)
+}
+
+// addDish adds a dish, and the known dish that its name ends in.
+func (f *finder) addDish(sentence string, i int, d dish) {
+	if d.name == "" {
+		return
 	}
-	f.placeZh(sentence)
+	end := i + d.end
+	f.addZh(sentence, i, end, finding{kind: eating, id: d.name, surface: cmp.Or(d.wording, d.name), group: d.group, rank: d.rank})
+	if d.base != "" && d.base != d.name {
+		base, _ := f.v.dishAt(d.base)
+		f.addZh(sentence, i, end, finding{kind: eating, id: d.base, surface: d.base, group: base.group, rank: base.rank})
+	}
 }
 
 func rankOf(a *activity) rank {
@@ -86,7 +112,7 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 		f.add(n)
 		return
 	}
-	if f.voice == own && ofKinZh(clause, start-from) {
+	if f.voice == own && (ofKinZh(clause, start-from) || strings.ContainsAny(clause, "你您") && !strings.Contains(clause, "我")) {
 		return
 	}
 	n.polarity = polarityZh(clause, start-from, end-from)
@@ -108,29 +134,25 @@ func ofKinZh(clause string, before int) bool {
 	return strings.ContainsAny(clause[:before], "他她") && !strings.Contains(clause[:before], "我")
 }
 
-var (
-	likeZh    = []string{"我最喜欢", "我特别喜欢", "我很喜欢", "我喜欢", "我也喜欢", "我一直喜欢", "我热爱", "我迷上了", "我爱上了", "我最爱", "我酷爱", "我的爱好是", "我平时喜欢", "我从小喜欢", "我超喜欢", "我痴迷"}
-	objectEnd = "的了，。！？、和也就都但过吗呢吧啊这那它他她你我，,.!? 与跟着 在"
-)
+var likeZh = tableOf("我最喜欢", "我特别喜欢", "我很喜欢", "我喜欢", "我也喜欢", "我一直喜欢", "我热爱", "我迷上了", "我爱上了", "我最爱", "我酷爱", "我的爱好是",
+	"我平时喜欢", "我从小喜欢", "我超喜欢", "我痴迷")
 
-// likingZh finds what the user says they like and no list knows.
-func (f *finder) likingZh(sentence string) {
-	for _, like := range likeZh {
-		i := strings.Index(sentence, like)
-		if i < 0 {
-			continue
-		}
-		object := sentence[i+len(like):]
-		if end := strings.IndexAny(object, objectEnd); end >= 0 {
-			object = object[:end]
-		}
-		n := utf8.RuneCountInString(object)
-		if n < 2 || n > 6 || !allHan(object) || f.knows(object) {
-			continue
-		}
-		f.add(finding{kind: liking, id: object, surface: object, zh: true, stated: true})
+const objectEnd = "的了，。！？、和也就都但过吗呢吧啊这那它他她你我,.!? 与跟着在"
+
+// likingZh finds what the user says at the beginning of a text they like, and no list knows.
+func (f *finder) likingZh(text string) {
+	like, _ := likeZh.longest(text)
+	if like == "" {
 		return
 	}
+	object := text[len(like):]
+	if end := strings.IndexAny(object, objectEnd); end >= 0 {
+		object = object[:end]
+	}
+	if n := utf8.RuneCountInString(object); n < 2 || n > 6 || !allHan(object) || f.knows(object) {
+		return
+	}
+	f.add(finding{kind: liking, id: object, surface: object, zh: true, stated: true})
 }
 
 func allHan(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return !isHan(r) }) < 0 }
@@ -148,41 +170,44 @@ func (f *finder) knows(text string) bool {
 	return false
 }
 
-var selfFillers = strings.Fields("这个人 这人 本来 就是 算是 属于 其实 确实 真的 从小 一直 一向 向来 天生 性格 性子 比较 特别 非常 有点 有些 相当 挺 很 太 是个 是一个 是 个 偏 蛮 超 也 都 就 还 真 人 的 为 最 好 一 觉得 自己 做事 比")
-
-// selfZh finds what the user says they are: "我比较内向".
-func (f *finder) selfZh(sentence string) {
-	if f.voice != own || !strings.Contains(sentence, "我") || containsAny(sentence, []string{"如果", "要是"}) {
+// selfZh reads a word at [start, end) that describes people: whether the user says it of themselves ("我比较内向").
+func (f *finder) selfZh(sentence string, start, end int, s selfWord) {
+	me := strings.LastIndex(sentence[:start], "我")
+	if me < 0 || strings.HasPrefix(sentence[me:], "我们") || !endsSelf(sentence[end:]) || containsAny(sentence, []string{"如果", "要是"}) {
 		return
 	}
-	for i := range sentence {
-		form, s := longestSelf(sentence[i:])
-		if form == "" {
-			continue
-		}
-		me := strings.LastIndex(sentence[:i], "我")
-		if me < 0 {
-			continue
-		}
-		between := sentence[me+len("我") : i]
-		p := pro
-		for _, not := range []string{"不再", "不是", "并不", "不算", "不"} {
-			if rest := strings.Replace(between, not, "", 1); rest != between {
-				between, p = rest, con
-				break
-			}
-		}
-		for again := true; again && between != ""; {
-			again = false
-			for _, filler := range selfFillers {
-				if rest, ok := strings.CutPrefix(between, filler); ok {
-					between, again = rest, true
-					break
-				}
-			}
-		}
-		if between == "" && !strings.HasPrefix(sentence[me:], "我们") {
-			f.add(finding{kind: self, id: s.id, surface: form, zh: true, polarity: p, stated: p == pro, say: s.zh})
+	between := sentence[me+len("我") : start]
+	p := pro
+	for _, not := range []string{"不再", "不是", "并不", "不算", "不"} {
+		if rest := strings.Replace(between, not, "", 1); rest != between {
+			between, p = rest, con
+			break
 		}
 	}
+	for between != "" {
+		filler, _ := selfFillers.longest(between)
+		if filler == "" {
+			return
+		}
+		between = between[len(filler):]
+	}
+	f.add(finding{kind: self, id: s.id, surface: sentence[start:end], zh: true, polarity: p, stated: p == pro, say: s.zh})
 }
+
+// endsSelf tells whether a description ends before rest, and does not go on to describe something: 传统配方 is no person.
+func endsSelf(rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	if !isHan(next) {
+		return true
+	}
+	for _, end := range []string{"的人", "的性格", "了", "吧", "啊", "呢", "一点", "一些", "些", "但", "而", "所以", "，"} {
+		if strings.HasPrefix(rest, end) {
+			return true
+		}
+	}
+	of, ok := strings.CutPrefix(rest, "的")
+	next, _ = utf8.DecodeRuneInString(of)
+	return ok && !isHan(next)
+}
+
+var selfFillers = tableOf(strings.Fields("这个人 这人 本来 就是 算是 属于 其实 确实 真的 从小 一直 一向 向来 天生 性格 性子 比较 特别 非常 有点 有些 相当 挺 很 太 是个 是一个 是 个 偏 蛮 超 也 都 就 还 真 人 的 为 最 好 一 觉得 自己 做事 比")...)

@@ -1,0 +1,33 @@
+package rules
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDishAt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"螺蛳粉真香": "螺蛳粉", "重庆小面": "重庆小面", "羊肉泡馍馆": "羊肉泡馍", "酸菜炖粉条": "酸菜炖粉条", "锅包肉": "锅包肉",
+		"梅干菜扣肉": "梅干菜扣肉", "龙井虾仁": "龙井虾仁", "臭鳜鱼": "臭鳜鱼", "过桥米线": "过桥米线", "酸汤鱼": "酸汤鱼", "番茄牛腩": "番茄牛腩",
+		"三文鱼刺身": "三文鱼刺身", "韩式烤肉": "韩式烤肉", "石锅拌饭": "石锅拌饭", "珍珠奶茶": "珍珠奶茶", "抹茶拿铁": "抹茶拿铁", "潮汕牛肉火锅": "潮汕牛肉火锅",
+		"招牌牛肉拉面": "牛肉拉面", "自制泡芙": "泡芙", "韭菜鸡蛋饺子": "韭菜鸡蛋饺子", "猪肉白菜饺子": "猪肉白菜饺子", "西湖醋鱼": "西湖醋鱼", "广式早茶": "早茶",
+		"清蒸鲈鱼": "清蒸鲈鱼", "手冲咖啡馆": "手冲咖啡", "时令蔬菜": "时令蔬菜", "蒜蓉小龙虾": "蒜蓉小龙虾", "杨枝甘露": "杨枝甘露",
+		"玉米排骨汤": "玉米排骨汤", "牛肉": "", "米饭": "", "热汤": "", "水果": "",
+	} {
+		d, ok := words().dishAt(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, d.name, text)
+	}
+	for _, text := range []string{"红包", "面料", "面积很大", "包装", "菜单", "酒店", "串门", "橘子洲", "小面积", "手工面料", "运动", "新鲜菜单", "茶具", "", "面试"} {
+		d, ok := words().dishAt(text)
+		require.False(t, ok && d.name != "", "%s: %+v", text, d)
+	}
+	d, _ := words().dishAt("提拉米苏蛋糕")
+	require.Equal(t, []string{"提拉米苏", "提拉米苏蛋糕"}, []string{d.name, d.wording})
+	d, _ = words().dishAt("日式拉面")
+	require.Equal(t, regional, d.rank)
+	d, _ = words().dishAt("馒头")
+	require.Equal(t, everyday, d.rank)
+}
