@@ -88,7 +88,7 @@ func TestCompletionAndHelp(t *testing.T) {
 	t.Parallel()
 	help := cli(t).out
 	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status", "eval",
-		"forget", "restore", "erase", "reembed", "completion"} {
+		"forget", "restore", "erase", "reembed", "traits", "trait", "completion"} {
 		require.Contains(t, help, "\n  "+name+" ")
 		require.Zero(t, cli(t, name, "--help").code)
 	}
@@ -98,5 +98,5 @@ func TestCompletionAndHelp(t *testing.T) {
 		require.Contains(t, r.out, "oxbow")
 	}
 	require.Contains(t, cli(t, "__complete", "re").out, "recall\t")
-	require.Equal(t, 4, strings.Count(cli(t, "__complete", "re").out, "\t"), "recall, reembed, remember, restore")
+	require.Equal(t, 5, strings.Count(cli(t, "__complete", "re").out, "\t"), "recall, reembed, reflect, remember, restore")
 }

@@ -52,11 +52,7 @@ Without --user the memory is looked for among those of all users, which takes a 
 
 func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID, asJSON bool) (err error) {
 	if userID == "" {
-		userID, err = store.OwnerOf(ctx, d.pool, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("%w: if it is there, it is one that this login may not see without --user", err)
-		}
-		if err != nil {
+		if userID, err = ownerOf(ctx, d, id); err != nil {
 			return err
 		}
 	}
@@ -82,6 +78,15 @@ func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID
 		return err
 	}
 	return a.printShown(s, location)
+}
+
+// ownerOf looks for the user of a memory.
+func ownerOf(ctx context.Context, d *database, id uuid.UUID) (string, error) {
+	user, err := store.OwnerOf(ctx, d.pool, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: if it is there, it is one that this login may not see without --user", err)
+	}
+	return user, err
 }
 
 func (a *app) printShown(s shown, location *time.Location) error {

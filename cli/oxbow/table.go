@@ -97,7 +97,13 @@ func (t *table) wrapText(columns int) {
 		}
 	}
 	for _, row := range t.rows {
-		row[t.text] = joinLines(wrap(row[t.text], max(left, minText), t.lines))
+		text := strings.TrimLeft(row[t.text], " ")
+		indent := row[t.text][:len(row[t.text])-len(text)] // of a tree: every line is indented alike
+		lines := wrap(text, max(left-len(indent), minText), t.lines)
+		for i := range lines {
+			lines[i] = indent + lines[i]
+		}
+		row[t.text] = joinLines(lines)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 // Trait is a trait to be made. What is zero gets a default.
 type Trait struct {
+	ID         uuid.UUID         // random
 	UserID     string            // ann
 	Content    string            // "Ann gets up early."
 	Key        string            // none
@@ -85,8 +86,8 @@ func (w Trait) Insert(t testing.TB, db DB) uuid.UUID {
 
 // Make is Insert where there is no test.
 func (w Trait) Make(ctx context.Context, db DB) (uuid.UUID, error) {
-	id := uuid.New()
 	w.complete()
+	id := w.ID
 	return id, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if err := w.insertRow(ctx, tx, id); err != nil {
 			return err
@@ -110,6 +111,9 @@ func (w *Trait) complete() {
 		if *d.field == "" {
 			*d.field = d.value
 		}
+	}
+	if w.ID == uuid.Nil {
+		w.ID = uuid.New()
 	}
 	if w.Events == nil {
 		w.Events = []Event{Created(Day(1, 10), 0.4)}

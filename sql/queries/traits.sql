@@ -28,9 +28,9 @@ where e.user_id = @user_id::text and e.trait_id = @trait_id::uuid
 order by e.event_seq, e.direction desc, e.observed_at, e.memory_id;
 
 -- name: TraitIDs :many
--- Ids between two: those that begin alike.
+-- Ids between two: those that begin alike, of earlier wordings too.
 select id from oxbow.memories_trait
-where user_id = @user_id::text and id between @first::uuid and @last::uuid and expired_at is null
+where user_id = @user_id::text and id between @first::uuid and @last::uuid
 order by id
 limit 10;
 

@@ -219,7 +219,7 @@ func (q *Queries) TraitEvidence(ctx context.Context, db DBTX, arg *TraitEvidence
 
 const traitIDs = `-- name: TraitIDs :many
 select id from oxbow.memories_trait
-where user_id = $1::text and id between $2::uuid and $3::uuid and expired_at is null
+where user_id = $1::text and id between $2::uuid and $3::uuid
 order by id
 limit 10
 `
@@ -230,7 +230,7 @@ type TraitIDsParams struct {
 	Last   uuid.UUID
 }
 
-// Ids between two: those that begin alike.
+// Ids between two: those that begin alike, of earlier wordings too.
 func (q *Queries) TraitIDs(ctx context.Context, db DBTX, arg *TraitIDsParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, traitIDs, arg.UserID, arg.First, arg.Last)
 	if err != nil {
