@@ -59,7 +59,12 @@ PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 .PHONY: eval-traits
 eval-traits: ## measure which interests of known people the traits see: RECORDS=… PERSONAS=…
 	@./scripts/setup --for-tests
-	@./scripts/eval-traits $(RECORDS) $(PERSONAS) --json
+	@./scripts/eval-traits $(RECORDS) $(PERSONAS)
+
+.PHONY: kill-reflect
+kill-reflect: ## kill the worker 50 times during a reflection on RECORDS, and compare with an undisturbed run
+	@./scripts/setup --for-tests
+	OXBOW_KILLS=50 OXBOW_KILL_RECORDS=$(abspath $(RECORDS)) go test -count=1 -timeout=60m -run TestKilledReflection -v ./cli/oxbow
 
 .PHONY: ci
 ci: ## what continuous integration runs
