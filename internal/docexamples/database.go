@@ -97,7 +97,7 @@ func asUser(dsn, user, password string) (string, error) {
 	return u.String(), nil
 }
 
-// settle waits until the worker has seen every memory that is committed.
+// settle waits until the worker has seen every memory that is committed, and reflected on what is due.
 func (db *database) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -105,7 +105,7 @@ func (db *database) settle(ctx context.Context) error {
 	defer poll.Stop()
 	for {
 		var waiting int
-		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job where kind = 'embed' and finalized_at is null`).Scan(&waiting)
+		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job where kind in ('embed', 'check_trigger', 'reflect') and finalized_at is null and scheduled_at <= now()`).Scan(&waiting)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (db *database) settle(ctx context.Context) error {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return fmt.Errorf("after %s, %d embed jobs are not done", settleTimeout, waiting)
+			return fmt.Errorf("after %s, %d jobs are not done", settleTimeout, waiting)
 		}
 	}
 }
