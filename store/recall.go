@@ -53,8 +53,13 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	Stage      string  `json:"stage,omitzero"`   // a trait's
-	Session    string  `json:"session,omitzero"` // where the memory comes from
+	// Of a trait: how abstract it is, how sure at the moment that was asked for, and how many memories speak for and against it.
+	Subtype       string  `json:"subtype,omitzero"`    // behavior, preference, core
+	Stage         string  `json:"stage,omitzero"`      // emerging, established, core
+	Confidence    float64 `json:"confidence,omitzero"` // in (0,1)
+	Supporting    int     `json:"supporting,omitzero"`
+	Contradicting int     `json:"contradicting,omitzero"`
+	Session       string  `json:"session,omitzero"` // where the memory comes from
 }
 
 // ChannelScore is a memory's place in one channel, with what its neighbours in the conversation gave it.

@@ -68,7 +68,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 		newDevCommand(a),
 		newReembedCommand(a),
 		newRememberCommand(a), newImportCommand(a), newExportCommand(a),
-		newRecallCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a), newEvalTraitsCommand(a),
+		newRecallCommand(a), newContextCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a), newEvalTraitsCommand(a),
 		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a),
 		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
 	)

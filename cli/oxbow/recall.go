@@ -259,7 +259,8 @@ func explanation(e oxbow.Explanation) string {
 	}
 	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
 	if e.Stage != "" {
-		bonus += fmt.Sprintf(", stage %s +%.1f %%", e.Stage, 100*e.StageBoost)
+		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d for and %d against", e.Stage, 100*e.StageBoost, e.Subtype,
+			e.Confidence, e.Supporting, e.Contradicting)
 	}
 	return strings.Join(append(parts, bonus), "; ")
 }

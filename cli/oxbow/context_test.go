@@ -1,0 +1,69 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// introduce gives the database a user with traits and memories.
+func (d on) introduce() {
+	d.t.Helper()
+	r := d.input(`{"user":"ada","content":"Is introverted","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7}
+{"user":"ada","content":"Prefers tea","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5}
+{"user":"ada","content":"Rows at dawn","memory_type":"trait","trait_subtype":"behavior","trait_stage":"core","trait_confidence":0.9}
+{"user":"ada","content":"Whistles","memory_type":"trait","trait_subtype":"behavior","trait_stage":"candidate","trait_confidence":0.2}
+{"user":"ada","content":"The boat is called Heron.","memory_type":"fact"}
+{"user":"ada","content":"We painted the boat.","speaker":"Ada","at":"2025-10-12T08:00:00Z"}
+`, "import", "-", "--traits")
+	require.Zero(d.t, r.code, r.err)
+	d.work()
+}
+
+func TestContext(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.introduce()
+	const traits = "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n## Behaviors\n- Rows at dawn"
+	require.Equal(t, traits+"\n## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ada: We painted the boat.",
+		d.ok("context", "ada", "What is the boat called?"))
+	require.Equal(t, traits, d.ok("context", "ada", "--type", "trait"))
+	require.Equal(t, "## Core traits\n- Is introverted", d.ok("context", "ada", "--max-tokens", "12"))
+	read := d.input("the boat\n", "context", "ada", "-", "--type", "fact", "--words-only")
+	require.Equal(t, "## Facts and events\n- The boat is called Heron.\n", read.out)
+
+	c := decoded[printedContext](t, d.ok("context", "ada", "boat", "--json"))
+	require.Len(t, c.Parts, 5)
+	require.Equal(t, "core", c.Parts[0].Section)
+	require.Equal(t, "established", c.Parts[0].Stage)
+	require.Contains(t, c.Text, c.Parts[4].Line)
+	require.Positive(t, c.Tokens)
+	require.JSONEq(t, `{"text": "", "tokens": 0, "parts": []}`, d.ok("context", "bob", "boat", "--json"))
+	none := d.run("context", "bob", "boat")
+	require.Zero(t, none.code)
+	require.Empty(t, none.out)
+	require.Equal(t, "Nothing to tell of user \"bob\" within 1,000 tokens.\n", none.err)
+	require.Contains(t, d.ok("recall", "ada", "who is introverted?", "--explain"), "stage established +15.0 %; core, confidence 0.70, 0 for and 0 against")
+}
+
+func TestContextRefuses(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	for _, bad := range []struct {
+		says string
+		args []string
+	}{
+		{`--max-tokens must be between 1 and 1000000, got 0`, []string{"ada", "x", "--max-tokens", "0"}},
+		{`max_tokens must be between 1 and 1000000, got 1000001`, []string{"ada", "x", "--max-tokens", "1000001"}},
+		{`invalid argument "many" for "--max-tokens" flag`, []string{"ada", "x", "--max-tokens", "many"}},
+		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
+		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
+		{`types must be fact, episodic, trait or document, got "insight"`, []string{"ada", "x", "--type", "insight"}},
+		{`accepts between 1 and 2 arg(s), received 0`, nil},
+	} {
+		r := d.run(append([]string{"context"}, bad.args...)...)
+		require.NotZero(t, r.code, bad.args)
+		require.Contains(t, r.err, bad.says)
+		require.Empty(t, r.out)
+	}
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+)
+
+// ContextParams are the arguments of oxbow.context_parts; a nil is its default.
+type ContextParams struct {
+	UserID    string
+	Query     string
+	Embedding []float32
+	MaxTokens *int
+	Types     []MemoryType
+	Contexts  []string
+	Agent     *string
+	AtNow     *time.Time
+}
+
+// ContextPart is one line of a prompt block.
+type ContextPart struct {
+	// Section is core, preference or behavior for traits of that subtype, and memory for the rest.
+	Section string     `json:"section"`
+	ID      uuid.UUID  `json:"id"`
+	Type    MemoryType `json:"memory_type"`
+	Stage   string     `json:"stage,omitzero"` // a trait's: emerging, established, core
+	At      time.Time  `json:"at,omitzero"`    // when what is no trait was true, or happened
+	Text    string     `json:"text"`           // the memory on one line, shortened if it is long
+	Line    string     `json:"line"`           // as it stands in the block; the first of a section has the heading above it
+	Tokens  int        `json:"tokens"`         // what Line is estimated at
+}
+
+// Context asks oxbow.context_parts, and in the same round trip whose vectors the database holds; see Recall.
+func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
+	var setting EmbeddingModel
+	var vector *pgvector.HalfVector
+	if p.Embedding != nil {
+		v := pgvector.NewHalfVector(p.Embedding)
+		vector = &v
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&setting)
+	})
+	var parts []ContextPart
+	batch.Queue(`
+		select section, id, memory_type, stage, at, text, line, tokens
+		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000), types => $5,
+		       contexts => $6, agent => $7, now => $8)`,
+		p.UserID, p.Query, vector, p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow,
+	).Query(func(rows pgx.Rows) (err error) {
+		parts, err = pgx.CollectRows(rows, scanContextPart)
+		return err
+	})
+	err := db.SendBatch(ctx, batch).Close()
+	return parts, setting, Explain(err)
+}
+
+func scanContextPart(row pgx.CollectableRow) (ContextPart, error) {
+	var p ContextPart
+	var stage *string
+	var at *time.Time
+	err := row.Scan(&p.Section, &p.ID, &p.Type, &stage, &at, &p.Text, &p.Line, &p.Tokens)
+	p.Stage, p.At = or(stage), or(at)
+	return p, err
+}
