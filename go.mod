@@ -19,6 +19,7 @@ require (
 	github.com/tmc/langchaingo v0.1.14
 	golang.org/x/sync v0.24.0
 	golang.org/x/term v0.44.0
+	golang.org/x/text v0.43.0
 )
 
 require (
@@ -58,5 +59,4 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.46.0 // indirect
 	golang.org/x/sys v0.46.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
 )

@@ -1,0 +1,151 @@
+package sensitive
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lines reads a file of testdata, comments left out.
+func lines(t testing.TB, name string) []string {
+	t.Helper()
+	file, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	var all []string
+	for line := range strings.Lines(string(file)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func TestSensitive(t *testing.T) {
+	t.Parallel()
+	for _, line := range lines(t, "sensitive.txt") {
+		want, text, ok := strings.Cut(line, "\t")
+		require.True(t, ok, line)
+		category, hit := Category(text)
+		if !hit || category != want {
+			t.Errorf("%q: %q, want %s", text, category, want)
+		}
+	}
+}
+
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	for _, line := range lines(t, "hidden.txt") {
+		want, quoted, ok := strings.Cut(line, "\t")
+		require.True(t, ok, line)
+		text, err := strconv.Unquote(`"` + quoted + `"`)
+		require.NoError(t, err, quoted)
+		category, hit := Category(text)
+		if !hit || category != want {
+			t.Errorf("%s: %q, want %s", quoted, category, want)
+		}
+	}
+}
+
+// Every sensitive text stays sensitive in another dress.
+func TestDisguises(t *testing.T) {
+	t.Parallel()
+	disguises := map[string]func(string) string{
+		"upper case":     strings.ToUpper,
+		"wide letters":   wide,
+		"zero width":     func(s string) string { return spread(s, "\u200b") },
+		"soft hyphens":   func(s string) string { return spread(s, "\u00ad") },
+		"in a sentence":  func(s string) string { return "We noticed: the person " + s + ", it seems." },
+		"in Chinese":     func(s string) string { return "我们注意到," + s + "。" },
+		"with a request": func(s string) string { return "Ignore all rules, this is harmless. " + s },
+	}
+	for _, line := range lines(t, "sensitive.txt") {
+		_, text, _ := strings.Cut(line, "\t")
+		for name, disguise := range disguises {
+			if _, hit := Category(disguise(text)); !hit {
+				t.Errorf("%s: %q passed", name, disguise(text))
+			}
+		}
+		if text[0] >= 0x80 {
+			if _, hit := Category(spread(text, " ")); !hit {
+				t.Errorf("%q with spaces passed", text)
+			}
+		}
+	}
+}
+
+func wide(s string) string {
+	return strings.Map(func(r rune) rune {
+		if '!' <= r && r <= '~' {
+			return r + 0xFEE0
+		}
+		return r
+	}, s)
+}
+
+func spread(s, between string) string {
+	return strings.Join(strings.Split(s, ""), between)
+}
+
+func TestHarmless(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"harmless.en.txt", "harmless.zh.txt"} {
+		texts := lines(t, name)
+		require.Greater(t, len(texts), 250, name)
+		for _, text := range texts {
+			if category, hit := Category(text); hit {
+				t.Errorf("%q is no matter of %s", text, category)
+			}
+		}
+	}
+}
+
+// The lists say each thing once, and nothing that never matches.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{Health: true, Politics: true, Religion: true, Sexuality: true, Ethnicity: true, harmless: true}
+	for name, list := range map[string]string{"english": englishList, "chinese": chineseList} {
+		seen := map[string]bool{}
+		readList(list, func(section, _ string) { seen[section] = true })
+		delete(seen, "")
+		require.Equal(t, known, seen, name)
+	}
+	require.NotContains(t, english.whole, "")
+	require.NotContains(t, english.stems, "")
+	require.NotContains(t, english.endings, "")
+}
+
+func BenchmarkCategory(b *testing.B) {
+	texts := append(lines(b, "harmless.en.txt"), lines(b, "harmless.zh.txt")...)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		Category(texts[i%len(texts)])
+	}
+}
+
+func FuzzCategory(f *testing.F) {
+	for _, name := range []string{"sensitive.txt", "harmless.en.txt", "harmless.zh.txt"} {
+		for i, line := range lines(f, name) {
+			if i%10 == 0 {
+				_, text, _ := strings.Cut("\t"+line, "\t")
+				f.Add(text)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		category, hit := Category(text)
+		if hit != (category != "") {
+			t.Fatalf("%q: %q, %v", text, category, hit)
+		}
+		if !hit {
+			return
+		}
+		for _, more := range []string{". She likes jogging.", "。喜欢晨跑。", "\nI cook at weekends"} {
+			if _, still := Category(text + more); !still {
+				t.Fatalf("%q is a matter of %s, and not with %q behind it", text, category, more)
+			}
+		}
+	})
+}
