@@ -15,9 +15,11 @@ const (
 )
 
 // most is how many traits of each kind there may be, and mostEveryday how many of them may be what nearly everybody does.
+// At usual, a new one of what not everybody does needs more than twice of what the first needed.
 var (
-	most         = [kinds]int{doing: 17, eating: 12, liking: 3, self: 4, place: 2, person: 2, hours: 2}
+	most         = [kinds]int{doing: 21, eating: 14, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 	mostEveryday = [kinds]int{doing: 4, eating: 3}
+	usual        = [kinds]int{doing: 13, eating: 9, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 )
 
 // room is how much is still to be shown of a user.
@@ -91,11 +93,11 @@ func (r *room) need(c *candidate) float64 {
 	case regional:
 		need *= 0.6
 	}
-	have, limit := r.ofKind[c.kind]-r.ofEveryday[c.kind], most[c.kind]-mostEveryday[c.kind]
+	have, limit := r.ofKind[c.kind]-r.ofEveryday[c.kind], usual[c.kind]
 	if c.finding.rank == everyday {
 		have, limit = r.ofEveryday[c.kind], mostEveryday[c.kind]
 	}
-	full := float64(have) / float64(max(limit, 1))
+	full := float64(have) / float64(limit)
 	return math.Round(need * (1 + r.growth*full))
 }
 

@@ -40,8 +40,9 @@ type sign struct {
 	surfaces map[string]int
 }
 
-// signs returns the patterns of a batch in the order in which they first show.
-func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
+// signs returns the patterns of a batch in the order in which they first show. With meaning, memories that name none take
+// part in those of memories that mean nearly the same; that adds evidence and no pattern.
+func (r *Reasoner) signs(memories []reasoner.Memory, meaning bool) []*sign {
 	byKey := map[string]*sign{}
 	var all []*sign
 	heard := listen(memories)
@@ -71,6 +72,8 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 		s.surfaces[n.surface]++
 	}
 	f := finder{v: r.v}
+	shown := make([][]finding, len(memories)) // what each shows of activities and tastes
+	var open, named []int
 	for i := range memories {
 		h := heard[i]
 		f.voice, f.found = h.voice, f.found[:0]
@@ -82,6 +85,30 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 		}
 		for _, n := range f.found {
 			note(i, h.name, n)
+			if n.kind == doing || n.kind == eating {
+				shown[i] = append(shown[i], n)
+			}
+		}
+		switch {
+		case !meaning || h.voice == other || len(memories[i].Vector) == 0:
+		case len(shown[i]) > 0:
+			named = append(named, i)
+		case h.voice == own && len(h.text) >= minMeaning:
+			open = append(open, i)
+		}
+	}
+	if nearest := kin(memories, open, named); len(nearest) > 0 {
+		for _, i := range open {
+			j, ok := nearest[i]
+			if !ok || heard[i].name != heard[j].name {
+				continue
+			}
+			for _, n := range shown[j] {
+				if n.polarity == pro {
+					n.stated = false
+					note(i, heard[j].name, n)
+				}
+			}
 		}
 	}
 	for _, n := range hoursOf(memories, heard) {
@@ -91,6 +118,9 @@ func (r *Reasoner) signs(memories []reasoner.Memory) []*sign {
 	}
 	return all
 }
+
+// minMeaning is how long a text has to be for its vector to tell, in bytes.
+const minMeaning = 12
 
 // keyOf returns the key of a pattern: the same in English and Chinese where the vocabulary knows it.
 func keyOf(n finding, name string) string {
@@ -103,7 +133,7 @@ func keyOf(n finding, name string) string {
 
 // Keys returns the keys of the patterns in memories, in the order in which they first show.
 func (r *Reasoner) Keys(memories []reasoner.Memory) []string {
-	all := r.signs(memories)
+	all := r.signs(memories, false)
 	keys := make([]string, len(all))
 	for i, s := range all {
 		keys[i] = s.key
@@ -124,7 +154,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 		clues[b.Clues[i].Key] = &b.Clues[i]
 	}
 	var fresh []*candidate
-	for _, s := range r.signs(b.Memories) {
+	for _, s := range r.signs(b.Memories, true) {
 		t := traits.find(s)
 		switch {
 		case t == nil, !live(t):
