@@ -38,6 +38,52 @@ CREATE TYPE oxbow.river_job_state AS ENUM (
     'scheduled'
 );
 
+-- Name: adopt_trait(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  _kinds text[] := '{created}';
+begin
+  select * into t from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _trait_id and m.expired_at is null for no key update;
+  if not found or exists (select from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id) then
+    return false;
+  end if;
+  t.trait_stage := coalesce(t.trait_stage, 'candidate');
+  if t.trait_reinforcement_count > 0 then -- a thousand are as good as any more
+    _kinds := _kinds || array_fill('reinforced'::text, array[least(t.trait_reinforcement_count, 1000)]);
+  end if;
+  if t.trait_contradiction_count > 0 then
+    _kinds := _kinds || 'contradicted'::text;
+  end if;
+  if t.trait_stage = 'dissolved' then
+    _kinds := _kinds || 'dissolved'::text;
+  end if;
+  for i in 1 .. cardinality(_kinds) loop
+    e := null;
+    e.event := _kinds[i];
+    if i = 1 then
+      e.subtype := case when t.trait_subtype in ('behavior', 'preference', 'core') then t.trait_subtype else 'behavior' end;
+      if t.trait_stage = 'trend' then
+        e.window_end := coalesce(t.trait_window_end, now() + interval '30 days');
+      elsif t.trait_stage <> 'dissolved' or t.trait_confidence is not null then
+        e.sets := oxbow.clamp_confidence(coalesce(t.trait_confidence, 0.2));
+      end if;
+    end if;
+    insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, stage, actor)
+    values (_user_id, _trait_id, i, e.event, coalesce(t.trait_confidence_at, t.created_at),
+            case when e.event in ('reinforced', 'contradicted') then 0 end, e.sets,
+            case e.event when 'contradicted' then t.trait_contradiction_count else 0 end, e.subtype, e.window_end, '', _actor);
+  end loop;
+  perform oxbow.rewrite_trait(_user_id, _trait_id);
+  return true;
+end $$;
+
 -- Name: trait_events; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.trait_events (
@@ -190,8 +236,8 @@ begin
     new.trait_confidence := coalesce(new.trait_confidence, 0.2);
   end if;
   if new.expired_at is null then
-    new.trait_next_transition_at := oxbow.trait_next_transition(new.trait_stage, new.trait_confidence, new.trait_subtype,
-      new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
+    new.trait_next_transition_at := coalesce(new.trait_next_transition_at, oxbow.trait_next_transition(new.trait_stage, new.trait_confidence,
+      new.trait_subtype, new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end));
   end if;
   return new;
 end $$;
@@ -656,6 +702,21 @@ begin
   end loop;
 end $$;
 
+-- Name: erase_wordings(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform oxbow.erase_memory(_user_id, w.id) from (
+    with recursive wording as (
+      select _trait_id as id
+      union
+      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    ) select w.id from wording w) w;
+end $$;
+
 -- Name: estimate_tokens(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.estimate_tokens(content text) RETURNS integer
@@ -823,6 +884,13 @@ begin
            h.actor, h.reason, 1
       from version v join oxbow.memory_history h
         on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+    union all
+    select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), 2
+      from version v, lateral (
+        select t.*, lag(t.stage) over (order by t.seq) as before
+          from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
+     where v.memory_type = 'trait' and e.before <> e.stage
   )
   select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason
     from happened h order by h.at, h.version, h.nth, h.id;
@@ -898,6 +966,12 @@ begin
   return query select unnest(_fresh);
 end $$;
 
+-- Name: is_adopted(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.is_adopted(_actor text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (_actor = ANY (ARRAY['import'::text, 'check'::text]));
+
 -- Name: is_timezone(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.is_timezone(name text) RETURNS boolean
@@ -931,6 +1005,19 @@ CREATE FUNCTION oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, 
            or exists (select from oxbow.embedding_refusals r
                        where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
 $$;
+
+-- Name: leave_parent(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.leave_parent() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
+    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = old.user_id and m.trait_parent_id = old.id;
+  end if;
+  return null;
+end $$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -1043,6 +1130,31 @@ begin
   return t;
 end $$;
 
+-- Name: lock_traits(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform from oxbow.memories_trait m
+    where m.user_id = _user_id
+      and m.id in (
+        with recursive touched as (
+          select i.id from unnest(_ids) i(id)
+          union
+          select n.id from touched t, lateral (
+            select e.trait_id as id from oxbow.trait_evidence e
+             where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = t.id
+            union all
+            select c.id from oxbow.memories_trait c where c.user_id = _user_id and c.superseded_by = t.id) n
+        )
+        select t.id from touched t
+        union
+        select c.id from touched t join oxbow.memories_trait c on c.user_id = _user_id and c.trait_parent_id = t.id)
+    order by m.id for no key update;
+end $$;
+
 -- Name: memories_in_queue(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.memories_in_queue() RETURNS TABLE(user_id text, id text)
@@ -1072,6 +1184,31 @@ CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
     select m.id, m.superseded_by, m.expired_at from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.id = w.superseded_by
   )
   select w.id from wording w where w.expired_at is null;
+$$;
+
+-- Name: observe_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with supporting as materialized (
+    select v.context, v.observed_at, v.event_seq, v.memory_type from oxbow.trait_evidence v
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting'
+  ), seen as (
+    select min(s.observed_at) as first, max(s.observed_at) as last, coalesce(bool_or(s.memory_type = 'trait'), false) as inferred,
+           (select coalesce(jsonb_agg(c.context order by c.seq, c.at), '[]')
+              from (select n.context, min(n.event_seq) as seq, min(n.observed_at) as at from supporting n
+                     where n.context <> 'general' group by n.context) c) as contexts
+      from supporting s
+  )
+  update oxbow.memories_trait m
+     set valid_at = case when m.valid_at = m.trait_first_observed then s.first else m.valid_at end,
+         trait_first_observed = s.first, trait_last_reinforced = s.last,
+         metadata = case when m.metadata ? 'evidence_contexts' then m.metadata || jsonb_build_object('evidence_contexts', s.contexts) else m.metadata end
+    from seen s
+   where m.user_id = _user_id and m.id = _trait_id and not s.inferred
+     and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts') is distinct from (s.first, s.last, s.contexts);
 $$;
 
 -- Name: one_line(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1783,53 +1920,55 @@ begin
   end if;
 end $$;
 
--- Name: reweigh_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: reweigh_trait(text, uuid, boolean); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) RETURNS void
+CREATE FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
   t oxbow.memories_trait;
-  _event oxbow.trait_events;
-  s record;
+  _adopted boolean;
 begin
-  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for update;
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for no key update;
   if not found then
     return;
-  elsif t.trait_edited_at is null
+  end if;
+  _adopted := exists (select from oxbow.trait_events e
+                       where e.user_id = _user_id and e.trait_id = _trait_id and e.event = 'created' and oxbow.is_adopted(e.actor));
+  if _erase and not _adopted and t.trait_edited_at is null
     and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
-    delete from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id;
-    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = _user_id and m.trait_parent_id = _trait_id;
+    perform oxbow.erase_wordings(_user_id, _trait_id);
     return;
   end if;
-  with left_over as (
-    select v.event_seq as seq, sum(v.memories)::integer as memories, 1 - exp(sum(ln(1 - v.factor))) as doubt
-      from (select v.event_seq, v.session_key, count(*) as memories,
-                   max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
-              from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
-             group by v.event_seq, v.session_key) v
-     group by v.event_seq
+  with session as (
+    select v.event_seq as seq, count(*) as memories,
+           max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
+      from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
+     group by v.event_seq, v.session_key
+  ), evidence as (
+    select n.seq, sum(n.memories)::integer as memories, least(1 - exp(sum(ln(1 - n.factor))), 1 - 1e-9) as reinforcement,
+           least(0.4, 0.2 + 0.1 * (sum(n.memories)::double precision - 1)) as contradiction
+      from session n group by n.seq
+  ), weighed as (
+    select e.seq, coalesce(v.memories, 0) as memories,
+           case e.event when 'reinforced' then coalesce(v.reinforcement, 0) when 'contradicted' then coalesce(v.contradiction, 0)
+                        else e.factor end as factor
+      from oxbow.trait_events e left join evidence v on v.seq = e.seq
+     where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
   update oxbow.trait_events e
-     set memories = coalesce(l.memories, 0),
-         factor = case when l.memories is null then 0 when e.event = 'reinforced' then l.doubt
-                       else least(0.4, 0.2 + 0.1 * (l.memories - 1)) end
-    from oxbow.trait_events o left join left_over l on l.seq = o.seq
-   where o.user_id = _user_id and o.trait_id = _trait_id and o.event in ('reinforced', 'contradicted')
-     and e.user_id = o.user_id and e.trait_id = o.trait_id and e.seq = o.seq and e.memories <> coalesce(l.memories, 0);
+     set memories = w.memories, factor = w.factor,
+         reason = case when w.memories >= e.memories then e.reason end -- it may tell of what was erased
+    from weighed w
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.seq = w.seq
+     and (e.memories <> w.memories or abs(coalesce(e.factor, 0) - coalesce(w.factor, 0)) > 1e-9);
   delete from oxbow.trait_events e
-   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0;
-  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
-         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
-  for _event in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
-    select * into s from oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, _event);
-    update oxbow.trait_events v set confidence = s.confidence, stage = s.stage
-     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = _event.seq
-       and (v.confidence, v.stage) is distinct from (s.confidence, s.stage);
-  end loop;
-  if s.stage is not null then
-    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0
+     and not oxbow.is_adopted(e.actor);
+  perform oxbow.rewrite_trait(_user_id, _trait_id);
+  if not _adopted then
+    perform oxbow.observe_trait(_user_id, _trait_id);
   end if;
 end $$;
 
@@ -1840,13 +1979,14 @@ CREATE FUNCTION oxbow.reweigh_traits() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  t record;
+  g record;
 begin
   if current_setting('oxbow.erasing', true) = 'on' then
     return null;
   end if;
-  for t in select distinct g.user_id, g.trait_id from gone g order by 1, 2 loop
-    perform oxbow.reweigh_trait(t.user_id, t.trait_id);
+  for g in select d.user_id, array_agg(distinct d.trait_id order by d.trait_id) as traits from gone d group by 1 order by 1 loop
+    perform oxbow.lock_traits(g.user_id, g.traits);
+    perform oxbow.reweigh_trait(g.user_id, t.id) from unnest(g.traits) t(id);
   end loop;
   return null;
 end $$;
@@ -1893,6 +2033,46 @@ begin
   values (_user_id, 'trait', old.id, 'SUPERSEDE', old.content, _content, old.metadata, old.metadata, _actor, _reason);
   return new.id;
 end $_$;
+
+-- Name: rewrite_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.rewrite_trait(_user_id text, _trait_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  s record;
+  _seq integer := 0;
+begin
+  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
+         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    _seq := _seq + 1;
+    if e.seq <> _seq then
+      update oxbow.trait_evidence v set event_seq = _seq where v.user_id = _user_id and v.trait_id = _trait_id and v.event_seq = e.seq;
+    end if;
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+    update oxbow.trait_events v set seq = _seq, confidence = s.confidence, stage = coalesce(s.stage, v.stage)
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+       and (v.seq, v.confidence, v.stage) is distinct from (_seq, s.confidence, coalesce(s.stage, v.stage));
+  end loop;
+  if s.stage is null then
+    return;
+  end if;
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for no key update;
+  if t.trait_subtype is distinct from s.subtype then
+    update oxbow.memories_trait m set trait_subtype = s.subtype where m.user_id = _user_id and m.id = _trait_id;
+  end if;
+  if (t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count, t.trait_contradiction_count,
+      t.trait_window_end) is distinct from
+     (s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end)
+    or t.trait_next_transition_at is distinct from
+       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end) then
+    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+  end if;
+end $$;
 
 -- Name: ring_doorbell(); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -2011,57 +2191,55 @@ end $$;
 CREATE FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text DEFAULT NULL::text, _cycle_id uuid DEFAULT NULL::uuid, OUT settled bigint, OUT dissolved bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 declare
-  _due uuid[];
-  _users text[];
+  _due tid[];
 begin
   if _user_id is null then
-    select array_agg(d.id), array_agg(d.user_id) into _due, _users
-      from (select m.id, m.user_id from oxbow.memories_trait m
+    select array_agg(d.place) into _due
+      from (select m.ctid as place from oxbow.memories_trait m
              where m.trait_next_transition_at <= _now and m.expired_at is null
              order by m.trait_next_transition_at limit _limit for no key update skip locked) d;
   else
-    select array_agg(d.id), array_agg(d.user_id) into _due, _users
-      from (select m.id, m.user_id from oxbow.memories_trait m
+    select array_agg(d.place) into _due
+      from (select m.ctid as place from oxbow.memories_trait m
              where m.user_id = _user_id and m.trait_next_transition_at <= _now and m.expired_at is null
              order by m.id for no key update) d;
   end if;
-  if _due is null then
-    settled := 0;
-    dissolved := 0;
-    return;
-  end if;
   with due as materialized (
-    select m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
+    select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
            oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
              m.trait_window_end, _now) as next,
            oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now) as confidence,
            greatest(m.trait_confidence_at, _now) as at
-      from unnest(_users, _due) d(user_id, id)
-      join oxbow.memories_trait m on m.user_id = d.user_id and m.id = d.id
+      from oxbow.memories_trait m where m.ctid = any(_due)
+  ), turned as materialized (
+    select d.*, case when d.confidence is not null then oxbow.clamp_confidence(d.confidence) end as clamped from due d where d.next <> d.stage
   ), changed as (
     update oxbow.memories_trait m
-       set trait_stage = d.next, trait_confidence = d.confidence, trait_confidence_at = d.at,
-           trait_window_start = case when d.next = 'trend' then m.trait_window_start end,
-           trait_window_end = case when d.next = 'trend' then m.trait_window_end end,
-           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.confidence, d.subtype, d.reinforcements, d.at, m.trait_window_end),
+       set trait_stage = d.next, trait_confidence = d.clamped, trait_confidence_at = d.at, trait_window_start = null, trait_window_end = null,
+           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.clamped, d.subtype, d.reinforcements, d.at, null),
            version = m.version + 1, updated_at = clock_timestamp()
-      from due d where m.user_id = d.user_id and m.id = d.id
-    returning d.user_id, d.id
+      from turned d where m.ctid = d.place
+  ), put_off as ( -- what was said to be due and is not
+    update oxbow.memories_trait m
+       set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+             m.trait_confidence_at, m.trait_window_end)
+      from due d where d.next = d.stage and m.ctid = d.place
   ), noted as (
     insert into oxbow.trait_events (user_id, trait_id, seq, event, at, confidence, stage, cycle_id, actor, reason)
     select d.user_id, d.id,
            coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = d.user_id and e.trait_id = d.id), 0) + 1,
-           case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.confidence, d.next, _cycle_id, 'settle',
+           case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.clamped, d.next, _cycle_id, 'settle',
            case when d.stage = 'trend' then 'its window ended' when d.next = 'dissolved' then 'its confidence fell below 0.05'
-                else format('%s to %s', d.stage, d.next) end
-      from due d where d.next <> d.stage
-    returning stage
+                else d.stage || ' to ' || d.next end
+      from turned d
   )
-  select (select count(*) from changed), (select count(*) from noted where stage = 'dissolved') into settled, dissolved;
+  select count(*), count(*) filter (where t.next = 'dissolved') into settled, dissolved from turned t;
 end $$;
 
 -- Name: shorten(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -3909,6 +4087,10 @@ CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories_fact REFERENCING NEW
 
 CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories_trait REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.enqueue_embed();
 
+-- Name: memories_trait leave_parent; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER leave_parent AFTER DELETE ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.leave_parent();
+
 -- Name: memories refuse_change; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER refuse_change BEFORE UPDATE OF content, user_id, memory_type, id ON oxbow.memories FOR EACH ROW WHEN (((old.content IS DISTINCT FROM new.content) OR (old.user_id IS DISTINCT FROM new.user_id) OR ((old.memory_type)::text IS DISTINCT FROM (new.memory_type)::text) OR (old.id IS DISTINCT FROM new.id))) EXECUTE FUNCTION oxbow.refuse_change();
@@ -4957,6 +5139,11 @@ COMMENT ON POLICY worker ON oxbow.users IS 'for all to oxbow_worker using (true)
 GRANT USAGE ON SCHEMA oxbow TO oxbow_app;
 GRANT USAGE ON SCHEMA oxbow TO oxbow_worker;
 
+-- Name: FUNCTION adopt_trait(_user_id text, _trait_id uuid, _actor text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) TO oxbow_worker;
+
 -- Name: TABLE trait_events; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
@@ -4987,6 +5174,11 @@ REVOKE ALL ON FUNCTION oxbow.erase_from_jobs(_user_id text, _id uuid) FROM PUBLI
 
 REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
 
+-- Name: FUNCTION erase_wordings(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) TO oxbow_worker;
+
 -- Name: FUNCTION fold_facts(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) FROM PUBLIC;
@@ -4996,6 +5188,11 @@ GRANT ALL ON FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) TO oxbow_work
 
 REVOKE ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) TO oxbow_worker;
+
+-- Name: FUNCTION leave_parent(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.leave_parent() FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.leave_parent() TO oxbow_worker;
 
 -- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
 
@@ -5010,6 +5207,16 @@ REVOKE ALL ON FUNCTION oxbow.lock_memory(_user_id text, _id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION lock_traits(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) TO oxbow_worker;
+
+-- Name: FUNCTION observe_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
 
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -5037,19 +5244,25 @@ REVOKE ALL ON FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _si
 REVOKE ALL ON FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) TO oxbow_worker;
 
--- Name: FUNCTION reweigh_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
+-- Name: FUNCTION reweigh_trait(_user_id text, _trait_id uuid, _erase boolean); Type: ACL; Schema: oxbow; Owner: -
 
-REVOKE ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
+REVOKE ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean) TO oxbow_worker;
 
 -- Name: FUNCTION reweigh_traits(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.reweigh_traits() FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.reweigh_traits() TO oxbow_worker;
 
 -- Name: FUNCTION reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) TO oxbow_worker;
+
+-- Name: FUNCTION rewrite_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.rewrite_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.rewrite_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
 
 -- Name: FUNCTION ring_doorbell(); Type: ACL; Schema: oxbow; Owner: -
 

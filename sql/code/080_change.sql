@@ -117,7 +117,8 @@ begin
 end $$;
 
 -- history returns what happened to a memory and to all its versions, older and newer, in order: ADD for the making of
--- each, which is told by its row, and the events of memory_history.
+-- each, which is told by its row, the events of memory_history, and STAGE_CHANGE for the events that took a trait from one
+-- stage to another.
 create or replace function oxbow.history(user_id text, id uuid)
 returns table (at timestamptz, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text,
   old_metadata jsonb, new_metadata jsonb, actor text, reason text)
@@ -142,6 +143,13 @@ begin
            h.actor, h.reason, 1
       from version v join oxbow.memory_history h
         on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+    union all
+    select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), 2
+      from version v, lateral (
+        select t.*, lag(t.stage) over (order by t.seq) as before
+          from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
+     where v.memory_type = 'trait' and e.before <> e.stage
   )
   select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason
     from happened h order by h.at, h.version, h.nth, h.id;
