@@ -34,8 +34,9 @@ lint: $(TOOLS)/golangci-lint ## check style, common mistakes and the import tabl
 	$(TOOLS)/golangci-lint run ./...
 
 .PHONY: generate
-generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema)
+generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema), and the picture in docs
 	cd sql && ../$(TOOLS)/sqlc generate
+	go run ./internal/docpicture
 
 .PHONY: schema
 schema: ## dump what the migrations make to sql/schema.sql
