@@ -83,6 +83,9 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 			f.add(n)
 		case p.food != "":
 			n.kind, n.id, n.group = eating, p.text, p.food
+			if p.common {
+				n.rank = everyday
+			}
 			f.add(n)
 		}
 		i = end
@@ -91,21 +94,24 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 	f.nearEn(sentence, clause)
 }
 
-// phraseAt returns the longest phrase that words begin with.
+// phraseAt returns the longest phrase that words begin with; a plural is as good.
 func (v *vocabulary) phraseAt(clause []token) (phrase, bool) {
-	for _, p := range v.english[clause[0].lower] {
-		if len(p.words) > len(clause) {
-			continue
-		}
-		same := true
-		for j, w := range p.words {
-			if clause[j].lower != w {
-				same = false
-				break
+	first := clause[0].lower
+	for _, all := range [][]phrase{v.english[first], v.english[strings.TrimSuffix(first, "s")]} {
+		for _, p := range all {
+			if len(p.words) > len(clause) {
+				continue
 			}
-		}
-		if same {
-			return p, true
+			same := true
+			for j, w := range p.words {
+				if t := clause[j].lower; t != w && t != w+"s" {
+					same = false
+					break
+				}
+			}
+			if same {
+				return p, true
+			}
 		}
 	}
 	return phrase{}, false

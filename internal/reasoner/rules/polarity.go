@@ -29,13 +29,15 @@ var (
 // nearZh is how far before something a word may stand that denies it, in characters.
 const nearZh = 6
 
-// polarityZh reads a clause of Chinese around what it names at [start, end).
-func polarityZh(clause string, start, end int) polarity {
-	before, after := clause[:start], clause[end:]
+// polarityZh reads a sentence of Chinese around what it names at [at, to): the clause in which that stands, and whether the
+// sentence speaks of one day only.
+func polarityZh(sentence string, at, to int) polarity {
+	clause, from := clauseAt(sentence, at, to)
+	before, after := clause[:at-from], clause[to-from:]
 	if containsAny(before, proZh) {
 		return pro
 	}
-	passing := containsAny(clause, todayZh)
+	passing := containsAny(sentence, todayZh)
 	near := lastRunes(before, nearZh)
 	if containsAny(near, conZh) || containsAny(after, conTailZh) {
 		if containsAny(clause, supposed) || passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {

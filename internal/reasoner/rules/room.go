@@ -69,8 +69,13 @@ func (r *Reasoner) everyday(k kind, id string) bool {
 		a := r.v.activities[id]
 		return a != nil && a.everyday
 	case eating:
-		d, ok := r.v.dishAt(id)
-		return ok && d.rank == everyday
+		if d, ok := r.v.dishAt(id); ok {
+			return d.rank == everyday
+		}
+		if all := tokens(id, nil); len(all) > 0 {
+			p, _ := r.v.phraseAt(all)
+			return p.common
+		}
 	}
 	return false
 }
@@ -89,7 +94,7 @@ func (r *room) need(c *candidate) float64 {
 	}
 	switch c.finding.rank {
 	case everyday:
-		need *= 2
+		need *= 1 + min(1, r.daily/6)
 	case regional:
 		need *= 0.6
 	}

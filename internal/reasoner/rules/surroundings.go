@@ -17,8 +17,7 @@ func (f *finder) placeZh(sentence string, start, end int) {
 	if n := utf8.RuneCountInString(name); !ok || n < 2 || n > 6 || end-start == len("山") && n > 3 || containsAny(name, notPlaces) {
 		return
 	}
-	clause, from := clauseAt(sentence, start, end)
-	if f.voice == own && polarityZh(clause, start-from, end-from) != pro {
+	if f.voice == own && polarityZh(sentence, start, end) != pro {
 		return
 	}
 	name = sentence[start-len(name) : end]

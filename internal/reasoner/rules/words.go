@@ -66,6 +66,7 @@ type phrase struct {
 	text     string
 	activity *activity
 	food     string // the group
+	common   bool   // nearly everybody eats it
 }
 
 // vocabulary is all that is known of words. It does not change.
@@ -132,9 +133,23 @@ func (v *vocabulary) readFoods() {
 			v.foods.add(form, w)
 		}
 	}
+	english := map[string]string{} // the groups
+	common := map[string]bool{}
+	var order []string
 	for _, f := range fields(foodLinesEn, 2) {
 		for _, form := range strings.Split(f[1], ",") {
-			v.addEnglish(form, phrase{food: f[0]})
+			form = strings.TrimSpace(form)
+			if f[0] == "common" {
+				common[form] = true
+			} else if english[form] == "" {
+				english[form] = f[0]
+				order = append(order, form)
+			}
+		}
+	}
+	for _, form := range order {
+		if english[strings.TrimSuffix(form, "s")] == "" || !strings.HasSuffix(form, "s") { // else the singular stands for it
+			v.addEnglish(form, phrase{food: english[form], common: common[form]})
 		}
 	}
 }

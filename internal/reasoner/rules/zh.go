@@ -115,7 +115,7 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 	if f.voice == own && (ofKinZh(clause, start-from) || strings.ContainsAny(clause, "你您") && !strings.Contains(clause, "我")) {
 		return
 	}
-	n.polarity = polarityZh(clause, start-from, end-from)
+	n.polarity = polarityZh(sentence, start, end)
 	n.stated = f.voice == own && n.polarity == pro && containsAny(clause[:start-from], tasteZh)
 	f.add(n)
 }
