@@ -1,0 +1,261 @@
+-- What keeps a trait's row, its events and its evidence in agreement when memories are erased and when traits are imported.
+
+-- Events of these came from a row as it was, and name no evidence.
+create or replace function oxbow.is_adopted(_actor text) returns boolean
+language sql immutable parallel safe
+return _actor in ('import', 'check');
+
+-- lock_traits locks traits and all that erasing them may change, in the order of their ids, as everybody does who locks
+-- several: those that they speak for, and their parts and older wordings, and those of these.
+create or replace function oxbow.lock_traits(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from oxbow.memories_trait m
+    where m.user_id = _user_id
+      and m.id in (
+        with recursive touched as (
+          select i.id from unnest(_ids) i(id)
+          union
+          select n.id from touched t, lateral (
+            select e.trait_id as id from oxbow.trait_evidence e
+             where e.user_id = _user_id and e.memory_type = 'trait' and e.memory_id = t.id
+            union all
+            select c.id from oxbow.memories_trait c where c.user_id = _user_id and c.superseded_by = t.id) n
+        )
+        select t.id from touched t
+        union
+        select c.id from touched t join oxbow.memories_trait c on c.user_id = _user_id and c.trait_parent_id = t.id)
+    order by m.id for no key update;
+end $$;
+
+-- reweigh_trait computes a trait anew after evidence for or against it was erased: each event counts what is left of its
+-- evidence, an event without any is taken out, and so is a trait that nothing supports any more, with what it said before;
+-- unless a person corrected it, or it was imported. The caller holds what lock_traits locks. With _erase => false the trait stays.
+create or replace function oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean default true) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories_trait;
+  _adopted boolean;
+begin
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for no key update;
+  if not found then
+    return;
+  end if;
+  _adopted := exists (select from oxbow.trait_events e
+                       where e.user_id = _user_id and e.trait_id = _trait_id and e.event = 'created' and oxbow.is_adopted(e.actor));
+  if _erase and not _adopted and t.trait_edited_at is null
+    and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
+    perform oxbow.erase_wordings(_user_id, _trait_id);
+    return;
+  end if;
+  with session as (
+    select v.event_seq as seq, count(*) as memories,
+           max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
+      from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
+     group by v.event_seq, v.session_key
+  ), evidence as (
+    select n.seq, sum(n.memories)::integer as memories, least(1 - exp(sum(ln(1 - n.factor))), 1 - 1e-9) as reinforcement,
+           least(0.4, 0.2 + 0.1 * (sum(n.memories)::double precision - 1)) as contradiction
+      from session n group by n.seq
+  ), weighed as (
+    select e.seq, coalesce(v.memories, 0) as memories,
+           case e.event when 'reinforced' then coalesce(v.reinforcement, 0) when 'contradicted' then coalesce(v.contradiction, 0)
+                        else e.factor end as factor
+      from oxbow.trait_events e left join evidence v on v.seq = e.seq
+     where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
+  )
+  update oxbow.trait_events e
+     set memories = w.memories, factor = w.factor,
+         reason = case when w.memories >= e.memories then e.reason end -- it may tell of what was erased
+    from weighed w
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.seq = w.seq
+     and (e.memories <> w.memories or abs(coalesce(e.factor, 0) - coalesce(w.factor, 0)) > 1e-9);
+  delete from oxbow.trait_events e
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0
+     and not oxbow.is_adopted(e.actor);
+  perform oxbow.rewrite_trait(_user_id, _trait_id);
+  if not _adopted then
+    perform oxbow.observe_trait(_user_id, _trait_id);
+  end if;
+end $$;
+
+-- rewrite_trait numbers a trait's events from 1 without gaps, and writes what they lead to into each of them and into the row.
+create or replace function oxbow.rewrite_trait(_user_id text, _trait_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  s record;
+  _seq integer := 0;
+begin
+  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
+         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
+    _seq := _seq + 1;
+    if e.seq <> _seq then
+      update oxbow.trait_evidence v set event_seq = _seq where v.user_id = _user_id and v.trait_id = _trait_id and v.event_seq = e.seq;
+    end if;
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+    update oxbow.trait_events v set seq = _seq, confidence = s.confidence, stage = coalesce(s.stage, v.stage)
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
+       and (v.seq, v.confidence, v.stage) is distinct from (_seq, s.confidence, coalesce(s.stage, v.stage));
+  end loop;
+  if s.stage is null then
+    return;
+  end if;
+  select * into t from oxbow.memories_trait m where m.user_id = _user_id and m.id = _trait_id for no key update;
+  if t.trait_subtype is distinct from s.subtype then
+    update oxbow.memories_trait m set trait_subtype = s.subtype where m.user_id = _user_id and m.id = _trait_id;
+  end if;
+  if (t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count, t.trait_contradiction_count,
+      t.trait_window_end) is distinct from
+     (s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end)
+    or t.trait_next_transition_at is distinct from
+       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end) then
+    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+  end if;
+end $$;
+
+-- observe_trait writes into a trait's row when and in which contexts its evidence shows it. A trait that other traits speak for
+-- knows that from them, and keeps it.
+create or replace function oxbow.observe_trait(_user_id text, _trait_id uuid) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  with supporting as materialized (
+    select v.context, v.observed_at, v.event_seq, v.memory_type from oxbow.trait_evidence v
+     where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting'
+  ), seen as (
+    select min(s.observed_at) as first, max(s.observed_at) as last, coalesce(bool_or(s.memory_type = 'trait'), false) as inferred,
+           (select coalesce(jsonb_agg(c.context order by c.seq, c.at), '[]')
+              from (select n.context, min(n.event_seq) as seq, min(n.observed_at) as at from supporting n
+                     where n.context <> 'general' group by n.context) c) as contexts
+      from supporting s
+  )
+  update oxbow.memories_trait m
+     set valid_at = case when m.valid_at = m.trait_first_observed then s.first else m.valid_at end,
+         trait_first_observed = s.first, trait_last_reinforced = s.last,
+         metadata = case when m.metadata ? 'evidence_contexts' then m.metadata || jsonb_build_object('evidence_contexts', s.contexts) else m.metadata end
+    from seen s
+   where m.user_id = _user_id and m.id = _trait_id and not s.inferred
+     and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts') is distinct from (s.first, s.last, s.contexts);
+$$;
+
+-- erase_wordings erases a trait and all that it said before.
+create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform oxbow.erase_memory(_user_id, w.id) from (
+    with recursive wording as (
+      select _trait_id as id
+      union
+      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    ) select w.id from wording w) w;
+end $$;
+
+-- Erased evidence, with whatever erased it, counts no more. oxbow.erasing says that the whole user goes.
+create or replace function oxbow.reweigh_traits() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  g record;
+begin
+  if current_setting('oxbow.erasing', true) = 'on' then
+    return null;
+  end if;
+  for g in select d.user_id, array_agg(distinct d.trait_id order by d.trait_id) as traits from gone d group by 1 order by 1 loop
+    perform oxbow.lock_traits(g.user_id, g.traits);
+    perform oxbow.reweigh_trait(g.user_id, t.id) from unnest(g.traits) t(id);
+  end loop;
+  return null;
+end $$;
+create or replace trigger reweigh_traits after delete on oxbow.trait_evidence
+  referencing old table as gone for each statement execute function oxbow.reweigh_traits();
+
+-- The parts of a trait that is deleted stand for themselves again.
+create or replace function oxbow.leave_parent() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
+    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = old.user_id and m.trait_parent_id = old.id;
+  end if;
+  return null;
+end $$;
+create or replace trigger leave_parent after delete on oxbow.memories_trait for each row execute function oxbow.leave_parent();
+
+-- A trait that somebody else than reflection inserts, an import, has what a trait needs. What it says itself stays as it is.
+create or replace function oxbow.complete_trait() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.trait_stage := coalesce(new.trait_stage, 'candidate');
+  new.trait_subtype := coalesce(new.trait_subtype, 'behavior');
+  new.trait_confidence_at := coalesce(new.trait_confidence_at, new.created_at);
+  new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
+  new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
+  if new.trait_stage not in ('trend', 'dissolved') then
+    new.trait_confidence := coalesce(new.trait_confidence, 0.2);
+  end if;
+  if new.expired_at is null then
+    new.trait_next_transition_at := coalesce(new.trait_next_transition_at, oxbow.trait_next_transition(new.trait_stage, new.trait_confidence,
+      new.trait_subtype, new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end));
+  end if;
+  return new;
+end $$;
+create or replace trigger complete_trait before insert on oxbow.memories_trait
+  for each row execute function oxbow.complete_trait();
+
+-- adopt_trait gives a trait without events those that lead to where its row says that it stands, so that it can be replayed:
+-- created with its confidence, reinforced and contradicted as often as it says, to no effect. A trend without an end is watched
+-- for 30 days from now. The row follows the events where it contradicts itself. It returns whether there was something to do.
+create or replace function oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  t oxbow.memories_trait;
+  e oxbow.trait_events;
+  _kinds text[] := '{created}';
+begin
+  select * into t from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _trait_id and m.expired_at is null for no key update;
+  if not found or exists (select from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id) then
+    return false;
+  end if;
+  t.trait_stage := coalesce(t.trait_stage, 'candidate');
+  if t.trait_reinforcement_count > 0 then -- a thousand are as good as any more
+    _kinds := _kinds || array_fill('reinforced'::text, array[least(t.trait_reinforcement_count, 1000)]);
+  end if;
+  if t.trait_contradiction_count > 0 then
+    _kinds := _kinds || 'contradicted'::text;
+  end if;
+  if t.trait_stage = 'dissolved' then
+    _kinds := _kinds || 'dissolved'::text;
+  end if;
+  for i in 1 .. cardinality(_kinds) loop
+    e := null;
+    e.event := _kinds[i];
+    if i = 1 then
+      e.subtype := case when t.trait_subtype in ('behavior', 'preference', 'core') then t.trait_subtype else 'behavior' end;
+      if t.trait_stage = 'trend' then
+        e.window_end := coalesce(t.trait_window_end, now() + interval '30 days');
+      elsif t.trait_stage <> 'dissolved' or t.trait_confidence is not null then
+        e.sets := oxbow.clamp_confidence(coalesce(t.trait_confidence, 0.2));
+      end if;
+    end if;
+    insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, stage, actor)
+    values (_user_id, _trait_id, i, e.event, coalesce(t.trait_confidence_at, t.created_at),
+            case when e.event in ('reinforced', 'contradicted') then 0 end, e.sets,
+            case e.event when 'contradicted' then t.trait_contradiction_count else 0 end, e.subtype, e.window_end, '', _actor);
+  end loop;
+  perform oxbow.rewrite_trait(_user_id, _trait_id);
+  return true;
+end $$;
+
+do $$
+declare f regprocedure;
+begin
+  for f in select p.oid::regprocedure from pg_proc p
+            where p.pronamespace = 'oxbow'::regnamespace
+              and p.proname in ('lock_traits', 'reweigh_trait', 'rewrite_trait', 'observe_trait', 'erase_wordings', 'reweigh_traits', 'leave_parent', 'adopt_trait')
+  loop
+    execute format('revoke all on function %s from public', f);
+    if to_regrole('oxbow_worker') is not null then
+      execute format('grant execute on function %s to oxbow_worker', f);
+    end if;
+  end loop;
+end $$;
