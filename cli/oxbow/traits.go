@@ -142,10 +142,10 @@ func (a *app) sayNoTraits(ctx context.Context, d *database, user string, past bo
 	switch {
 	case !memories.Any:
 		a.say("There are no memories of user %q, and no traits.", user)
-	case reflection.OptedOut:
-		a.say("User %q has opted out of reflection, and has no traits.", user)
 	case past:
 		a.say("Nothing was held of user %q then.", user)
+	case reflection.OptedOut:
+		a.say("User %q has opted out of reflection, and has no traits.", user)
 	case reflection.ReflectedAt.IsZero() && reflection.InInbox > 0:
 		a.say("Nothing of user %q was reflected on yet: %s %s for it. A worker does it when it is due (oxbow work), oxbow reflect at once.",
 			user, waiting, waits(reflection.InInbox))
