@@ -35,6 +35,9 @@ var afterHead = map[string]string{
 	"白菜": "价", "草莓": "音", "巧克力": "色", "蛋糕": "店盒",
 }
 
+// preparing are verbs: who 煮饺子 eats 饺子.
+var preparing = set("煮 蒸 炖 拌 烤 做")
+
 // dishAt reads the name of a dish by the grammar [place | style | cooking | ingredient]… + head: the longest that the text
 // begins with. What says nothing of the taste is left out in front: of 招牌牛肉拉面, 牛肉拉面 remains.
 func (v *vocabulary) dishAt(text string) (dish, bool) {
@@ -63,8 +66,8 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 				found.wording, found.end = text[from:end], end
 				return found, true
 			}
-			if w.group == "cuisine" {
-				from = at // a cuisine says where it comes from
+			if w.group == "cuisine" || preparing[text[from:at]] {
+				from = at // a cuisine says where it comes from, and 煮 what is done with it
 			}
 			found = dish{name: text[from:end], base: form, group: w.group, end: end}
 			if w.role&roleCommon != 0 && parts == 0 {

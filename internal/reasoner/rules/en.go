@@ -14,7 +14,7 @@ var (
 	firstEn = set("i i'm i've i'd i'll my me mine we we're we've our us myself im ive")
 	youEn   = set("you your you're you've you'll yours u ya")
 	theyEn  = set("he she they his her their he's she's they're him them")
-	kinEn   = set("mom mother dad father sister brother son daughter wife husband friend friends colleague boss neighbor neighbour roommate grandma grandpa boyfriend girlfriend partner coworker uncle aunt cousin kids kid teacher")
+	kinEn   = set("mom mother dad father sister brother son daughter wife husband friend friends colleague boss neighbor neighbour neighbors neighbours roommate grandma grandpa boyfriend girlfriend partner coworker uncle aunt cousin kids kid teacher")
 )
 
 // readEn finds the patterns of a sentence in English.
@@ -45,7 +45,7 @@ func ofOthersEn(all []token) bool {
 		they = they || theyEn[t.lower]
 	}
 	if first < 0 {
-		return you || they || kinEn[all[0].lower]
+		return you || they || kinEn[all[0].lower] || len(all) > 1 && all[0].lower == "the" && kinEn[all[1].lower]
 	}
 	// "My sister loves painting": the first person is only whose sister it is.
 	if first+1 < len(all) && (all[first].lower == "my" || all[first].lower == "our") && kinEn[all[first+1].lower] {
@@ -75,7 +75,7 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 			continue
 		}
 		end := i + len(p.words)
-		n := finding{polarity: polarityEn(clause, i, end), surface: p.text}
+		n := finding{polarity: polarityEn(clause, i, end), surface: surfaceOf(clause[i:end])}
 		n.stated = n.polarity == pro && slices.ContainsFunc(clause[:i], func(t token) bool { return slices.Contains(tasteEn, t.lower) })
 		switch {
 		case p.activity != nil:
@@ -93,6 +93,9 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 	f.likingEn(clause)
 	f.nearEn(sentence, clause)
 }
+
+// surfaceOf is how a clause words something.
+func surfaceOf(words []token) string { return strings.TrimSpace(joined(words)) }
 
 // phraseAt returns the longest phrase that words begin with; a plural is as good.
 func (v *vocabulary) phraseAt(clause []token) (phrase, bool) {

@@ -53,7 +53,7 @@ func (f *finder) add(n finding) {
 				f.found[i] = n
 			} else if old.polarity == n.polarity {
 				f.found[i].stated = old.stated || n.stated
-				if len(n.surface) > len(old.surface) {
+				if n.zh && len(n.surface) > len(old.surface) {
 					f.found[i].surface = n.surface
 				}
 			}

@@ -81,3 +81,34 @@ func hoursOf(memories []reasoner.Memory, heard []said) []habitHours {
 	}
 	return all
 }
+
+var (
+	weekdaysZh = [7]string{"周日", "周一", "周二", "周三", "周四", "周五", "周六"}
+	leastWeeks = 4
+)
+
+// weekly says on which day of the week an activity mostly takes place, if it does on one of them or at weekends; else "".
+func weekly(c *candidate) string {
+	if c.kind != doing {
+		return ""
+	}
+	total := 0
+	for _, n := range c.weekdays {
+		total += n
+	}
+	for d, n := range c.weekdays {
+		if n >= leastWeeks && 10*n >= 7*total {
+			if c.finding.zh {
+				return "，多在" + weekdaysZh[d]
+			}
+			return ", mostly on " + time.Weekday(d).String() + "s"
+		}
+	}
+	if n := c.weekdays[time.Sunday] + c.weekdays[time.Saturday]; n > leastWeeks && 10*n >= 8*total {
+		if c.finding.zh {
+			return "，多在周末"
+		}
+		return ", mostly at weekends"
+	}
+	return ""
+}

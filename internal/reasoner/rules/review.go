@@ -22,8 +22,8 @@ func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdic
 	if len(c.Contradicting) == 0 {
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "没有反证", "nothing contradicts it")}, nil
 	}
-	for_, against := contextsOf(c.Supporting), contextsOf(c.Contradicting)
-	if a, b, ok := apart(for_, against); ok && !c.Trait.Edited {
+	supporting, against := contextsOf(c.Supporting), contextsOf(c.Contradicting)
+	if a, b, ok := apart(supporting, against); ok && !c.Trait.Edited {
 		return reasoner.Verdict{
 			Action: reasoner.Split, Content: c.Trait.Content + pick(zh, "（视场合而定）", ", depending on the context"),
 			Tendencies: map[string]string{a: c.Trait.Content, b: pick(zh, "不再如此："+c.Trait.Content, "Not so: "+c.Trait.Content)},

@@ -237,7 +237,8 @@ type candidate struct {
 	memories int
 	sessions int
 	need     float64
-	old      bool // a trait of this key was dissolved
+	weekdays [7]int // how many of the days that are known are Sundays, Mondays…
+	old      bool   // a trait of this key was dissolved
 }
 
 // shownSeen is how many sightings of a clue are shown: the first 8 and the latest 16.
@@ -259,6 +260,9 @@ func newCandidate(s *sign, clue *reasoner.Clue, dissolved *reasoner.Trait) *cand
 		add(e.Memory, s.at[i], s.sessions[i])
 	}
 	c.days += len(days)
+	for d := range days {
+		c.weekdays[(d%7+7+4)%7]++ // day 0 was a Thursday
+	}
 	c.memories, c.sessions = len(memories), len(sessions)
 	return c
 }
@@ -307,7 +311,7 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		p := reasoner.Pattern{Key: c.key, Content: r.sentence(c.sign), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
+		p := reasoner.Pattern{Key: c.key, Content: r.sentence(c.sign) + weekly(c), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
 		if p.Tentative {
 			p.Evidence = daily(c.sign)
 		}

@@ -88,6 +88,31 @@ func TestHours(t *testing.T) {
 	require.Empty(t, l.visible(), "midnight sharp is a date without an hour")
 }
 
+func TestWeekdays(t *testing.T) {
+	t.Parallel()
+	on := func(text string, days ...int) []reasoner.Memory {
+		var all []reasoner.Memory
+		for i, d := range days {
+			at := time.Date(2025, 3, 3, 19, 0, 0, 0, time.UTC).AddDate(0, 0, d) // from a Monday on
+			all = append(all, reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i, text)), Content: text, Time: at, Session: at.Format(time.DateOnly)})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		memories []reasoner.Memory
+		want     string
+	}{
+		{on("打篮球", 2, 9, 16, 23, 30), "经常打篮球，多在周三"},
+		{on("Played tennis", 3, 10, 17, 24), "Often plays tennis, mostly on Thursdays"},
+		{on("去徒步", 5, 6, 12, 20, 26, 27), "经常徒步，多在周末"},
+		{on("打篮球", 2, 10, 18, 23, 27), "经常打篮球"},
+	} {
+		l := newLife(t, later)
+		l.reflect(c.memories)
+		require.Equal(t, []string{c.want}, l.visible())
+	}
+}
+
 func TestTooLittle(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{

@@ -32,7 +32,7 @@ func (r *Reasoner) plain(s *sign) string {
 	case n.kind == eating && n.zh:
 		return drink(n.group, "爱喝", "喜欢吃") + wording(s)
 	case n.kind == eating:
-		return drink(n.group, "Likes to drink ", "Likes ") + n.surface
+		return drink(n.group, "Likes to drink ", "Likes ") + usualWording(s)
 	case n.kind == liking && n.zh:
 		return "喜欢" + n.surface
 	case n.kind == liking:
@@ -52,6 +52,17 @@ func wording(s *sign) string {
 	best := s.finding.id
 	for text, n := range s.surfaces {
 		if n > 1 && (len(text) > len(best) || len(text) == len(best) && text < best) {
+			best = text
+		}
+	}
+	return best
+}
+
+// usualWording is how a pattern is mostly worded.
+func usualWording(s *sign) string {
+	best := s.finding.surface
+	for text, n := range s.surfaces {
+		if n > s.surfaces[best] || n == s.surfaces[best] && text < best {
 			best = text
 		}
 	}
