@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // dump returns every row of every table of the schema as text, by table.
@@ -46,13 +47,19 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	current, err := b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved"})
 	require.NoError(t, err)
 	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
+	traittest.Trait{UserID: user, Content: user + " gets up early.", Key: user + " early", Events: []traittest.Event{
+		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: user + " was up at five.", At: traittest.Day(1, 9), Session: user + " s1"})}}.Insert(t, b.pool)
 	for _, sql := range []string{
-		`insert into oxbow.users (user_id, timezone, metadata) values ($1, 'Asia/Tokyo', jsonb_build_object('name', $1::text))`,
+		`insert into oxbow.users (user_id, timezone, metadata, opted_out) values ($1, 'Asia/Tokyo', jsonb_build_object('name', $1::text), true)`,
 		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
 		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
 		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
 		`insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories where user_id = $1`,
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
+		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
+		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
+		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
+		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
 		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
 		  where args @> jsonb_build_object('user_id', $1::text) and finalized_at is not null`,
@@ -71,7 +78,7 @@ func TestEraseUser(t *testing.T) {
 	b.work(t)
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
-		select user_id, memory_type, id, importance, created_at from oxbow.memories on conflict do nothing`)
+		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic') on conflict do nothing`)
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
@@ -86,9 +93,10 @@ func TestEraseUser(t *testing.T) {
 	for _, e := range erased {
 		counts[e.Table] = e.Rows
 	}
-	require.EqualValues(t, 6, counts["memories"])
-	require.EqualValues(t, 6, counts["memory_vectors"])
-	require.EqualValues(t, 6, counts["memory_terms"])
+	require.EqualValues(t, 8, counts["memories"])
+	require.EqualValues(t, 8, counts["memory_vectors"])
+	require.EqualValues(t, 8, counts["memory_terms"])
+	require.EqualValues(t, 1, counts["trait_evidence"])
 	require.EqualValues(t, 1, counts["users"])
 	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])
 	require.Positive(t, counts["river_job"])

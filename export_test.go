@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -19,36 +20,36 @@ func TestExportEraseImport(t *testing.T) {
 	ctx := t.Context()
 	forgotten, _, _ := b.fill(t, "Zebedee")
 	b.fill(t, "Quentin")
-	for _, sql := range []string{
-		`set oxbow.origin = 'reflection'`,
-		`insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context,
-		   trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_window_end, trait_derived_from, strength, access_count,
-		   last_accessed_at, valid_at) values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.1 + 0.2, now(), 'work', 3, 1,
-		   '1890-01-01', now(), 'x', 1.0 / 3, 7, now(), '0001-01-01 00:00:01+00')`,
-		`reset oxbow.origin`,
-	} {
-		conn, err := b.pool.Acquire(ctx)
-		require.NoError(t, err)
-		_, err = conn.Exec(ctx, sql)
-		conn.Release()
-		require.NoError(t, err, sql)
-	}
+	_, err := b.pool.Exec(ctx, `
+		select set_config('oxbow.origin', 'reflection', false);
+		with odd as (
+		  insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context,
+		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from, trait_contexts, trait_review_due_at, strength,
+		    access_count, last_accessed_at, valid_at) values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001, now(), 'work', 3, 1,
+		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7, now(), '0001-01-01 00:00:01+00')
+		  returning id)
+		select id from odd;
+		select oxbow.adopt_trait(user_id, id, 'import') from oxbow.memories where content = 'Zebedee is patient.';
+		select oxbow.edit_trait(user_id, id, 'Zebedee gets up very early.') from oxbow.memories where content = 'Zebedee gets up early.';
+		select set_config('oxbow.origin', '', false)`)
+	require.NoError(t, err)
 	b.work(t)
 	ask := func() []oxbow.Recalled {
 		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?", Limit: 100})
 		require.NoError(t, err)
 		for i := range found.Memories { // the age has grown by some milliseconds
-			found.Memories[i].Score, found.Memories[i].Explain.Recency = 0, 0
+			e := &found.Memories[i].Explain
+			found.Memories[i].Score, e.Recency, e.Confidence = 0, 0, math.Round(e.Confidence*1000)
 		}
 		return found.Memories
 	}
 	recalled, before := ask(), b.dump(t)
-	require.Len(t, recalled, 4)
+	require.Len(t, recalled, 6)
 
 	var file bytes.Buffer
 	written, err := b.client.ExportUser(ctx, "Zebedee", &file)
 	require.NoError(t, err)
-	require.Equal(t, 7, written.Memories)
+	require.Equal(t, 10, written.Memories)
 	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
 	require.NotContains(t, file.String(), "Quentin")
 	for line := range strings.Lines(file.String()) {
@@ -67,7 +68,8 @@ func TestExportEraseImport(t *testing.T) {
 	}
 	b.work(t)
 	after := b.dump(t)
-	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links", "memory_sources", "reflection_cycles"} {
+	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links", "memory_sources", "reflection_cycles",
+		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	require.NoError(t, b.client.Restore(ctx, "Zebedee", forgotten), "it is forgotten still, and so was not embedded")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
@@ -179,4 +180,52 @@ func TestImportInTheCallersTransaction(t *testing.T) {
 	require.ErrorContains(t, err, "only reflection makes traits")
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
+}
+
+// Traits that were made elsewhere get events, so that they can be replayed; what old data calls its memories is read.
+func TestImportOldTraits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	const old = `{"user": "ann", "memory_type": "general", "content": "Ann lives in Oslo."}
+{"user": "ann", "memory_type": "insight", "content": "Ann may be tired of the city."}
+{"user": "ann", "memory_type": "trait", "content": "Ann gets up early.", "trait_subtype": "preference", "trait_stage": "core", "trait_confidence": 0.7, "trait_confidence_at": "2025-01-10T12:00:00Z", "trait_reinforcement_count": 2, "trait_contradiction_count": 1}
+{"user": "ann", "memory_type": "trait", "content": "Ann smoked.", "trait_stage": "dissolved", "trait_confidence": 0.04, "created_at": "2024-01-10T12:00:00Z"}
+{"user": "ann", "memory_type": "trait", "content": "Ann is Ann.", "trait_contexts": {"work": {"tendency": "x", "confidence": 0.5}}, "trait_key": "ann", "trait_edited_at": "2024-01-10T12:00:00Z"}
+`
+	for _, new := range []int64{5, 5} { // nothing of it has a name of its own
+		report, err := b.client.Import(ctx, strings.NewReader(old), oxbow.ImportOptions{Traits: true})
+		require.NoError(t, err)
+		require.Equal(t, new, report.New)
+	}
+	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories_fact where content = 'Ann lives in Oslo.'`))
+	rows, err := b.pool.Query(ctx, `
+		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence, m.trait_reinforcement_count,
+		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ', ' ||
+		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e where e.trait_id = m.id)
+		  from oxbow.memories_trait m,
+		       lateral oxbow.replay_trait(m.user_id, m.id) r
+		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions, r.window_end) is not distinct from
+		       (m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_window_end)
+		 order by 1`)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"Ann gets up early.: preference established 0.7 2 1, created by import, reinforced by import, reinforced by import, contradicted by import",
+		"Ann is Ann.: behavior candidate 0.2 0 0 ann, created by import",
+		"Ann may be tired of the city.: behavior trend 0 0 t, created by import",
+		"Ann smoked.: behavior dissolved 0.04 0 0, created by import, dissolved by import",
+	}, found)
+
+	for line, message := range map[string]string{
+		`{"user": "ann", "memory_type": "trait", "content": "x", "trait_contexts": [1]}`:              "trait_contexts must be a JSON object, got [1]",
+		`{"user": "ann", "memory_type": "trait", "content": "x", "trait_contexts": {"a": "\u0000"}}`:  "trait_contexts must not contain a NUL character",
+		`{"user": "ann", "memory_type": "trait", "content": "x", "trait_next_transition_at": "soon"}`: `trait_next_transition_at must be a time like`,
+		`{"user": "ann", "memory_type": "trait", "content": "x", "trait_reinforcement_count": -1}`:    "trait_reinforcement_count must be between 0 and 2147483647",
+		`{"user": "ann", "memory_type": "wish", "content": "x"}`:                                      "memory_type must be fact, episodic, trait or document",
+	} {
+		_, err := b.client.Import(ctx, strings.NewReader(line), oxbow.ImportOptions{Traits: true})
+		require.ErrorContains(t, err, "line 1: "+message)
+	}
 }

@@ -576,6 +576,26 @@ begin
   return _deleted;
 end $$;
 
+-- Name: erase_from_reflection(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update oxbow.reflection_cycles c
+     set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
+   where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  update oxbow.trait_events e
+     set reason = null,
+         details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
+   where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
+  update oxbow.trait_events e set reason = null
+    from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
+end $$;
+
 -- Name: erase_memory(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid) RETURNS bigint
@@ -589,6 +609,7 @@ declare
   _child record;
 begin
   perform oxbow.check_access(erase_memory.user_id);
+  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
   -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
   -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
@@ -600,6 +621,7 @@ begin
     select m.memory_type from oxbow.memories m
      where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
   loop
+    perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
@@ -5169,6 +5191,10 @@ REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
 -- Name: FUNCTION erase_from_jobs(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_from_jobs(_user_id text, _id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION erase_from_reflection(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION erase_rows(_user_id text); Type: ACL; Schema: oxbow; Owner: -
 

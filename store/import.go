@@ -23,7 +23,9 @@ type ImportOptions struct {
 	OnBad func(*InvalidError)
 	// Type is that of lines without a memory_type. Default: Episodic.
 	Type MemoryType
-	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data.
+	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data. A trait
+	// without events gets those that lead to where it stands. Of the types that old data has, general is read as fact then,
+	// and insight as a trait that is watched as a trend.
 	Traits bool
 	// Rename returns the user that a line's user becomes. Default: the same.
 	Rename func(userID string) string
@@ -84,6 +86,11 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 			return report, err
 		}
 	}
+	if src.traits {
+		if err := adoptTraits(ctx, tx); err != nil {
+			return report, err
+		}
+	}
 	if err := src.zones.insert(ctx, tx); err != nil {
 		return report, err
 	}
@@ -119,6 +126,13 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 	return tag.RowsAffected(), Explain(err)
 }
 
+// adoptTraits gives events to the traits of the file that came without, after its records, which may be events.
+func adoptTraits(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `select oxbow.adopt_trait(i.user_id, i.id, 'import') from oxbow_import i
+		where i.record is null and i.memory_type = 'trait' order by i.user_id, i.id`)
+	return Explain(err)
+}
+
 // importSource turns lines into rows for COPY.
 type importSource struct {
 	ctx     context.Context
@@ -128,6 +142,7 @@ type importSource struct {
 
 	row      []any
 	recorded []string // the tables of records, as they came
+	traits   bool     // there are some
 	zones    zones
 	report   ImportReport
 	err      error
@@ -218,7 +233,8 @@ var copyColumns = []string{
 	"category", "importance", "strength", "mention_count", "access_count", "last_accessed_at", "metadata",
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
-	"trait_window_start", "trait_window_end", "trait_derived_from",
+	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key", "trait_contexts",
+	"trait_review_due_at", "trait_edited_at",
 	"record_table", "record",
 }
 
@@ -253,12 +269,22 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
 	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"), null(f.time("last_accessed_at"))}
+	stage := f.string("trait_stage")
+	if s.options.Traits { // old data may have these
+		switch m.Type {
+		case "general":
+			m.Type = Fact
+		case "insight":
+			m.Type, stage = Trait, cmp.Or(stage, "trend")
+		}
+	}
 	trait := []any{
-		null(f.string("trait_subtype")), null(f.string("trait_stage")), f.number("trait_confidence"),
+		null(f.string("trait_subtype")), null(stage), f.number("trait_confidence"),
 		null(f.time("trait_confidence_at")), null(f.string("trait_context")), null(f.uuid("trait_parent_id")),
 		f.integer("trait_reinforcement_count"), f.integer("trait_contradiction_count"), null(f.time("trait_last_reinforced")),
 		null(f.time("trait_first_observed")), null(f.time("trait_window_start")), null(f.time("trait_window_end")),
-		null(f.string("trait_derived_from")),
+		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
+		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
 	}
 	if err := f.done(); err != nil {
 		return nil, err
@@ -270,6 +296,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	if m.Type == Trait && !s.options.Traits {
 		return nil, invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
 	}
+	s.traits = s.traits || m.Type == Trait
 	if m.ID == uuid.Nil {
 		if m.ID, err = uuid.NewV7(); err != nil {
 			return nil, err

@@ -166,6 +166,19 @@ func (f *fields) uuid(name string) (id uuid.UUID) {
 	return id
 }
 
+// object reads a JSON object as it is.
+func (f *fields) object(name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if !f.get(name, "must be a JSON object", &members) {
+		return nil
+	}
+	raw, err := ValidateMetadata(members)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		f.fail(name, bad.Rule)
+	}
+	return raw
+}
+
 // metadata is the member of that name; the role of a conversation's turn is kept there.
 func (f *fields) metadata() any {
 	metadata := map[string]json.RawMessage{}

@@ -2,7 +2,8 @@
 
 -- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
 -- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
--- reference. It returns how many rows were deleted, 0 if there is no such memory.
+-- reference; traits that it spoke for or against are weighed anew. It returns how many rows were deleted, 0 if there is no
+-- such memory; what becomes of traits is not counted.
 create or replace function oxbow.erase_memory(user_id text, id uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -12,6 +13,7 @@ declare
   _child record;
 begin
   perform oxbow.check_access(erase_memory.user_id);
+  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
   -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
   -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
@@ -23,6 +25,7 @@ begin
     select m.memory_type from oxbow.memories m
      where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
   loop
+    perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
@@ -61,6 +64,25 @@ begin
    where m.user_id = erase_memory.user_id and m.trait_parent_id = erase_memory.id;
   return _total + oxbow.erase_from_jobs(erase_memory.user_id, erase_memory.id);
 end $$;
+
+-- erase_from_reflection takes a memory that is there still out of what reflections noted: proposals that were not followed,
+-- and, of a trait, what the events of others say about it.
+create or replace function oxbow.erase_from_reflection(_user_id text, _id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.reflection_cycles c
+     set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
+   where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  update oxbow.trait_events e
+     set reason = null,
+         details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
+   where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
+  update oxbow.trait_events e set reason = null
+    from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
+end $$;
+revoke all on function oxbow.erase_from_reflection from public;
 
 -- erase_from_jobs takes a memory out of the arguments and errors of the user's jobs. A job that has no other memory is
 -- deleted, also while it runs: what it was about to write refers to the memory's row, and is lost with it.
