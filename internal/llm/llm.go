@@ -1,20 +1,70 @@
-// Package llm: placeholder until the real one is written; overwrite or delete this file.
+// Package llm is the reasoner that asks a language model: any server that speaks OpenAI's chat completions, or Ollama, by
+// way of langchaingo. The model is shown memories as data and answers in JSON; what it may not conclude is dropped here,
+// and told; numbers it is never asked for. docs/reasoner-llm.md says what is sent and how answers are checked.
 package llm
 
 import (
-	"time"
+	"context"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// DefaultTimeout limits one request.
-const DefaultTimeout = 2 * time.Minute
-
-// Config is a placeholder.
-type Config struct {
-	Provider, Model, URL, APIKey string
-	Timeout                      time.Duration
+// Reasoner draws conclusions by asking a model. It is safe for concurrent use.
+type Reasoner struct {
+	cfg   Config
+	http  *transport
+	terms terms
 }
 
-// Open is a placeholder.
-func Open(Config) (reasoner.Reasoner, error) { return nil, nil }
+var _ reasoner.Reasoner = (*Reasoner)(nil)
+
+// Open returns the reasoner that cfg describes. It does not talk to the provider. An error names the field and its value.
+func Open(cfg Config) (*Reasoner, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Reasoner{cfg: cfg, http: &transport{next: cfg.Transport, apiKey: cfg.APIKey, timeout: cfg.Timeout}}, nil
+}
+
+// Name is the provider and the model, such as "openai/gpt-5-mini".
+func (r *Reasoner) Name() string { return r.cfg.Provider + "/" + r.cfg.Model }
+
+// Keys returns nil: which clues and traits a model will think of is not known before it is asked.
+func (r *Reasoner) Keys([]reasoner.Memory) []string { return nil }
+
+// Reflect asks what follows from a batch. Without memories nothing is asked.
+func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals reasoner.Proposals, err error) {
+	if len(batch.Memories) == 0 {
+		return proposals, nil
+	}
+	shown := show(batch)
+	err = r.ask(ctx, question{purpose: "reflect", schema: reflectSchema, data: shown.data}, func(answer string) error {
+		var read reflectAnswer
+		if err := decode(answer, &read); err != nil {
+			return err
+		}
+		if err := read.complete(); err != nil {
+			return err
+		}
+		proposals = shown.resolve(read)
+		return nil
+	})
+	return proposals, err
+}
+
+// Review asks what becomes of a trait.
+func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasoner.Verdict, err error) {
+	err = r.ask(ctx, question{purpose: "review", schema: reviewSchema, data: showCase(c)}, func(answer string) error {
+		var read reviewAnswer
+		if err := decode(answer, &read); err != nil {
+			return err
+		}
+		decided, err := read.verdict(c.Trait)
+		if err == nil {
+			verdict = decided
+		}
+		return err
+	})
+	return verdict, err
+}

@@ -1,0 +1,242 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+const (
+	maxEntries  = 50  // of a list of proposals
+	maxEvidence = 200 // of a proposal
+)
+
+// reflectAnswer is what a model answers to a reflection, as reflectSchema demands it.
+type reflectAnswer struct {
+	Patterns       []patternAnswer       `json:"patterns"`
+	Reinforcements []reinforcementAnswer `json:"reinforcements"`
+	Contradictions []contradictionAnswer `json:"contradictions"`
+	Clusters       []clusterAnswer       `json:"clusters"`
+}
+
+type evidenceAnswer struct {
+	Memory  string `json:"memory"`
+	Stated  bool   `json:"stated"`
+	Context string `json:"context"`
+}
+
+type patternAnswer struct {
+	Clue      string           `json:"clue"`
+	Content   string           `json:"content"`
+	Context   string           `json:"context"`
+	Emotional bool             `json:"emotional"`
+	Tentative bool             `json:"tentative"`
+	Evidence  []evidenceAnswer `json:"evidence"`
+}
+
+type reinforcementAnswer struct {
+	Trait    string           `json:"trait"`
+	Evidence []evidenceAnswer `json:"evidence"`
+}
+
+type contradictionAnswer struct {
+	Trait    string           `json:"trait"`
+	Reason   string           `json:"reason"`
+	Evidence []evidenceAnswer `json:"evidence"`
+}
+
+type clusterAnswer struct {
+	Level   string   `json:"level"`
+	Content string   `json:"content"`
+	Traits  []string `json:"traits"`
+}
+
+// decode reads an answer that is one JSON object with the members of into and no others. A fence around it, and what a
+// model thought aloud before it, are passed over.
+func decode(answer string, into any) error {
+	answer = strings.TrimSpace(answer)
+	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
+		answer = strings.TrimSpace(rest)
+	}
+	if strings.HasPrefix(answer, "```") {
+		_, answer, _ = strings.Cut(answer, "\n")
+		answer = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(answer), "```"))
+	}
+	if !strings.HasPrefix(answer, "{") {
+		return problemf("the answer is not a JSON object")
+	}
+	decoder := json.NewDecoder(strings.NewReader(answer))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return problemf("the answer does not fit the schema: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return problemf("something follows after the JSON object")
+	}
+	return nil
+}
+
+// complete tells what is not there: an object that has nothing of it is no answer.
+func (a reflectAnswer) complete() error {
+	for name, missing := range map[string]bool{"patterns": a.Patterns == nil, "reinforcements": a.Reinforcements == nil,
+		"contradictions": a.Contradictions == nil, "clusters": a.Clusters == nil} {
+		if missing {
+			return problemf("the member %q is missing: an empty list if there is nothing to say", name)
+		}
+	}
+	return nil
+}
+
+// resolving turns references into what they name, and notes what is dropped.
+type resolving struct {
+	*shown
+	dropped []reasoner.Dropped
+}
+
+func (r *resolving) drop(what any, reason string, args ...any) {
+	text, err := marshal(what)
+	if err != nil {
+		text = fmt.Append(nil, what)
+	}
+	r.dropped = append(r.dropped, reasoner.Dropped{What: beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
+}
+
+// resolve turns an answer into proposals.
+func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
+	r := &resolving{shown: s}
+	for _, a := range bounded(r, a.Patterns) {
+		if pattern, ok := r.pattern(a); ok {
+			p.Patterns = append(p.Patterns, pattern)
+		}
+	}
+	for _, a := range bounded(r, a.Reinforcements) {
+		if trait, evidence, ok := r.about(a.Trait, a.Evidence, a); ok {
+			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: trait, Evidence: evidence})
+		}
+	}
+	for _, a := range bounded(r, a.Contradictions) {
+		if trait, evidence, ok := r.about(a.Trait, a.Evidence, a); ok {
+			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: trait, Evidence: evidence, Reason: remark(a.Reason)})
+		}
+	}
+	for _, a := range bounded(r, a.Clusters) {
+		if cluster, ok := r.cluster(a); ok {
+			p.Clusters = append(p.Clusters, cluster)
+		}
+	}
+	p.Dropped = r.dropped
+	return p
+}
+
+// bounded cuts a list.
+func bounded[T any](r *resolving, list []T) []T {
+	for _, beyond := range list[min(len(list), maxEntries):] {
+		r.drop(beyond, "more than %d of them", maxEntries)
+	}
+	return list[:min(len(list), maxEntries)]
+}
+
+func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
+	content, err := sentence(a.Content)
+	if err != nil {
+		r.drop(a, "%s", err)
+		return p, false
+	}
+	key, known := r.clues[a.Clue]
+	if !known && a.Clue != "" {
+		r.drop(map[string]string{"clue": a.Clue, "content": content}, "there was no clue %q: the pattern is taken as a new one", beginning(a.Clue, 40))
+	}
+	evidence := r.evidence(a.Evidence, content)
+	if len(evidence) == 0 {
+		r.drop(a, "no memory that was shown speaks for it")
+		return p, false
+	}
+	return reasoner.Pattern{Key: key, Content: content, Context: knownContext(a.Context), Emotional: a.Emotional, Tentative: a.Tentative,
+		Evidence: evidence}, true
+}
+
+// about is what memories say about a trait that there is.
+func (r *resolving) about(ref string, given []evidenceAnswer, what any) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
+	trait, known := r.traits[ref]
+	if !known {
+		r.drop(what, "there was no trait %q", beginning(ref, 40))
+		return trait, nil, false
+	}
+	evidence = r.evidence(given, ref)
+	if len(evidence) == 0 {
+		r.drop(what, "no memory that was shown is named for it")
+	}
+	return trait, evidence, len(evidence) > 0
+}
+
+// evidence resolves the memories that are named for something, each once.
+func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Support {
+	type dropped struct {
+		evidenceAnswer
+		For string `json:"for"`
+	}
+	var supports []reasoner.Support
+	for i, g := range given {
+		if i == maxEvidence {
+			r.drop(dropped{g, about}, "%d memories beyond the first %d", len(given)-maxEvidence, maxEvidence)
+			break
+		}
+		id, known := r.memories[g.Memory]
+		if !known {
+			r.drop(dropped{g, about}, "there was no memory %q", beginning(g.Memory, 40))
+			continue
+		}
+		if r.suspect[id] {
+			r.drop(dropped{g, about}, "the memory reads as an instruction to the reasoner")
+			continue
+		}
+		if at := slices.IndexFunc(supports, func(s reasoner.Support) bool { return s.Memory == id }); at >= 0 {
+			supports[at].Stated = supports[at].Stated || g.Stated
+			continue
+		}
+		supports = append(supports, reasoner.Support{Memory: id, Stated: g.Stated, Context: knownContext(g.Context)})
+	}
+	return supports
+}
+
+func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
+	content, err := sentence(a.Content)
+	if err != nil {
+		r.drop(a, "%s", err)
+		return c, false
+	}
+	c = reasoner.Cluster{Subtype: lifecycle.Subtype(a.Level), Content: content}
+	if c.Subtype != lifecycle.Preference && c.Subtype != lifecycle.CoreTrait {
+		r.drop(a, "traits make a preference or a core trait, and no %q", beginning(a.Level, 40))
+		return c, false
+	}
+	for _, ref := range a.Traits[:min(len(a.Traits), maxTraits)] {
+		id, known := r.traits[ref]
+		if !known {
+			r.drop(map[string]string{"trait": ref, "for": content}, "there was no trait %q", beginning(ref, 40))
+		} else if !slices.Contains(c.Members, id) {
+			c.Members = append(c.Members, id)
+		}
+	}
+	if len(c.Members) == 0 {
+		r.drop(a, "no trait that was shown is named for it")
+		return c, false
+	}
+	return c, true
+}
+
+// knownContext is a context, or nothing.
+func knownContext(context string) string {
+	if slices.Contains(contexts, context) {
+		return context
+	}
+	return ""
+}

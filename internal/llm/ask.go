@@ -1,0 +1,118 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// question is what a model is asked.
+type question struct {
+	purpose string // names the prompt
+	schema  *schema
+	data    any // what the prompt is filled with
+}
+
+const (
+	maxAttempts   = 2    // the question, and one repair
+	quotedAnswer  = 4000 // characters of a bad answer that the model is shown, and that an error may keep
+	maxAdaptation = 6    // how often a question is asked again because a server does not know how to be asked so
+)
+
+// ask asks and lets read look at the answer. What read objects to, the model is told, once. The error is an
+// *UnavailableError, an *AnswerError, or the context's.
+func (r *Reasoner) ask(ctx context.Context, q question, read func(answer string) error) error {
+	bad := &reasoner.AnswerError{}
+	for attempt := 1; attempt <= maxAttempts; attempt++ {
+		answer, err := r.call(ctx, q, attempt, bad, read)
+		var p problem
+		if !errors.As(err, &p) {
+			return err
+		}
+		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: beginning(answer, quotedAnswer)}
+	}
+	return bad
+}
+
+// problem is what is wrong with an answer, told to the model.
+type problem string
+
+func (p problem) Error() string { return string(p) }
+
+func problemf(format string, args ...any) error { return problem(fmt.Sprintf(format, args...)) }
+
+// call asks once, in a way that the server knows, and records what it took. It returns the answer with a problem.
+func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reasoner.AnswerError, read func(string) error) (string, error) {
+	for adapted := 0; ; adapted++ {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		how := r.terms.get()
+		messages, err := q.messages(how.format != formatSchema || r.cfg.Provider == ProviderOllama, bad)
+		if err != nil {
+			return "", err
+		}
+		usage := reasoner.Usage{Purpose: q.purpose, Model: r.Name(), Attempt: attempt, StartedAt: time.Now()}
+		answer, x, err := r.send(ctx, q, how, messages, &usage)
+		if err == nil {
+			err = read(answer)
+		}
+		usage.Latency, usage.Err = time.Since(usage.StartedAt), err
+		reasoner.Record(ctx, usage)
+		if err == nil || ctx.Err() != nil || adapted == maxAdaptation || !r.terms.adapt(how, x) {
+			return answer, err
+		}
+	}
+}
+
+// send makes one request and says why there is no answer that counts.
+func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage) (string, *exchange, error) {
+	x := &exchange{schema: q.schema}
+	model, options, err := r.model(q, how)
+	if err != nil {
+		return "", x, &reasoner.UnavailableError{Err: err}
+	}
+	response, err := model.GenerateContent(withExchange(ctx, x), messages, options...)
+	switch {
+	case ctx.Err() != nil:
+		return "", x, ctx.Err()
+	case x.status != http.StatusOK:
+		return "", x, r.failed(x)
+	case err != nil || len(response.Choices) == 0:
+		if x.message != "" {
+			return "", x, r.unavailable(x, "%s said: %s", withoutSecrets(r.cfg.URL), x.message)
+		}
+		return "", x, r.unavailable(x, "the answer of %s is no chat completion; check the URL", withoutSecrets(r.cfg.URL))
+	}
+	choice := response.Choices[0]
+	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
+	switch {
+	case choice.StopReason == "length" || x.doneReason == "length":
+		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter", usage.CompletionTokens)
+	case choice.StopReason == "content_filter":
+		return choice.Content, x, problemf("the answer was withheld by the provider's content filter")
+	case strings.TrimSpace(choice.Content) == "":
+		return "", x, problemf("the answer is empty")
+	}
+	return choice.Content, x, nil
+}
+
+func tokens(choice *llms.ContentChoice, name string) int {
+	n, _ := choice.GenerationInfo[name].(int) // what a server does not say is 0
+	return max(n, 0)
+}
+
+// beginning is at most n characters of a text.
+func beginning(text string, n int) string {
+	if rs := []rune(text); len(rs) > n {
+		return string(rs[:n]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Names for Config.Provider.
+const (
+	ProviderOpenAI = "openai"
+	ProviderOllama = "ollama"
+)
+
+const (
+	openAIURL = "https://api.openai.com/v1"
+	ollamaURL = "http://127.0.0.1:11434"
+)
+
+// DefaultTimeout limits one request: a model that thinks, or has to be loaded first, takes its time.
+const DefaultTimeout = 2 * time.Minute
+
+const (
+	defaultMaxTokens     = 8192
+	defaultContextTokens = 16384
+)
+
+// Config chooses a model.
+type Config struct {
+	// Provider is "openai" (any server that speaks OpenAI's /chat/completions) or "ollama". Required.
+	Provider string
+	// Model is the provider's name for the model. Required.
+	Model string
+	// URL is the server. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	URL string
+	// APIKey is sent as a bearer token. Required by OpenAI itself; other servers may need none.
+	APIKey string
+	// Timeout limits one request. Default DefaultTimeout.
+	Timeout time.Duration
+	// MaxTokens limits an answer, what the model thinks before it included, 256 to 1,000,000. Default 8192.
+	MaxTokens int
+	// ContextTokens is how much of a prompt and its answer Ollama makes room for, at least 2,048. Default 16384. Other
+	// servers decide that themselves.
+	ContextTokens int
+	// Transport carries the requests. Default http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Provider != ProviderOpenAI && cfg.Provider != ProviderOllama {
+		return cfg, fmt.Errorf("reasoner provider %q is not known: use openai or ollama", cfg.Provider)
+	}
+	openAI := cfg.Provider == ProviderOpenAI
+	if cfg.URL == "" {
+		cfg.URL = ollamaURL
+		if openAI {
+			cfg.URL = openAIURL
+		}
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.MaxTokens == 0 {
+		cfg.MaxTokens = defaultMaxTokens
+	}
+	if cfg.ContextTokens == 0 {
+		cfg.ContextTokens = defaultContextTokens
+	}
+	if cfg.Transport == nil {
+		cfg.Transport = http.DefaultTransport
+	}
+
+	address, err := url.Parse(cfg.URL)
+	switch {
+	case strings.TrimSpace(cfg.Model) == "":
+		return cfg, fmt.Errorf("reasoner model is empty: the provider %s needs the name of one", cfg.Provider)
+	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
+		return cfg, fmt.Errorf("reasoner URL %q is no http or https address", withoutSecrets(cfg.URL))
+	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
+		return cfg, fmt.Errorf("reasoner API key is empty: %s needs one", withoutSecrets(cfg.URL))
+	case strings.ContainsAny(cfg.APIKey, "\r\n"):
+		return cfg, fmt.Errorf("reasoner API key has a line break in it")
+	case cfg.Timeout < 0:
+		return cfg, fmt.Errorf("reasoner timeout %s is negative", cfg.Timeout)
+	case cfg.MaxTokens < 256 || cfg.MaxTokens > 1_000_000:
+		return cfg, fmt.Errorf("reasoner max tokens %d is out of range: it must be 256 to 1000000", cfg.MaxTokens)
+	case cfg.ContextTokens < 2048:
+		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048", cfg.ContextTokens)
+	}
+	return cfg, nil
+}
+
+// withoutSecrets cuts user, password and query from an address, however broken.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	if scheme, rest, ok := strings.Cut(address, "://"); ok {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			return scheme + "://" + rest[at+1:]
+		}
+		return address
+	}
+	return address[strings.LastIndex(address, "@")+1:]
+}

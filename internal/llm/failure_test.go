@@ -1,0 +1,274 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Bad answers are repaired once; two of them are the end.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	nothing := llmtest.Reflection{}.JSON()
+	for name, c := range map[string]struct {
+		reply   llmtest.Reply
+		problem string
+	}{
+		"prose":            {llmtest.Prose(), "not a JSON object"},
+		"broken JSON":      {llmtest.BrokenJSON(), "does not fit the schema"},
+		"a list":           {llmtest.Say("[]"), "not a JSON object"},
+		"nothing of it":    {llmtest.Say("{}"), "is missing"},
+		"null lists":       {llmtest.Say(`{"patterns": null, "reinforcements": [], "contradictions": [], "clusters": []}`), `"patterns" is missing`},
+		"unknown member":   {llmtest.Say(strings.Replace(nothing, "{", `{"confidence": 1, `, 1)), `unknown field "confidence"`},
+		"a number in it":   {llmtest.Say(`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), `unknown field "confidence"`},
+		"a wrong type":     {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)), "cannot unmarshal string"},
+		"two answers":      {llmtest.Say(nothing + nothing), "something follows"},
+		"prose after it":   {llmtest.Say(nothing + " Is that right?"), "something follows"},
+		"cut off":          {llmtest.Truncated(nothing), "cut off after 80 tokens"},
+		"filtered":         {llmtest.Filtered(), "content filter"},
+		"empty":            {llmtest.Say(" \n"), "empty"},
+		"a fence alone":    {llmtest.Fenced(""), "not a JSON object"},
+		"thoughts no end":  {llmtest.Say("<think>hm " + nothing), "not a JSON object"},
+		"a review instead": {llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()), "unknown field"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.server.Next(c.reply)
+			proposals, err := b.Reflect(b.ctx, batch())
+			require.NoError(t, err)
+			require.Zero(t, proposals)
+			require.Len(t, b.calls, 2)
+			require.ErrorContains(t, b.calls[0].Err, c.problem)
+			require.NoError(t, b.calls[1].Err)
+			require.Equal(t, []int{1, 2}, []int{b.calls[0].Attempt, b.calls[1].Attempt})
+			repair := b.server.Requests()[1].Messages
+			require.Contains(t, repair[len(repair)-1].Content, c.problem, "the model is told what is wrong")
+			require.Equal(t, []string{"m1", "m2", "m3"}, b.server.Requests()[1].Memories(), "and sees the question again")
+
+			b.server.Answer(func(llmtest.Request) llmtest.Reply { return c.reply })
+			proposals, err = b.Reflect(b.ctx, batch())
+			var useless *reasoner.AnswerError
+			require.ErrorAs(t, err, &useless)
+			require.Contains(t, useless.Problem, c.problem)
+			require.Zero(t, proposals)
+			require.Len(t, b.server.Requests(), 4)
+		})
+	}
+}
+
+// The repair shows the model its own answer.
+func TestRepairShowsTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.Next(llmtest.BrokenJSON())
+	_, err := b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	repair := b.server.Requests()[1].Messages
+	require.Len(t, repair, 4)
+	require.Equal(t, "assistant", repair[2].Role)
+	require.Equal(t, `{"patterns": [{"clue": "", "content": "runs bef`, repair[2].Content)
+}
+
+func TestTolerated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	answer := llmtest.Reflection{Patterns: []llmtest.Pattern{{Content: "runs before work", Evidence: llmtest.On("m1", "m3")}}}.JSON()
+	for _, reply := range []llmtest.Reply{llmtest.Fenced(answer), llmtest.Say("```\n" + answer + "```\n"), llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("\n" + answer + "\n"), llmtest.SayUncounted(answer)} {
+		b.server.Next(reply)
+		proposals, err := b.Reflect(b.ctx, batch())
+		require.NoError(t, err)
+		require.Len(t, proposals.Patterns, 1)
+	}
+	require.Len(t, b.calls, 5)
+	require.Zero(t, b.calls[4].PromptTokens, "not counted by the server")
+	require.Zero(t, b.calls[4].CompletionTokens)
+}
+
+// What only waiting or a person can put right, without a second call.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	elsewhere := llmtest.New(t)
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		after time.Duration
+		says  string
+	}{
+		"too many requests":     {llmtest.TooManyRequests(17 * time.Second), 17 * time.Second, "rate limit reached (HTTP status 429)"},
+		"too many, no time":     {llmtest.TooManyRequests(-1), 0, "429"},
+		"broken":                {llmtest.Status(500, "oops"), 0, "oops (HTTP status 500)"},
+		"overloaded":            {llmtest.Status(503, "overloaded"), 0, "503"},
+		"slow":                  {llmtest.Status(408, "slow"), 0, "408"},
+		"the key is in it":      {llmtest.EchoKey(), 0, "incorrect key in Bearer (API key); check the API key"},
+		"forbidden":             {llmtest.Status(403, "no"), 0, "check the API key"},
+		"no such model":         {llmtest.Status(404, "no such model"), 0, `check the model "gpt-5-mini" and the URL`},
+		"no money":              {llmtest.Status(402, "insufficient balance"), 0, "insufficient balance"},
+		"refused":               {llmtest.Status(400, "I do not like it"), 0, "I do not like it (HTTP status 400)"},
+		"a redirect":            {llmtest.Redirect(elsewhere.URL()), 0, "which is not followed"},
+		"no answer":             {llmtest.Drop(), 0, "does not answer"},
+		"an endless answer":     {llmtest.Endless(), 0, "more than 8388608 bytes"},
+		"a page":                {llmtest.Raw("<html>gateway</html>"), 0, "is no chat completion; check the URL"},
+		"no choices":            {llmtest.Raw(`{"choices": []}`), 0, "is no chat completion"},
+		"an error with success": {llmtest.Raw(`{"error": {"message": "backend is gone"}}`), 0, "backend is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.server.Answer(func(llmtest.Request) llmtest.Reply { return c.reply })
+			proposals, err := b.Reflect(b.ctx, batch())
+			var down *reasoner.UnavailableError
+			require.ErrorAs(t, err, &down)
+			require.Zero(t, proposals)
+			require.Equal(t, c.after, down.RetryAfter)
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), key)
+			require.Len(t, b.server.Requests(), 1)
+			require.Len(t, b.calls, 1)
+			require.Equal(t, err, b.calls[0].Err)
+			require.Zero(t, b.calls[0].PromptTokens)
+		})
+	}
+	t.Cleanup(func() { require.Empty(t, elsewhere.Requests()) })
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(cfg *Config) { cfg.Timeout = 100 * time.Millisecond })
+	b.server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Hang() })
+	_, err := b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.UnavailableError))
+	require.ErrorContains(t, err, "no answer within 100ms")
+
+	b = setup(t)
+	b.server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Hang() })
+	ctx, cancel := context.WithCancel(b.ctx)
+	go func() {
+		<-b.server.Hanging()
+		cancel()
+	}()
+	_, err = b.Reflect(ctx, batch())
+	require.Equal(t, context.Canceled, err)
+	require.Len(t, b.calls, 1)
+	_, err = b.Reflect(ctx, batch())
+	require.Equal(t, context.Canceled, err)
+	require.Len(t, b.server.Requests(), 1)
+}
+
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(cfg *Config) { cfg.URL = "http://user:pass@127.0.0.1:1/v1?token=x" })
+	_, err := b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.UnavailableError))
+	require.ErrorContains(t, err, "http://127.0.0.1:1/v1 does not answer")
+	require.NotContains(t, err.Error(), "pass")
+	require.NotContains(t, err.Error(), "token")
+}
+
+// A prompt that is too long, or that a filter refuses, is no matter of waiting: fewer memories are.
+func TestPromptRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		says  string
+	}{
+		"context":          {llmtest.ContextExceeded(), "longer than the model gpt-5-mini reads"},
+		"by another name":  {llmtest.Status(400, "the request exceeds the available context size"), "longer than"},
+		"too large":        {llmtest.Status(413, ""), "longer than"},
+		"more than minute": {llmtest.Status(429, "Request too large for gpt-5-mini on tokens per min"), "longer than"},
+		"filter":           {llmtest.StatusCode(400, "content_filter", "the prompt triggered a policy"), "content filter refuses the prompt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.server.Answer(func(llmtest.Request) llmtest.Reply { return c.reply })
+			_, err := b.Reflect(b.ctx, batch())
+			require.ErrorAs(t, err, new(*reasoner.AnswerError))
+			require.ErrorContains(t, err, c.says)
+			require.Len(t, b.server.Requests(), 1, "asking again does not help")
+		})
+	}
+}
+
+// A server that does not know a parameter is asked without, and from then on at once.
+func TestAdapts(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(cfg *Config) { cfg.Model = "local" })
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
+		body := string(r.Body)
+		switch {
+		case r.Format == "json_schema":
+			return llmtest.Status(400, "response_format: json_schema is not supported")
+		case r.Temperature != nil && *r.Temperature != 1:
+			return llmtest.Status(400, "temperature: only 1 is supported")
+		case strings.Contains(body, "max_completion_tokens"):
+			return llmtest.Status(422, "extra field max_completion_tokens")
+		case strings.Contains(body, "max_tokens"):
+			return llmtest.Status(400, "max_tokens is too large")
+		}
+		return llmtest.Nothing(r)
+	})
+	_, err := b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	require.Len(t, b.calls, 5)
+	require.NoError(t, b.calls[4].Err)
+	_, err = b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	require.Len(t, b.calls, 6)
+	last := b.server.Requests()[5]
+	require.Equal(t, "json_object", last.Format)
+	require.Contains(t, last.Messages[0].Content, `"reinforcements"`, "the prompt has the schema now")
+	require.Zero(t, last.MaxTokens)
+}
+
+func TestAdaptsToNoFormat(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if r.Format != "" {
+			return llmtest.Status(400, "unknown parameter: response_format")
+		}
+		return llmtest.Nothing(r)
+	})
+	_, err := b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	require.Len(t, b.calls, 3)
+
+	b.server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Status(400, "response_format, I said") })
+	_, err = b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.UnavailableError))
+}
+
+// Room that was kept for the answer is given up before the prompt is called too long.
+func TestGivesUpRoom(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if r.MaxTokens > 0 {
+			return llmtest.Status(400, "maximum context length is 8192 tokens, you requested 9000 (808 in the messages, 8192 in the completion)")
+		}
+		return llmtest.Nothing(r)
+	})
+	_, err := b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	require.Len(t, b.calls, 2)
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-3": 0, "1e9": 24 * time.Hour, "soon": 0,
+		at.Add(time.Minute).Format(http.TimeFormat): time.Minute, at.Add(-time.Minute).Format(http.TimeFormat): 0,
+	} {
+		require.Equal(t, want, retryAfter(header, at), header)
+	}
+	require.Equal(t, "timeout", errors.Unwrap(&reasoner.UnavailableError{Err: errTimeout}).Error())
+}

@@ -1,0 +1,122 @@
+package llmtest
+
+import "encoding/json"
+
+// Reflection is an answer to a reflection. Its lists are written also where they are empty.
+type Reflection struct {
+	Patterns       []Pattern       `json:"patterns"`
+	Reinforcements []Reinforcement `json:"reinforcements"`
+	Contradictions []Contradiction `json:"contradictions"`
+	Clusters       []Cluster       `json:"clusters"`
+}
+
+// Pattern is a pattern of an answer.
+type Pattern struct {
+	Clue      string     `json:"clue"`
+	Content   string     `json:"content"`
+	Context   string     `json:"context"`
+	Emotional bool       `json:"emotional"`
+	Tentative bool       `json:"tentative"`
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// Reinforcement is a reinforcement of an answer.
+type Reinforcement struct {
+	Trait    string     `json:"trait"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// Contradiction is a contradiction of an answer.
+type Contradiction struct {
+	Trait    string     `json:"trait"`
+	Reason   string     `json:"reason"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// Cluster is a cluster of an answer.
+type Cluster struct {
+	Level   string   `json:"level"`
+	Content string   `json:"content"`
+	Traits  []string `json:"traits"`
+}
+
+// Evidence names a memory.
+type Evidence struct {
+	Memory  string `json:"memory"`
+	Stated  bool   `json:"stated"`
+	Context string `json:"context"`
+}
+
+// Verdict is an answer to a review.
+type Verdict struct {
+	Action     string     `json:"action"`
+	Content    string     `json:"content"`
+	Tendencies []Tendency `json:"tendencies"`
+	Reason     string     `json:"reason"`
+}
+
+// Tendency is what holds in a context.
+type Tendency struct {
+	Context  string `json:"context"`
+	Tendency string `json:"tendency"`
+}
+
+// On names memories as evidence that shows in no particular context.
+func On(memories ...string) []Evidence {
+	evidence := []Evidence{}
+	for _, m := range memories {
+		evidence = append(evidence, Evidence{Memory: m, Context: "general"})
+	}
+	return evidence
+}
+
+// JSON is the answer as a model writes it.
+func (a Reflection) JSON() string {
+	a.Patterns = append([]Pattern{}, a.Patterns...)
+	a.Reinforcements = append([]Reinforcement{}, a.Reinforcements...)
+	a.Contradictions = append([]Contradiction{}, a.Contradictions...)
+	a.Clusters = append([]Cluster{}, a.Clusters...)
+	return written(a)
+}
+
+// JSON is the answer as a model writes it.
+func (v Verdict) JSON() string {
+	v.Tendencies = append([]Tendency{}, v.Tendencies...)
+	return written(v)
+}
+
+func written(answer any) string {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // texts are always JSON
+	}
+	return string(text)
+}
+
+// Nothing concludes nothing, and keeps every trait.
+func Nothing(r Request) Reply {
+	if r.Purpose == "review" {
+		return Say(Verdict{Action: "keep", Reason: "the contradictions are exceptions"}.JSON())
+	}
+	return Say(Reflection{}.JSON())
+}
+
+// Conclude makes an answer for Server.Answer that sees content in all memories that contain any of the words: as a
+// reinforcement where a trait says it already, and otherwise as a pattern, of the clue that says it if there is one. Every
+// trait is kept.
+func Conclude(content string, containing ...string) func(Request) Reply {
+	return func(r Request) Reply {
+		memories := r.Memories(containing...)
+		if r.Purpose == "review" || len(memories) == 0 {
+			return Nothing(r)
+		}
+		if traits := r.Traits(content); len(traits) > 0 {
+			return Say(Reflection{Reinforcements: []Reinforcement{{Trait: traits[0], Evidence: On(memories...)}}}.JSON())
+		}
+		pattern := Pattern{Content: content, Context: "general", Evidence: On(memories...)}
+		if clues := refs(r.Data("clues"), []string{content}); len(clues) > 0 {
+			pattern.Clue = clues[0]
+		}
+		return Say(Reflection{Patterns: []Pattern{pattern}}.JSON())
+	}
+}

@@ -1,0 +1,81 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Item is a memory, a trait or a clue as a prompt shows it; what does not belong to its kind is empty.
+type Item struct {
+	Ref     string `json:"ref"`
+	Time    string `json:"time"`
+	Session string `json:"session"`
+	Type    string `json:"type"`
+	Context string `json:"context"`
+	Speaker string `json:"speaker"`
+	Quality string `json:"quality"`
+	Level   string `json:"level"`
+	Stage   string `json:"stage"`
+	PartOf  string `json:"part_of"`
+	Edited  bool   `json:"worded_by_user"`
+	Seen    []struct {
+		Time    string `json:"time"`
+		Session string `json:"session"`
+	} `json:"seen"`
+	Text string `json:"text"`
+}
+
+// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait, supporting, contradicting.
+func (r Request) Data(name string) []Item {
+	for _, m := range r.Messages {
+		if m.Role != "user" {
+			continue
+		}
+		for begin, text := range lines(m.Content) {
+			boundary, named, ok := strings.Cut(strings.TrimPrefix(begin, "<<<"), " ")
+			if !ok || !strings.HasPrefix(begin, "<<<") || named != name {
+				continue
+			}
+			array, _, ok := strings.Cut(text, "\n"+boundary+">>>")
+			var items []Item
+			if ok && json.Unmarshal([]byte(array), &items) == nil {
+				return items
+			}
+		}
+	}
+	return nil
+}
+
+// lines yields each line of a text, with what follows it.
+func lines(text string) func(yield func(line, rest string) bool) {
+	return func(yield func(line, rest string) bool) {
+		for text != "" {
+			line, rest, _ := strings.Cut(text, "\n")
+			if !yield(line, rest) {
+				return
+			}
+			text = rest
+		}
+	}
+}
+
+// Memories returns the references of the memories that the prompt shows and whose text contains any of the words; without
+// words, of all.
+func (r Request) Memories(containing ...string) []string { return refs(r.Data("memories"), containing) }
+
+// Traits does the same for traits.
+func (r Request) Traits(containing ...string) []string { return refs(r.Data("traits"), containing) }
+
+func refs(items []Item, containing []string) []string {
+	var found []string
+	for _, item := range items {
+		fits := len(containing) == 0
+		for _, word := range containing {
+			fits = fits || strings.Contains(item.Text, word)
+		}
+		if fits {
+			found = append(found, item.Ref)
+		}
+	}
+	return found
+}

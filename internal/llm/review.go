@@ -1,0 +1,56 @@
+package llm
+
+import (
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// reviewAnswer is what a model answers to a review, as reviewSchema demands it.
+type reviewAnswer struct {
+	Action     string           `json:"action"`
+	Content    string           `json:"content"`
+	Tendencies []tendencyAnswer `json:"tendencies"`
+	Reason     string           `json:"reason"`
+}
+
+type tendencyAnswer struct {
+	Context  string `json:"context"`
+	Tendency string `json:"tendency"`
+}
+
+// verdict checks what an action needs; what it does not need is passed over.
+func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
+	v := reasoner.Verdict{Action: reasoner.Action(a.Action), Reason: remark(a.Reason)}
+	switch v.Action {
+	case reasoner.Keep, reasoner.Dissolve:
+		return v, nil
+	case reasoner.Revise, reasoner.Split:
+	default:
+		return v, problemf("the action is %q, and not one of keep, revise, split, dissolve", beginning(a.Action, 40))
+	}
+	if trait.Edited && v.Action == reasoner.Revise {
+		return v, problemf("the user worded the trait: it cannot be revised")
+	}
+	var err error
+	if v.Content, err = sentence(a.Content); err != nil {
+		return v, problemf("the content of %s is of no use: %s", v.Action, err)
+	}
+	if trait.Edited {
+		v.Content = trait.Content
+	}
+	if v.Action == reasoner.Revise {
+		return v, nil
+	}
+	v.Tendencies = map[string]string{}
+	for _, t := range a.Tendencies {
+		if knownContext(t.Context) == "" {
+			return v, problemf("the context of a tendency is %q, and not one of work, personal, social, learning, general", beginning(t.Context, 40))
+		}
+		if v.Tendencies[t.Context], err = sentence(t.Tendency); err != nil {
+			return v, problemf("the tendency at %s is of no use: %s", t.Context, err)
+		}
+	}
+	if len(v.Tendencies) < 2 {
+		return v, problemf("split needs tendencies in at least two contexts")
+	}
+	return v, nil
+}

@@ -1,0 +1,154 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+const (
+	maxTraits    = 100
+	maxClues     = 50
+	maxSightings = 10   // of a clue, the latest
+	maxText      = 1000 // characters of a memory
+)
+
+// shown is a batch as the model sees it: short references stand for what they name, and all others name nothing.
+type shown struct {
+	data     reflectData
+	memories map[string]uuid.UUID
+	suspect  map[uuid.UUID]bool // memories that read as an instruction
+	traits   map[string]uuid.UUID
+	clues    map[string]string // to keys
+}
+
+type reflectData struct {
+	Now      string
+	Language string
+	Memories []memoryShown
+	Traits   []traitShown
+	Clues    []clueShown
+}
+
+type memoryShown struct {
+	Ref     string `json:"ref,omitempty"`
+	Time    string `json:"time"`
+	Session string `json:"session"`
+	Type    string `json:"type"`
+	Context string `json:"context,omitempty"`
+	Speaker string `json:"speaker,omitempty"`
+	Quality string `json:"quality,omitempty"` // of evidence
+	Text    string `json:"text"`
+}
+
+type traitShown struct {
+	Ref     string `json:"ref,omitempty"`
+	Level   string `json:"level"`
+	Stage   string `json:"stage"`
+	Context string `json:"context,omitempty"`
+	PartOf  string `json:"part_of,omitempty"`
+	Edited  bool   `json:"worded_by_user,omitempty"`
+	Text    string `json:"text"`
+}
+
+type clueShown struct {
+	Ref  string        `json:"ref"`
+	Seen []sightingRef `json:"seen"`
+	Text string        `json:"text"`
+}
+
+type sightingRef struct {
+	Time    string `json:"time"`
+	Session string `json:"session"`
+}
+
+// sessions gives each conversation a short name.
+type sessions map[string]string
+
+func (s sessions) name(session string) string {
+	if s[session] == "" {
+		s[session] = fmt.Sprintf("s%d", len(s)+1)
+	}
+	return s[session]
+}
+
+// local is a time as its user's clock and calendar show it.
+func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") }
+
+// show chooses what of a batch is sent, and names it.
+func show(b reasoner.Batch) *shown {
+	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{}, clues: map[string]string{}}
+	s.data = reflectData{Now: local(b.Now), Language: b.Language, Memories: []memoryShown{}, Traits: []traitShown{}, Clues: []clueShown{}}
+	named := sessions{}
+	for i, m := range b.Memories {
+		ref := fmt.Sprintf("m%d", i+1)
+		s.memories[ref], s.suspect[m.ID] = m.ID, instructs(m.Content)
+		shown := showMemory(m, named)
+		shown.Ref = ref
+		s.data.Memories = append(s.data.Memories, shown)
+	}
+	refs := map[uuid.UUID]string{}
+	for _, t := range b.Traits {
+		if t.Stage == lifecycle.Dissolved || len(refs) == maxTraits {
+			continue
+		}
+		refs[t.ID] = fmt.Sprintf("t%d", len(refs)+1)
+		s.traits[refs[t.ID]] = t.ID
+		shown := showTrait(t)
+		shown.Ref = refs[t.ID]
+		s.data.Traits = append(s.data.Traits, shown)
+	}
+	for _, t := range b.Traits { // now that all have references: a parent may come later than its parts
+		if i := slices.IndexFunc(s.data.Traits, func(shown traitShown) bool { return shown.Ref == refs[t.ID] }); i >= 0 {
+			s.data.Traits[i].PartOf = refs[t.Parent]
+		}
+	}
+	for i, c := range b.Clues[:min(len(b.Clues), maxClues)] {
+		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: beginning(c.Content, maxText), Seen: []sightingRef{}}
+		for _, seen := range c.Seen[max(len(c.Seen)-maxSightings, 0):] {
+			shown.Seen = append(shown.Seen, sightingRef{local(seen.Time), named.name(seen.Session)})
+		}
+		s.clues[shown.Ref] = c.Key
+		s.data.Clues = append(s.data.Clues, shown)
+	}
+	return s
+}
+
+func showMemory(m reasoner.Memory, named sessions) memoryShown {
+	return memoryShown{Time: local(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context, Speaker: m.Speaker,
+		Text: beginning(m.Content, maxText)}
+}
+
+func showTrait(t reasoner.Trait) traitShown {
+	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited, Text: beginning(t.Content, maxText)}
+}
+
+// reviewData is a case as the model sees it.
+type reviewData struct {
+	Now           string
+	Language      string
+	Trait         []traitShown // one
+	Supporting    []memoryShown
+	Contradicting []memoryShown
+}
+
+func showCase(c reasoner.Case) reviewData {
+	named := sessions{}
+	return reviewData{Now: local(c.Now), Language: c.Language, Trait: []traitShown{showTrait(c.Trait)},
+		Supporting: showEvidence(c.Supporting, named), Contradicting: showEvidence(c.Contradicting, named)}
+}
+
+func showEvidence(evidence []reasoner.Evidence, named sessions) []memoryShown {
+	all := []memoryShown{}
+	for _, e := range evidence {
+		shown := showMemory(e.Memory, named)
+		shown.Quality = string(e.Quality)
+		all = append(all, shown)
+	}
+	return all
+}
