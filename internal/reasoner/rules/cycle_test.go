@@ -86,6 +86,7 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			c = &reasoner.Clue{Key: n.Key, Content: n.Content}
 			l.clues[n.Key] = c
 		}
+		c.Content = n.Content // the latest wording
 		for _, e := range n.Evidence {
 			m, ok := byID[e.Memory]
 			require.True(l.t, ok, "evidence that was not shown")

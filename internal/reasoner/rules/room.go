@@ -15,7 +15,7 @@ const (
 )
 
 // most is how many traits of each kind there may be, and mostEveryday how many of them may be what nearly everybody does.
-// At usual, a new one of what not everybody does needs more than twice of what the first needed.
+// At usual, a new one of what not everybody does needs twice of what the first needed.
 var (
 	most         = [kinds]int{doing: 21, eating: 14, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 	mostEveryday = [kinds]int{doing: 4, eating: 3}
@@ -29,7 +29,7 @@ type room struct {
 	ofKind     [kinds]int
 	ofEveryday [kinds]int
 	daily      float64 // memories a day: who writes much repeats much
-	growth     float64 // how much more the last trait of a kind needs than the first: 1.2 is 120 % more
+	growth     float64 // how much more the last trait of a kind needs than the first: 1 is twice as much
 }
 
 func (r *Reasoner) newRoom(b reasoner.Batch) *room {
@@ -57,7 +57,7 @@ func (r *Reasoner) newRoom(b reasoner.Batch) *room {
 	if n := len(b.Memories); n > 0 {
 		first, last := day(b.Memories[0].Time), day(b.Memories[n-1].Time)
 		room.daily = float64(n) / float64(max(last-first, 0)+1)
-		room.growth = 1.2 * min(1, room.daily/6)
+		room.growth = min(1, room.daily/6)
 	}
 	return room
 }

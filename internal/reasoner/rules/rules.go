@@ -237,6 +237,7 @@ type candidate struct {
 	memories int
 	sessions int
 	need     float64
+	worded   string // how it was named when it was noted
 	weekdays [7]int // how many of the days that are known are Sundays, Mondays…
 	old      bool   // a trait of this key was dissolved
 }
@@ -254,7 +255,7 @@ func newCandidate(s *sign, clue *reasoner.Clue, dissolved *reasoner.Trait) *cand
 		for _, seen := range clue.Seen {
 			add(seen.Memory, seen.Time, seen.Session)
 		}
-		c.days = unseen(clue.Seen)
+		c.days, c.worded = unseen(clue.Seen), clue.Content
 	}
 	for i, e := range s.pro {
 		add(e.Memory, s.at[i], s.sessions[i])
@@ -311,13 +312,22 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		p := reasoner.Pattern{Key: c.key, Content: r.sentence(c.sign) + weekly(c), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
+		p := reasoner.Pattern{Key: c.key, Content: r.content(c), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
 		if p.Tentative {
 			p.Evidence = daily(c.sign)
 		}
 		patterns = append(patterns, p)
 	}
 	return patterns
+}
+
+// content is the sentence of a candidate. A longer name of a dish that was noted before is kept.
+func (r *Reasoner) content(c *candidate) string {
+	text := r.sentence(c.sign)
+	if c.kind == eating && c.finding.zh && len(c.worded) > len(text) && strings.HasPrefix(c.worded, text) {
+		return c.worded
+	}
+	return text + weekly(c)
 }
 
 // daily is the evidence of a pattern, one memory a day: what recurs counts by days, and a clue shows only so many sightings.

@@ -41,6 +41,7 @@ func TestRecurring(t *testing.T) {
 		{"company in English", "Often spends time with Ines", []string{"Dinner with Ines", "I went to the cinema with Ines", "A walk with Ines by the canal", "Breakfast with Ines", "Cooked with Ines"}},
 		{"calls", "常与高岩来往", []string{"通话 高岩", "高岩 发送 明天见", "通话 高岩", "通话 高岩", "高岩 接收 到了吗"}},
 		{"what no list knows", "喜欢拼贴旧物", []string{"我喜欢拼贴旧物", "我特别喜欢拼贴旧物。", "其实我一直喜欢拼贴旧物，没跟人说过"}},
+		{"what is collected", "爱收藏老地图", []string{"又开始收藏老地图了", "我收藏老地图的盒子满了", "收藏老地图，三年了"}},
 		{"what no list knows in English", "Likes beachcombing", []string{"I love beachcombing", "I really enjoy beachcombing when it is grey", "I love beachcombing after storms"}},
 		{"a self-description", "性格内向", []string{"我比较内向", "开会的时候我还是很内向，没怎么说话", "我这个人有点内向。"}},
 		{"another", "是个急性子", []string{"我是个急性子", "我就是个急性子，等不了", "我真的是急性子"}},
@@ -507,6 +508,6 @@ func TestLongTexts(t *testing.T) {
 	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000), strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000), strings.Repeat("[image", 20_000)} {
 		start := time.Now()
 		New().Keys(days(text))
-		require.Less(t, time.Since(start), time.Second, text[:12])
+		require.Less(t, time.Since(start), 3*time.Second, text[:12])
 	}
 }

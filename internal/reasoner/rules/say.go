@@ -47,11 +47,11 @@ func (r *Reasoner) plain(s *sign) string {
 	return "Often spends time with " + n.surface
 }
 
-// wording is the longest name by which a dish recurs.
+// wording is the longest name of a dish.
 func wording(s *sign) string {
 	best := s.finding.id
-	for text, n := range s.surfaces {
-		if n > 1 && (len(text) > len(best) || len(text) == len(best) && text < best) {
+	for text := range s.surfaces {
+		if strings.HasPrefix(text, s.finding.id) && (len(text) > len(best) || len(text) == len(best) && text < best) {
 			best = text
 		}
 	}

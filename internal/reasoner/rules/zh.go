@@ -46,6 +46,8 @@ func (f *finder) readZh(sentence string) {
 		switch r {
 		case '我':
 			f.likingZh(rest)
+		case '收':
+			f.collectingZh(sentence, i)
 		case '和', '跟', '与', '约', '陪':
 			f.companyZh(rest[utf8.RuneLen(r):])
 		}
@@ -153,6 +155,25 @@ func (f *finder) likingZh(text string) {
 		return
 	}
 	f.add(finding{kind: liking, id: object, surface: object, zh: true, stated: true})
+}
+
+// collected by everybody, in apps and at work.
+var notCollected = strings.Fields("夹 品 家 价值 文章 视频 链接 谱 教程 帖 店 商 路线 攻略 内容 柜 册 界 圈 爱好 展 这 那 更新 推荐 您 你 在 到 已 成功 和 夹里 了")
+
+// collectingZh finds what the user collects and no list knows: "收藏老地图".
+func (f *finder) collectingZh(sentence string, at int) {
+	object, ok := strings.CutPrefix(sentence[at:], "收藏")
+	if !ok {
+		return
+	}
+	if end := strings.IndexAny(object, objectEnd+"有"); end >= 0 {
+		object = object[:end]
+	}
+	if n := utf8.RuneCountInString(object); n < 2 || n > 4 || !allHan(object) || containsAny(object, notCollected) || f.knows(object) || f.knows("收藏"+object) {
+		return
+	}
+	end := at + len("收藏") + len(object)
+	f.addZh(sentence, at, end, finding{kind: liking, id: "收藏" + object, surface: object, say: "爱收藏" + object})
 }
 
 func allHan(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return !isHan(r) }) < 0 }
