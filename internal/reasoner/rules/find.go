@@ -98,9 +98,16 @@ func withoutCaptions(text string) string {
 	}
 }
 
+// longestSentence is after how many bytes a sentence without an end is cut: what is near something is looked at again for
+// each thing that is found.
+const longestSentence = 1000
+
 // cutSentence cuts text after its first sentence, which keeps its mark.
 func cutSentence(text string) (sentence, rest string) {
 	for i, r := range text {
+		if i >= longestSentence {
+			return text[:i], text[i:]
+		}
 		switch r {
 		case '。', '！', '？', '；', '\n':
 			return text[:i+utf8.RuneLen(r)], text[i+utf8.RuneLen(r):]

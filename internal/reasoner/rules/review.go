@@ -10,7 +10,8 @@ import (
 
 // Review decides by what the contradicting memories say, when, and in which contexts. The only error is that of ctx.
 //
-//   - Where those for and those against come from different parts of life, the trait depends on the context.
+//   - Where those for and those against come from different parts of life, and from the same time, the trait depends on the
+//     context.
 //   - Where the latest word is that it is over, said outright and after everything that speaks for it, it dissolves.
 //   - Where memories went on to speak for it afterwards, it stays.
 //   - Otherwise it is worded more cautiously, unless the user worded it.
@@ -22,15 +23,15 @@ func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdic
 	if len(c.Contradicting) == 0 {
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "没有反证", "nothing contradicts it")}, nil
 	}
-	supporting, against := contextsOf(c.Supporting), contextsOf(c.Contradicting)
-	if a, b, ok := apart(supporting, against); ok && !c.Trait.Edited {
+	lastFor, lastAgainst := latest(c.Supporting), latest(c.Contradicting)
+	a, b, ok := apart(contextsOf(c.Supporting), contextsOf(c.Contradicting))
+	if ok && !c.Trait.Edited && lastFor.After(earliest(c.Contradicting)) {
 		return reasoner.Verdict{
 			Action: reasoner.Split, Content: c.Trait.Content + pick(zh, "（视场合而定）", ", depending on the context"),
 			Tendencies: map[string]string{a: c.Trait.Content, b: pick(zh, "不再如此："+c.Trait.Content, "Not so: "+c.Trait.Content)},
 			Reason:     pick(zh, "支持与反对来自不同场合", "what speaks for it and against it comes from different contexts"),
 		}, nil
 	}
-	lastFor, lastAgainst := latest(c.Supporting), latest(c.Contradicting)
 	switch {
 	case lastAgainst.After(lastFor) && r.outright(c):
 		return reasoner.Verdict{Action: reasoner.Dissolve, Reason: pick(zh, "用户最近明确说不再如此", "the user said last that it is so no longer")}, nil
@@ -58,6 +59,16 @@ func latest(evidence []reasoner.Evidence) time.Time {
 		}
 	}
 	return last
+}
+
+func earliest(evidence []reasoner.Evidence) time.Time {
+	first := evidence[0].Time
+	for _, e := range evidence {
+		if e.Time.Before(first) {
+			first = e.Time
+		}
+	}
+	return first
 }
 
 // contextsOf counts the parts of life that evidence comes from; those that tell nothing are left out.
