@@ -62,7 +62,7 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 			continue
 		case spoiled:
 		case w.role&roleDish != 0:
-			if found.end == at && found.base != "" && w.role&roleHead != 0 { // 提拉米苏 and 蛋糕 are one dish
+			if found.end == at && found.base != "" && w.role&roleHead != 0 && w.group == found.group { // 提拉米苏 and 蛋糕 are one dish
 				found.wording, found.end = text[from:end], end
 				return found, true
 			}

@@ -26,6 +26,8 @@ func TestDishAt(t *testing.T) {
 	}
 	d, _ := words().dishAt("提拉米苏蛋糕")
 	require.Equal(t, []string{"提拉米苏", "提拉米苏蛋糕"}, []string{d.name, d.wording})
+	d, _ = words().dishAt("红烧肉咖啡")
+	require.Empty(t, d.wording, "two dishes")
 	d, _ = words().dishAt("日式拉面")
 	require.Equal(t, regional, d.rank)
 	d, _ = words().dishAt("馒头")
