@@ -151,10 +151,13 @@ func reach(text []rune, at int, parts [][]rune) (to int, ok bool) {
 	return 0, false
 }
 
-// wholeWords tells that a part of a text does not begin or end within a Latin word.
+// wholeWords tells that a part of a text does not begin or end within a Latin word or a number.
 func wholeWords(text []rune, from, to int) bool {
-	return !(from > 0 && latin(text[from-1]) && latin(text[from])) && !(to < len(text) && latin(text[to-1]) && latin(text[to]))
+	return !(from > 0 && alphanumeric(text[from-1]) && alphanumeric(text[from])) &&
+		!(to < len(text) && alphanumeric(text[to-1]) && alphanumeric(text[to]))
 }
+
+func alphanumeric(r rune) bool { return latin(r) || ('0' <= r && r <= '9') }
 
 // characters takes from a plain text what is between its characters, except one space between other words, and a
 // clauseBreak where a clause ends; but characters that stand one by one belong together whatever is between them. It
@@ -193,5 +196,5 @@ func characters(rs []rune) []rune {
 }
 
 func piece(r rune) bool {
-	return unicode.Is(unicode.Han, r) || latin(r) || ('0' <= r && r <= '9') || (r > unicode.MaxASCII && unicode.IsLetter(r))
+	return unicode.Is(unicode.Han, r) || alphanumeric(r) || (r > unicode.MaxASCII && unicode.IsLetter(r))
 }
