@@ -26,11 +26,10 @@ func (CheckTriggerArgs) InsertOpts() river.InsertOpts {
 // checkTriggerWorker asks whether a user's inbox is to be reflected on.
 type checkTriggerWorker struct {
 	river.WorkerDefaults[CheckTriggerArgs]
-	db  store.DB
-	now func() time.Time
+	db store.DB
 }
 
-// Work completes its job first and looks into the inbox then. In this order nothing is missed: an embed that changes the
+// Work goes by the machine's clock, also where reflection's is set: it is about when memories came in. It completes its job first and looks into the inbox then. In this order nothing is missed: an embed that changes the
 // inbox either finds this job live and, by finding it, holds its row until it has committed, which the completion waits
 // for; or it finds it completed and enqueues the next.
 func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTriggerArgs]) error {
@@ -38,7 +37,7 @@ func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTrigg
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		trigger, err := store.ReflectionTrigger(ctx, tx, job.Args.UserID, w.now())
+		trigger, err := store.ReflectionTrigger(ctx, tx, job.Args.UserID, time.Now())
 		if err != nil || !trigger.Due() {
 			return err
 		}

@@ -57,7 +57,7 @@ func (w *contradictionReviewWorker) Timeout(*river.Job[ContradictionReviewArgs])
 func (w *contradictionReviewWorker) Work(ctx context.Context, job *river.Job[ContradictionReviewArgs]) error {
 	for try := 1; ; try++ {
 		err := w.review(ctx, job)
-		if errors.Is(err, store.ErrStale) && try < rereadings {
+		if stale(err) && try < rereadings {
 			continue
 		}
 		return w.postpone(ctx, err)
@@ -65,68 +65,93 @@ func (w *contradictionReviewWorker) Work(ctx context.Context, job *river.Job[Con
 }
 
 func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[ContradictionReviewArgs]) error {
-	begun := w.Now()
-	s, c, err := w.loadCase(ctx, w.DB, job.Args.UserID)
+	s, err := w.begin(ctx, w.DB, job.Args.UserID)
 	if err != nil {
 		return err
 	}
-	var verdict reasoner.Verdict
-	if c != nil {
-		verdict, err = w.judge(ctx, s, c, job.ID)
-		var useless *reasoner.AnswerError
-		if errors.As(err, &useless) && nonsense(job.JobRow)+1 >= maxNonsense {
-			// the next contradiction asks again
-			verdict, err = reasoner.Verdict{Action: reasoner.Keep, Reason: useless.Error()}, nil
-		}
-		if err != nil {
+	if s.person.OptedOut {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.leave(ctx, tx, job) })
+	}
+	c, err := w.loadCase(ctx, w.DB, s)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.leave(ctx, tx, job) })
+	}
+	verdict, err := w.judge(ctx, s, c, job.ID)
+	var useless *reasoner.AnswerError
+	if errors.As(err, &useless) && nonsense(job.JobRow)+1 >= maxNonsense {
+		// the next contradiction asks again
+		verdict, err = reasoner.Verdict{Action: reasoner.Keep, Reason: useless.Error()}, nil
+	}
+	if err != nil {
+		return err
+	}
+	p := s.conclude(verdict, c)
+	changes := p.changes()
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
+		if err := store.LockChanges(ctx, tx, changes); err != nil {
 			return err
 		}
-	}
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		if c != nil {
-			if _, err := w.conclude(ctx, tx, s, verdict, c, begun); err != nil {
-				return err
-			}
-			return enqueue(ctx, tx, job.Args) // perhaps another one waits
+		if out, err := store.OptedOut(ctx, tx, s.user); err != nil || out {
+			return err // while the reasoner was thinking
 		}
-		more, err := store.InboxHasMore(ctx, tx, job.Args.UserID)
-		if err != nil || !more {
+		if _, err := w.writeReview(ctx, tx, p, changes, c); err != nil {
 			return err
 		}
-		return enqueue(ctx, tx, ReflectArgs(job.Args))
+		return enqueue(ctx, tx, job.Args) // perhaps another one waits
 	})
 }
 
-// loadCase returns the trait that waits longest for a review, with the evidence; none: nil.
-func (r *Reflection) loadCase(ctx context.Context, db store.DB, userID string) (*snapshot, *reasoner.Case, error) {
-	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), reasoner: r.Reasoner.Name()}
-	var err error
-	if s.person, err = store.ReadPerson(ctx, db, userID); err != nil || s.person.OptedOut {
-		return s, nil, err
+// leave ends the job when nothing is left to review: the reflection goes on.
+func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *river.Job[ContradictionReviewArgs]) error {
+	if err := complete(ctx, tx, job); err != nil {
+		return err
 	}
-	due, err := store.TraitsToReview(ctx, db, userID)
+	more, err := store.InboxHasMore(ctx, tx, job.Args.UserID)
+	if err != nil || !more {
+		return err
+	}
+	return enqueue(ctx, tx, ReflectArgs(job.Args))
+}
+
+// loadCase returns the trait that waits longest for a review, with the evidence; none: nil.
+func (r *Reflection) loadCase(ctx context.Context, db store.DB, s *snapshot) (*reasoner.Case, error) {
+	due, err := store.TraitsToReview(ctx, db, s.user)
 	if err != nil || len(due) == 0 {
-		return s, nil, err
+		return nil, err
 	}
 	s.traits = due[:1]
-	c := &reasoner.Case{Now: s.now.In(s.person.Zone), Language: s.person.Language, Trait: s.shown(due[0])}
+	t := due[0]
+	c := &reasoner.Case{Now: s.now.In(s.person.Zone), Language: s.person.Language, Trait: s.shown(t)}
+	if s.weighed, err = store.SeenEvidence(ctx, db, s.user, nil, map[uuid.UUID]int{t.ID: enough(t.State.Contradictions)}); err != nil {
+		return nil, err
+	}
 	for direction, into := range map[string]*[]reasoner.Evidence{store.Supporting: &c.Supporting, store.Contradicting: &c.Contradicting} {
-		found, err := store.ReviewEvidence(ctx, db, userID, due[0].ID, direction, s.person, reviewedEvidence)
+		found, err := store.ReviewEvidence(ctx, db, s.user, t.ID, direction, s.person, reviewedEvidence)
 		if err != nil {
-			return s, nil, err
+			return nil, err
 		}
 		*into = slices.DeleteFunc(found, func(e reasoner.Evidence) bool {
 			_, hit := sensitive.Category(e.Content)
 			return hit
 		})
 	}
-	return s, c, nil
+	return c, nil
 }
 
+// judge asks the reasoner, where it is not decided already.
 func (r *Reflection) judge(ctx context.Context, s *snapshot, c *reasoner.Case, job int64) (verdict reasoner.Verdict, err error) {
+	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
+		return reasoner.Verdict{Action: reasoner.Keep}, nil
+	}
+	if len(c.Contradicting) == 0 {
+		return reasoner.Verdict{Action: reasoner.Keep, Reason: "what contradicted it is gone"}, nil
+	}
 	err = r.call(ctx, s, job, func(ctx context.Context) (err error) {
 		verdict, err = r.Reasoner.Review(ctx, *c)
 		return err
@@ -134,31 +159,34 @@ func (r *Reflection) judge(ctx context.Context, s *snapshot, c *reasoner.Case, j
 	return verdict, err
 }
 
-// conclude applies a verdict. Its numbers come from the evidence: a revised trait keeps the share of its confidence that
-// the evidence for it has, and each tendency of a split one has the share of its context.
-func (r *Reflection) conclude(ctx context.Context, tx pgx.Tx, s *snapshot, v reasoner.Verdict, c *reasoner.Case, begun time.Time) (*plan, error) {
+// conclude applies a verdict.
+func (s *snapshot) conclude(v reasoner.Verdict, c *reasoner.Case) *plan {
 	p := newPlan(s)
+	p.know(s.weighed)
 	t := p.byID[c.Trait.ID]
 	t.ReviewDueAt = time.Time{}
 	p.verdict(t, v, c)
-	changes := p.changes()
-	if err := store.WriteChanges(ctx, tx, changes); err != nil {
-		return p, err
-	}
-	cycle := store.Cycle{ID: s.cycle, UserID: s.user, Trigger: store.Trigger{Type: "contradiction_review", Value: float64(len(c.Contradicting))},
-		StartedAt: begun, Now: s.now, Reasoner: s.reasoner, Updated: 1, Dropped: p.dropped}
-	if t.State.Stage == lifecycle.Dissolved {
-		cycle.Dissolved = 1
-	}
-	return p, store.RecordCycle(ctx, tx, cycle)
+	p.tally()
+	return p
 }
 
+// writeReview puts what was concluded into the database. The caller has locked p.changes.
+func (r *Reflection) writeReview(ctx context.Context, tx pgx.Tx, p *plan, changes store.Changes, c *reasoner.Case) (Outcome, error) {
+	o := Outcome{Cycle: p.cycle, Updated: p.updated, Dissolved: p.dissolved, Changes: changes, Dropped: p.dropped, Review: true}
+	if err := store.WriteChanges(ctx, tx, changes); err != nil {
+		return o, err
+	}
+	return o, store.RecordCycle(ctx, tx, p.record(store.Trigger{Type: "contradiction_review", Value: float64(len(c.Contradicting))}, o))
+}
+
+// verdict applies what a review decides. The numbers come from the evidence: a revised trait keeps the share of its
+// confidence that speaks for it, of all that speaks at all; each tendency of a split one has the share of its context, by the
+// latest memories.
 func (p *plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
-	if t.State.StageAt(p.now) == lifecycle.Dissolved || !t.EditedAt.IsZero() {
+	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.now}, 0, "nothing is left to review", nil)
 		return
 	}
-	share := float64(len(c.Supporting)) / float64(max(len(c.Supporting)+len(c.Contradicting), 1))
 	now := t.State.ConfidenceAt(p.now)
 	reason := shortened(v.Reason)
 	keep := func(why string) {
@@ -175,23 +203,27 @@ func (p *plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 			return
 		}
 		t.Reworded, t.Reason = content, reason
-		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.now, Sets: now * share}, 0, reason, map[string]any{"action": v.Action})
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.now, Sets: lifecycle.Reviewed(now, t.supporting, t.State.Contradictions)}, 0, reason,
+			map[string]any{"action": v.Action})
 	case reasoner.Split:
-		content, tendencies, err := p.tendencies(v, c, now)
+		content, tendencies, err := tendencies(v, c, now)
 		if err != nil {
 			p.drop(v, "%s", err)
 			keep("its tendencies were refused: " + err.Error())
 			return
 		}
 		t.Reworded, t.Reason, t.Context = content, reason, "contextual"
-		t.Tendencies, _ = json.Marshal(tendencies)
+		t.Tendencies, _ = json.Marshal(tendencies) // numbers and plain text always are JSON
 		var sum float64
 		for _, context := range slices.Sorted(maps.Keys(tendencies)) { // one order: the sum is the same to the last bit
 			sum += tendencies[context].Confidence
 		}
 		p.event(t, lifecycle.Event{Kind: lifecycle.Split, At: p.now, Sets: sum / float64(len(tendencies))}, 0, reason, map[string]any{"contexts": tendencies})
-	default:
+	case reasoner.Keep:
 		keep(reason)
+	default:
+		p.drop(v, "%q is no decision", v.Action)
+		keep("what was decided makes no sense")
 	}
 	p.follow(t)
 }
@@ -204,7 +236,7 @@ type tendency struct {
 
 // tendencies checks what a split says, and gives each context the share of confidence that its evidence has: that for the
 // trait where it speaks for it, that against it where it does not.
-func (p *plan) tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[string]tendency, error) {
+func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[string]tendency, error) {
 	content, err := wording(v.Content)
 	if err != nil {
 		return "", nil, err

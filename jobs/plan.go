@@ -5,11 +5,13 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
@@ -25,6 +27,7 @@ type snapshot struct {
 	user     string
 	person   store.Person
 	now      time.Time // to the microsecond, as the database keeps it
+	begun    time.Time // by the machine's clock, which now need not follow
 	cycle    uuid.UUID
 	reasoner string
 
@@ -34,8 +37,8 @@ type snapshot struct {
 	traits   []store.ReflectedTrait
 	visible  int
 
-	seen    map[uuid.UUID]*store.EvidenceSeen
-	refused map[string]bool // keys and wordings of traits that the person deleted
+	refused map[string]bool                   // keys and wordings of traits that the person deleted or forgot
+	weighed map[uuid.UUID]*store.EvidenceSeen // of a trait that is reviewed
 }
 
 // plan is what follows from a reasoner's proposals: the rules of internal/lifecycle applied to the evidence. It is pure, so
@@ -71,13 +74,13 @@ type support struct {
 // change is a trait with what happens to it in this cycle.
 type change struct {
 	store.TraitChange
-	seen                      lifecycle.Seen
-	counted                   map[store.EvidenceKey]bool
-	supporting, contradicting int
-	touched                   bool
-	gained                    []support             // in this cycle
-	pending                   map[uuid.UUID]support // to speak for it
-	reason                    string
+	seen       lifecycle.Seen
+	counted    map[store.EvidenceKey]bool
+	supporting int // as many as it takes to weigh what contradicts it
+	touched    bool
+	gained     []support             // in this cycle
+	pending    map[uuid.UUID]support // to speak for it
+	reason     string
 }
 
 func newPlan(s *snapshot) *plan {
@@ -85,8 +88,9 @@ func newPlan(s *snapshot) *plan {
 		byKey: map[string]*change{}, byText: map[string]*change{}}
 	for _, c := range s.clues {
 		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context, stated: c.Stated}
-		p.known[c.Memory] = n
 		p.noted[c.Key] = append(p.noted[c.Key], n)
+		n.stated = false // what a memory says outright, it says of one pattern
+		p.known[c.Memory] = n
 	}
 	for _, m := range s.memories {
 		p.known[m.ID] = support{memoryType: store.MemoryType(m.Type), memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
@@ -95,12 +99,6 @@ func newPlan(s *snapshot) *plan {
 		c := &change{TraitChange: store.TraitChange{ReflectedTrait: s.traits[i]}, counted: map[store.EvidenceKey]bool{}}
 		for _, context := range c.Contexts {
 			c.seen.Add("", context)
-		}
-		if seen := s.seen[c.ID]; seen != nil {
-			for _, session := range seen.Sessions {
-				c.seen.Add(session, "")
-			}
-			c.counted, c.supporting, c.contradicting = seen.Counted, seen.Supporting, seen.Contradicting
 		}
 		p.index(c)
 	}
@@ -115,6 +113,94 @@ func (p *plan) index(c *change) {
 	}
 	if text := normalized(c.Content); p.byText[text] == nil {
 		p.byText[text] = c
+	}
+}
+
+// find returns the trait that a pattern is, by its key or by what it says; nil: none.
+func (p *plan) find(key, content string) *change {
+	return cmp.Or(p.byKey[key], p.byText[normalized(content)])
+}
+
+// maxDepth is how many levels of parents there are above a trait.
+const maxDepth = 2
+
+// claims lists which memories the proposals may bring to speak for or against which traits, so that it can be looked up
+// what of it has counted before. It lists rather too much than too little. weighed has the traits that are contradicted,
+// with how much of what speaks for them is to be counted.
+func (p *plan) claims(proposals reasoner.Proposals) (claims []store.Claim, weighed map[uuid.UUID]int) {
+	made := map[store.Claim]bool{}
+	claim := func(c *change, direction string, s support) {
+		for range maxDepth + 1 {
+			if c == nil {
+				return
+			}
+			k := store.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType, Session: s.session}
+			if !made[k] {
+				made[k] = true
+				claims = append(claims, k)
+			}
+			if direction == store.Contradicting {
+				return
+			}
+			c = p.byID[c.Parent] // what speaks for a trait speaks for its parents
+		}
+	}
+	given := func(c *change, direction string, evidence []reasoner.Support) {
+		for _, g := range evidence {
+			if s, ok := p.known[g.Memory]; ok {
+				claim(c, direction, s)
+			}
+		}
+	}
+	for _, k := range proposals.Patterns {
+		key, content := named(k.Key, k.Content)
+		c := p.find(key, content)
+		given(c, store.Supporting, k.Evidence)
+		for _, s := range p.noted[key] {
+			claim(c, store.Supporting, s)
+		}
+	}
+	for _, r := range proposals.Reinforcements {
+		given(p.byID[r.Trait], store.Supporting, r.Evidence)
+	}
+	for _, k := range proposals.Clusters {
+		c := p.find(named(k.Key, k.Content))
+		for _, id := range k.Members {
+			if m := p.byID[id]; m != nil {
+				claim(c, store.Supporting, asEvidence(m))
+			}
+		}
+	}
+	weighed = map[uuid.UUID]int{}
+	for _, k := range proposals.Contradictions {
+		if c := p.byID[k.Trait]; c != nil {
+			given(c, store.Contradicting, k.Evidence)
+			weighed[c.ID] += len(k.Evidence)
+		}
+	}
+	for id, n := range weighed {
+		weighed[id] = enough(p.byID[id].State.Contradictions + n)
+	}
+	return claims, weighed
+}
+
+// enough is how much has to speak for a trait for contradictions not to weigh: more need not be counted.
+func enough(contradicting int) int {
+	n := 2 * contradicting
+	for lifecycle.ReviewDue(n, contradicting, 1) {
+		n += contradicting/3 + 1
+	}
+	return n
+}
+
+// know takes in what was found about the claims.
+func (p *plan) know(seen map[uuid.UUID]*store.EvidenceSeen) {
+	for id, e := range seen {
+		c := p.byID[id]
+		for _, session := range e.Sessions {
+			c.seen.Add(session, "")
+		}
+		c.counted, c.supporting = e.Counted, e.Supporting
 	}
 }
 
@@ -142,15 +228,20 @@ func (p *plan) decide(proposals reasoner.Proposals) {
 		}
 	}
 	p.contradictions(proposals.Contradictions)
+	p.tally()
+}
+
+// tally counts what happened.
+func (p *plan) tally() {
 	for _, c := range p.order {
-		switch {
-		case c.New:
+		if c.New {
 			p.created++
-		default:
+		} else {
 			p.updated++
 		}
 		if c.State.Stage == lifecycle.Dissolved {
 			p.dissolved++
+			c.ReviewDueAt = time.Time{}
 		}
 	}
 }
@@ -163,10 +254,11 @@ func above(s lifecycle.Subtype) lifecycle.Subtype {
 	return ""
 }
 
+// drop notes that a proposal, or a part of it, is not followed.
 func (p *plan) drop(proposal any, reason string, args ...any) {
 	what, err := json.Marshal(proposal)
 	if err != nil {
-		what = []byte(fmt.Sprintf("%+v", proposal))
+		what = fmt.Appendf(nil, "%+v", proposal)
 	}
 	p.dropped = append(p.dropped, reasoner.Dropped{What: string(what), Reason: fmt.Sprintf(reason, args...)})
 }
@@ -307,13 +399,18 @@ const (
 	maxKey     = 400 // bytes
 )
 
+// line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
 // wording checks what a trait is to say.
 func wording(content string) (string, error) {
-	content = strings.Join(strings.FieldsFunc(content, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	content = line(content)
 	switch {
-	case content == "":
-		return "", fmt.Errorf("it says nothing")
-	case len([]rune(content)) > maxContent:
+	case normalized(content) == "":
+		return "", errors.New("it says nothing")
+	case utf8.RuneCountInString(content) > maxContent:
 		return "", fmt.Errorf("it has more than %d characters", maxContent)
 	}
 	if category, hit := sensitive.Category(content); hit {
@@ -322,17 +419,22 @@ func wording(content string) (string, error) {
 	return content, nil
 }
 
+// named returns the key of a pattern and what it says, in the form in which traits are found by them.
+func named(key, content string) (patterns, says string) {
+	says = line(content)
+	return patternKey(key, says), says
+}
+
 // patternKey names a pattern. A reasoner that gives no key gets one from the wording.
 func patternKey(key, content string) string {
-	if key == "" {
+	if key = strings.ReplaceAll(strings.ToValidUTF8(key, ""), "\x00", ""); key == "" {
 		key = "says " + normalized(content)
 	}
 	if len(key) > maxKey {
 		sum := md5.Sum([]byte(key))
-		key = key[:40] + " " + hex.EncodeToString(sum[:])
-		key = strings.ToValidUTF8(key, "")
+		key = strings.ToValidUTF8(key[:40], "") + " " + hex.EncodeToString(sum[:])
 	}
-	return strings.ReplaceAll(key, "\x00", "")
+	return key
 }
 
 // normalized leaves of a wording what makes it the same: letters and digits, in lower case.

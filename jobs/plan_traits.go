@@ -14,64 +14,135 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+// pattern is a proposed one that may be followed, with all that the reasoner said of it.
+type pattern struct {
+	reasoner.Pattern
+	key, content string
+	there        *change // the trait that says so already
+}
+
 // patterns makes traits, or clues, of what recurs.
-func (p *plan) patterns(patterns []reasoner.Pattern) {
-	for _, pattern := range patterns {
-		content, err := wording(pattern.Content)
-		if err != nil {
-			p.drop(pattern, "%s", err)
-			continue
-		}
-		key := patternKey(pattern.Key, content)
-		if category, hit := sensitive.Category(key); hit {
-			p.drop(pattern, "nothing is inferred about %s", category)
-			continue
-		}
-		if p.refused[key] || p.refused[content] {
-			p.drop(pattern, "the person deleted such a trait")
-			continue
-		}
-		there := cmp.Or(p.byKey[key], p.byText[normalized(content)])
+func (p *plan) patterns(proposed []reasoner.Pattern) {
+	for _, k := range p.merged(proposed) {
 		switch {
-		case there == nil:
-			p.newTrait(pattern, key, content)
-		case there.State.StageAt(p.now) != lifecycle.Dissolved:
-			p.speak(there, p.resolve(there, store.Supporting, pattern, pattern.Evidence), "")
-		case !there.EditedAt.IsZero():
-			p.drop(pattern, "the person dissolved it")
-		case pattern.Tentative:
-			p.note(key, content, p.resolve(there, store.Supporting, pattern, pattern.Evidence))
+		case k.there == nil:
+			p.newTrait(k)
+		case k.there.State.StageAt(p.now) != lifecycle.Dissolved:
+			if p.mayInfer(k.there, k.Pattern) {
+				p.speak(k.there, p.evidence(k), "")
+				p.close(k.key)
+			}
+		case !k.there.EditedAt.IsZero():
+			p.drop(k.Pattern, "the person dissolved it")
+		case k.Tentative:
+			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))
 		default:
-			p.revive(there, p.resolve(there, store.Supporting, pattern, pattern.Evidence))
+			p.revive(k.there, p.evidence(k), k.key)
 		}
 	}
 }
 
-// newTrait weighs a pattern's evidence together with what was noted for it. Too little of it stays a clue.
-func (p *plan) newTrait(pattern reasoner.Pattern, key, content string) {
-	given := p.resolve(nil, store.Supporting, pattern, pattern.Evidence)
+// merged returns what may be followed, each pattern once: the same key, the same words or the same trait is the same
+// pattern. Its first wording holds.
+func (p *plan) merged(proposed []reasoner.Pattern) []*pattern {
+	var all []*pattern
+	byKey, byText, byTrait := map[string]*pattern{}, map[string]*pattern{}, map[*change]*pattern{}
+	for _, k := range proposed {
+		key, content, ok := p.admit(k, k.Key, k.Content)
+		if !ok {
+			continue
+		}
+		there := p.find(key, content)
+		same := cmp.Or(byKey[key], byText[normalized(content)])
+		if there != nil {
+			same = cmp.Or(same, byTrait[there])
+		}
+		if same != nil {
+			same.Evidence = slices.Concat(same.Evidence, k.Evidence)
+			same.Tentative = same.Tentative && k.Tentative
+			same.Emotional = same.Emotional || k.Emotional
+			continue
+		}
+		k.Evidence = slices.Clone(k.Evidence)
+		same = &pattern{Pattern: k, key: key, content: content, there: there}
+		byKey[key], byText[normalized(content)], byTrait[there] = same, same, same
+		all = append(all, same)
+	}
+	return all
+}
+
+// admit checks what a new trait is to say and to be called. What the person deleted or forgot is not made again.
+func (p *plan) admit(proposal any, givenKey, says string) (key, content string, ok bool) {
+	key, content = named(givenKey, says)
+	if _, err := wording(content); err != nil {
+		p.drop(proposal, "%s", err)
+		return "", "", false
+	}
+	if category, hit := sensitive.Category(key); hit {
+		p.drop(proposal, "nothing is inferred about %s", category)
+		return "", "", false
+	}
+	if p.refused[key] || p.refused[content] {
+		p.drop(proposal, "the person deleted or forgot such a trait")
+		return "", "", false
+	}
+	return key, content, true
+}
+
+// mayInfer refuses to strengthen what an import or a person's own words say about a sensitive matter.
+func (p *plan) mayInfer(c *change, proposal any) bool {
+	category, hit := sensitive.Category(c.Content)
+	if hit {
+		p.drop(proposal, "nothing is inferred about %s", category)
+	}
+	return !hit
+}
+
+// evidence is what a pattern brings together with what was noted for it, as far as it has not counted for the trait.
+func (p *plan) evidence(k *pattern) []support {
 	all := map[uuid.UUID]support{}
-	sessions := map[string]bool{}
-	for _, s := range append(slices.Clone(p.noted[key]), given...) {
+	for _, s := range p.noted[k.key] {
+		if k.there == nil || !k.there.counted[store.EvidenceKey{Memory: s.memory, Direction: store.Supporting}] {
+			all[s.memory] = s
+		}
+	}
+	for _, s := range p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence) {
+		before := all[s.memory]
+		s.stated, s.context = s.stated || before.stated, cmp.Or(s.context, before.context)
 		all[s.memory] = s
+	}
+	return inOrder(all)
+}
+
+// newTrait weighs a pattern's evidence together with what was noted for it. Too little of it stays a clue.
+func (p *plan) newTrait(k *pattern) {
+	supports := p.evidence(k)
+	if len(supports) == 0 {
+		p.drop(k.Pattern, "nothing speaks for it")
+		return
+	}
+	sessions := map[string]bool{}
+	for _, s := range supports {
 		sessions[s.session] = true
 	}
-	if len(all) == 0 {
-		p.drop(pattern, "nothing speaks for it")
-		return
-	}
-	supports := inOrder(all)
 	span := supports[len(supports)-1].time.Sub(supports[0].time)
-	e, ok := lifecycle.NewPattern(p.now, len(supports), len(sessions), span, pattern.Emotional)
-	if !ok || pattern.Tentative {
-		p.note(key, content, given)
+	e, ok := lifecycle.NewPattern(p.now, len(supports), len(sessions), span, k.Emotional)
+	if !ok || k.Tentative {
+		p.note(k.key, k.content, supports)
 		return
 	}
-	c := p.fresh(key, content, cmp.Or(knownContext(pattern.Context), "general"), "reflection")
+	c := p.fresh(k.key, k.content, cmp.Or(knownContext(k.Context), "general"), "reflection")
 	p.count(c, store.Supporting, supports, len(c.Events)+1)
 	p.event(c, e, len(supports), "", nil)
 	c.gained = supports
-	p.closed = append(p.closed, key)
+	p.close(k.key)
+}
+
+// close says that what was noted under a key has become evidence.
+func (p *plan) close(key string) {
+	if len(p.noted[key]) > 0 {
+		p.closed = append(p.closed, key)
+	}
 }
 
 // fresh is a trait that is not there yet.
@@ -84,7 +155,14 @@ func (p *plan) fresh(key, content, context, derived string) *change {
 
 // note remembers evidence for a pattern that is no trait yet.
 func (p *plan) note(key, content string, supports []support) {
+	noted := map[uuid.UUID]bool{}
+	for _, s := range p.noted[key] {
+		noted[s.memory] = true
+	}
 	for _, s := range supports {
+		if noted[s.memory] {
+			continue
+		}
 		p.clues = append(p.clues, store.NotedClue{Key: key, Content: content, Type: s.memoryType, Memory: s.memory, Session: s.session,
 			Context: s.context, Stated: s.stated, ObservedAt: s.time})
 	}
@@ -129,13 +207,12 @@ func (p *plan) flush(subtype lifecycle.Subtype) {
 }
 
 func (p *plan) reinforcement(r reasoner.Reinforcement) {
-	c := p.live(r.Trait, r)
-	if c != nil {
+	if c := p.live(r.Trait, r); c != nil {
 		p.speak(c, p.resolve(c, store.Supporting, r, r.Evidence), "")
 	}
 }
 
-// live returns a trait that was shown and is not dissolved; otherwise the proposal is dropped.
+// live returns a trait that was shown, is not dissolved and may be inferred; otherwise the proposal is dropped.
 func (p *plan) live(id uuid.UUID, proposal any) *change {
 	c := p.byID[id]
 	switch {
@@ -143,30 +220,35 @@ func (p *plan) live(id uuid.UUID, proposal any) *change {
 		p.drop(proposal, "trait %s is not among those that were shown", id)
 	case c.State.StageAt(p.now) == lifecycle.Dissolved:
 		p.drop(proposal, "trait %s is dissolved", id)
-		return nil
+	case p.mayInfer(c, proposal):
+		return c
 	}
-	return c
+	return nil
 }
 
 // revive brings a dissolved trait back, for new evidence.
-func (p *plan) revive(c *change, supports []support) {
+func (p *plan) revive(c *change, supports []support, key string) bool {
 	if len(supports) == 0 {
-		return
+		return false
 	}
 	if e, ok := c.State.Follow(p.now); ok { // it dissolved by itself, and nobody noted that yet
 		p.event(c, e, 0, "", nil)
 	}
 	p.count(c, store.Supporting, supports, len(c.Events)+1)
 	p.event(c, lifecycle.Revive(p.now), len(supports), "new evidence", nil)
-	c.gained = supports
-	p.closed = append(p.closed, c.Key)
+	c.gained = append(c.gained, supports...)
+	p.close(key)
+	return true
 }
 
 // inferParents lets what spoke for traits of a subtype speak, by inference, for those that they are part of.
 func (p *plan) inferParents(from lifecycle.Subtype) {
 	for _, c := range p.order {
 		parent := p.byID[c.Parent]
-		if c.State.Subtype != from || parent == nil || parent.State.StageAt(p.now) == lifecycle.Dissolved {
+		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || parent.State.StageAt(p.now) == lifecycle.Dissolved {
+			continue
+		}
+		if _, hit := sensitive.Category(parent.Content); hit {
 			continue
 		}
 		var supports []support
@@ -181,35 +263,58 @@ func (p *plan) inferParents(from lifecycle.Subtype) {
 
 // cluster makes a more abstract trait of several, or adds them to the one that is there.
 func (p *plan) cluster(k reasoner.Cluster) {
-	content, err := wording(k.Content)
-	if err != nil {
-		p.drop(k, "%s", err)
+	key, content, ok := p.admit(k, k.Key, k.Content)
+	if !ok {
 		return
 	}
-	key := patternKey(k.Key, content)
-	if p.refused[key] || p.refused[content] {
-		p.drop(k, "the person deleted such a trait")
+	parent := p.find(key, content)
+	if parent != nil && parent.State.Subtype != k.Subtype {
+		p.drop(k, "trait %s, which says so, is a %s", parent.ID, parent.State.Subtype)
 		return
 	}
-	parent := cmp.Or(p.byKey[key], p.byText[normalized(content)])
-	if parent != nil && (parent.State.Subtype != k.Subtype || parent.State.StageAt(p.now) == lifecycle.Dissolved) {
-		p.drop(k, "trait %s, which says so, is a %s %s", parent.ID, parent.State.StageAt(p.now), parent.State.Subtype)
-		return
+	members := p.members(k, parent)
+	switch {
+	case parent == nil && len(members) < 2:
+		p.drop(k, "it takes two or more that are sure enough")
+	case len(members) == 0: // they belong together already
+	case parent == nil:
+		p.promote(k, key, content, members)
+	case parent.State.StageAt(p.now) != lifecycle.Dissolved:
+		p.join(parent, members)
+	case !parent.EditedAt.IsZero():
+		p.drop(k, "the person dissolved it")
+	case p.revive(parent, p.notCounted(parent, members), key):
+		p.link(parent, members)
 	}
+}
+
+// members are those of a cluster's that may become part of its trait.
+func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
 	var members []*change
 	for _, id := range k.Members {
 		c := p.live(id, k)
-		if c != nil && c != parent && c.Parent == uuid.Nil && !slices.Contains(members, c) && p.below(c, k.Subtype) {
+		switch {
+		case c == nil || slices.Contains(members, c):
+		case parent != nil && c.Parent == parent.ID: // it is
+		case c.Parent != uuid.Nil && !p.gone(c.Parent):
+			p.drop(k, "trait %s is part of another one", id)
+		case !p.below(c, k.Subtype):
+			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, c.State.StageAt(p.now), c.State.Subtype, k.Subtype)
+		default:
 			members = append(members, c)
 		}
 	}
-	if len(members) == 0 {
-		return // they belong together already
-	}
-	if parent != nil {
-		p.join(parent, members)
-		return
-	}
+	return members
+}
+
+// gone tells whether a trait was shown and is dissolved.
+func (p *plan) gone(id uuid.UUID) bool {
+	c := p.byID[id]
+	return c != nil && c.State.StageAt(p.now) == lifecycle.Dissolved
+}
+
+// promote makes a trait of members that are sure enough.
+func (p *plan) promote(k reasoner.Cluster, key, content string, members []*change) {
 	grades := make([]lifecycle.Member, len(members))
 	for i, c := range members {
 		grades[i] = p.member(c)
@@ -219,15 +324,15 @@ func (p *plan) cluster(k reasoner.Cluster) {
 		p.drop(k, "it takes two or more that are sure enough")
 		return
 	}
-	parent = p.fresh(key, content, context, "promotion")
+	parent := p.fresh(key, content, context, "promotion")
 	for _, c := range members {
-		p.observe(parent, support{time: cmp.Or(c.FirstObserved, p.now), context: ""})
+		p.observe(parent, support{time: cmp.Or(c.FirstObserved, p.now)})
 		for _, inContext := range append([]string{c.Context}, c.Contexts...) {
 			p.observe(parent, support{time: c.LastReinforced, context: inContext})
 		}
 	}
 	parent.Context = context
-	p.count(parent, store.Supporting, p.asEvidence(members), 1)
+	p.count(parent, store.Supporting, p.notCounted(parent, members), 1)
 	p.event(parent, e, len(members), "", nil)
 	p.link(parent, members)
 }
@@ -243,23 +348,24 @@ func (p *plan) member(c *change) lifecycle.Member {
 }
 
 func (p *plan) join(parent *change, members []*change) {
-	var fresh []*change
-	for _, c := range members {
-		if !parent.counted[store.EvidenceKey{Memory: c.ID, Direction: store.Supporting}] {
-			fresh = append(fresh, c)
-		}
-	}
-	p.speak(parent, p.asEvidence(fresh), "another trait shows the same")
+	p.speak(parent, p.notCounted(parent, members), "another trait shows the same")
 	p.link(parent, members)
 }
 
-// asEvidence lets traits speak for a more abstract one.
-func (p *plan) asEvidence(members []*change) []support {
-	supports := make([]support, len(members))
-	for i, c := range members {
-		supports[i] = support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved), session: "trait " + c.ID.String(), context: c.Context}
+// notCounted are the traits that have not spoken for a more abstract one yet, as its evidence.
+func (p *plan) notCounted(parent *change, members []*change) []support {
+	var supports []support
+	for _, c := range members {
+		if !parent.counted[store.EvidenceKey{Memory: c.ID, Direction: store.Supporting}] {
+			supports = append(supports, asEvidence(c))
+		}
 	}
 	return supports
+}
+
+// asEvidence lets a trait speak for a more abstract one.
+func asEvidence(c *change) support {
+	return support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved), session: "trait " + c.ID.String(), context: c.Context}
 }
 
 func latest(a, b time.Time) time.Time {
@@ -314,23 +420,21 @@ func (p *plan) contradict(c *change, supports []support, reason string) {
 	if c.State.Stage == lifecycle.Trend || c.State.Stage == lifecycle.Dissolved || !c.EditedAt.IsZero() {
 		return // the window decides, or the person did
 	}
-	if lifecycle.ReviewDue(c.supporting+len(c.gained), c.contradicting+n, n) && c.ReviewDueAt.IsZero() {
+	if lifecycle.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
 		c.ReviewDueAt = p.now
 		p.reviews++
 	}
 }
 
-func shortened(s string) string {
-	if r := []rune(s); len(r) > maxContent {
-		return string(r[:maxContent]) + "…"
-	}
-	return s
-}
+func shortened(s string) string { return store.Shorten(line(s), maxContent) }
 
 // changes is what the plan writes.
 func (p *plan) changes() store.Changes {
 	c := store.Changes{UserID: p.user, Timezone: p.person.Timezone, Cycle: p.cycle, Clues: p.clues, Closed: p.closed}
 	memories := map[uuid.UUID]bool{}
+	for _, m := range p.batch {
+		memories[m.ID] = true
+	}
 	for _, t := range p.order {
 		c.Traits = append(c.Traits, t.TraitChange)
 		for _, e := range t.Evidence {

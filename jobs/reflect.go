@@ -65,34 +65,37 @@ func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
 	failed := nonsense(job.JobRow)
-	limit := max(w.Batch>>failed, 1)
 	for try := 1; ; try++ {
-		err := w.reflect(ctx, job, limit)
-		if errors.Is(err, store.ErrStale) && try < rereadings {
+		s, err := w.begin(ctx, w.DB, job.Args.UserID)
+		if err == nil {
+			err = w.reflect(ctx, job, s, max(w.Batch>>failed, 1))
+		}
+		if stale(err) && try < rereadings {
 			w.Logger.InfoContext(ctx, "reflecting again", "reason", err)
 			continue
 		}
 		var useless *reasoner.AnswerError
 		if errors.As(err, &useless) && failed+1 >= maxNonsense {
-			return w.passOver(ctx, job, limit, useless)
+			return w.passOver(ctx, job, s, useless)
 		}
 		return w.postpone(ctx, err)
 	}
 }
 
-func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], limit int) error {
-	begun := w.Now()
+func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, limit int) error {
+	if s.person.OptedOut {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
+	}
 	// what contradicts a trait is settled before more is concluded
 	if due, err := store.TraitsToReview(ctx, w.DB, job.Args.UserID); err != nil {
 		return err
 	} else if len(due) > 0 {
 		return w.yield(ctx, job)
 	}
-	s, err := w.load(ctx, w.DB, job.Args.UserID, limit)
-	if err != nil {
+	if err := w.load(ctx, w.DB, s, limit); err != nil {
 		return err
 	}
-	if s.person.OptedOut || len(s.batch) == 0 {
+	if len(s.batch) == 0 {
 		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
 	}
 	proposals, err := w.ask(ctx, s, job.ID)
@@ -103,7 +106,7 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finish(ctx, tx, job, p, begun) })
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finish(ctx, tx, job, p) })
 }
 
 // yield leaves the user to the review of contradictions, which is followed by a reflection.
@@ -116,13 +119,23 @@ func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) 
 	})
 }
 
-// finish writes what was concluded. The job is completed first: the successor is another job of the same user, which must
-// not exist while this one is live; and what came into the inbox up to then is seen (see checkTriggerWorker).
-func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan, begun time.Time) error {
+// finish writes what was concluded. The memories come first, as for all who lock them; then the job is completed: the
+// successor is another job of the same user, which must not exist while this one is live; and what came into the inbox up
+// to then is seen (see checkTriggerWorker).
+func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan) error {
+	changes := p.changes()
+	if err := store.LockChanges(ctx, tx, changes); err != nil {
+		return err
+	}
 	if err := complete(ctx, tx, job); err != nil {
 		return err
 	}
-	outcome, err := w.write(ctx, tx, p, job.Args.trigger(), begun)
+	if out, err := store.OptedOut(ctx, tx, p.user); err != nil {
+		return err
+	} else if out { // while the reasoner was thinking
+		return store.EmptyInbox(ctx, tx, p.user)
+	}
+	outcome, err := w.write(ctx, tx, p, changes, job.Args.trigger())
 	if err != nil {
 		return err
 	}
@@ -160,12 +173,7 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 }
 
 // passOver takes the memories out of the inbox that a reasoner answers nonsense about, and records that.
-func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], limit int, why error) error {
-	begun := w.Now()
-	s, err := w.load(ctx, w.DB, job.Args.UserID, limit)
-	if err != nil {
-		return err
-	}
+func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, why error) error {
 	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over", "memories", len(s.batch), "error", why)
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
@@ -175,9 +183,9 @@ func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs
 		if err != nil {
 			return err
 		}
-		err = store.RecordCycle(ctx, tx, store.Cycle{ID: s.cycle, UserID: s.user, Trigger: job.Args.trigger(), Scanned: removed,
-			StartedAt: begun, Now: s.now, Reasoner: s.reasoner, Error: why.Error()})
-		if err != nil {
+		cycle := s.record(job.Args.trigger(), Outcome{Scanned: int(removed)})
+		cycle.Error = why.Error()
+		if err := store.RecordCycle(ctx, tx, cycle); err != nil {
 			return err
 		}
 		return w.succeed(ctx, tx, job.Args, false)

@@ -56,16 +56,19 @@ type Outcome struct {
 	Dropped                     []reasoner.Dropped
 }
 
-// load reads the first memories of the inbox, and what is held of the user.
-func (r *Reflection) load(ctx context.Context, db store.DB, userID string, limit int) (*snapshot, error) {
-	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), reasoner: r.Reasoner.Name()}
+// begin opens a cycle.
+func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*snapshot, error) {
+	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), begun: time.Now(), reasoner: r.Reasoner.Name()}
 	var err error
-	if s.person, err = store.ReadPerson(ctx, db, userID); err != nil || s.person.OptedOut {
-		return s, err
-	}
-	var memories []reasoner.Memory
-	if memories, s.batch, err = store.InboxMemories(ctx, db, userID, s.person, s.now, limit); err != nil || len(s.batch) == 0 {
-		return s, err
+	s.person, err = store.ReadPerson(ctx, db, userID)
+	return s, err
+}
+
+// load reads the first memories of the inbox, and what is held of the user.
+func (r *Reflection) load(ctx context.Context, db store.DB, s *snapshot, limit int) error {
+	memories, batch, err := store.InboxMemories(ctx, db, s.user, s.person, s.now, limit)
+	if s.batch = batch; err != nil || len(batch) == 0 {
+		return err
 	}
 	s.memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
 		_, hit := sensitive.Category(m.Content)
@@ -73,14 +76,17 @@ func (r *Reflection) load(ctx context.Context, db store.DB, userID string, limit
 	})
 	keys := r.Reasoner.Keys(s.memories)
 	if keys == nil {
-		s.clues, err = store.LatestClues(ctx, db, userID, latestClues)
+		s.clues, err = store.LatestClues(ctx, db, s.user, latestClues)
 	} else {
-		s.clues, err = store.CluesByKey(ctx, db, userID, keys)
+		for i, key := range keys {
+			keys[i] = patternKey(key, "")
+		}
+		s.clues, err = store.CluesByKey(ctx, db, s.user, keys)
 	}
 	if err != nil {
-		return s, err
+		return err
 	}
-	return s, r.loadTraits(ctx, db, s, keys)
+	return r.loadTraits(ctx, db, s, keys)
 }
 
 func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, keys []string) error {
@@ -92,15 +98,24 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, k
 	if err != nil {
 		return err
 	}
-	shown := map[uuid.UUID]bool{}
-	for _, t := range slices.Concat(live, byKey) {
-		if !shown[t.ID] {
-			shown[t.ID] = true
+	s.add(live)
+	s.add(byKey)
+	s.visible, err = store.CountVisibleTraits(ctx, db, s.user)
+	return err
+}
+
+// add takes in traits, each once.
+func (s *snapshot) add(traits []store.ReflectedTrait) {
+	there := make(map[uuid.UUID]bool, len(s.traits))
+	for _, t := range s.traits {
+		there[t.ID] = true
+	}
+	for _, t := range traits {
+		if !there[t.ID] {
+			there[t.ID] = true
 			s.traits = append(s.traits, t)
 		}
 	}
-	s.visible, err = store.CountVisibleTraits(ctx, db, s.user)
-	return err
 }
 
 // ask lets the reasoner propose, and records what its calls took whatever comes of it.
@@ -178,57 +193,42 @@ func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
 	return shown
 }
 
-// weigh looks up what the proposals' traits know already, and decides.
+// weigh looks up what is known already of what the proposals name, and decides.
 func (r *Reflection) weigh(ctx context.Context, db store.DB, s *snapshot, proposals reasoner.Proposals) (*plan, error) {
-	var traits, contradicted, memories []uuid.UUID
-	for _, t := range s.traits {
-		traits = append(traits, t.ID)
+	var keys, contents []string
+	for _, k := range proposals.Patterns {
+		key, content := named(k.Key, k.Content)
+		keys, contents = append(keys, key), append(contents, content)
 	}
-	for _, c := range proposals.Contradictions {
-		contradicted = append(contradicted, c.Trait)
+	for _, k := range proposals.Clusters {
+		key, content := named(k.Key, k.Content)
+		keys, contents = append(keys, key), append(contents, content)
 	}
-	sessions := map[string]bool{}
-	for _, m := range s.memories {
-		memories = append(memories, m.ID)
-		sessions[m.Session] = true
-	}
-	for _, c := range s.clues {
-		memories = append(memories, c.Memory)
-		sessions[c.Session] = true
-	}
-	memories = append(memories, traits...) // traits speak for more abstract ones
-	var err error
-	if s.seen, err = store.SeenEvidence(ctx, db, s.user, traits, memories, sortedKeys(sessions), contradicted); err != nil {
-		return nil, err
-	}
-	var said []string
-	for _, p := range proposals.Patterns {
-		said = append(said, patternKey(p.Key, p.Content), p.Content)
-	}
-	for _, c := range proposals.Clusters {
-		said = append(said, patternKey(c.Key, c.Content), c.Content)
-	}
-	if s.refused, err = store.Refused(ctx, db, s.user, said); err != nil {
-		return nil, err
+	if len(keys) > 0 {
+		// a reasoner that names patterns only now did not get to see all that it repeats
+		same, err := store.TraitsSaying(ctx, db, s.user, keys, contents)
+		if err != nil {
+			return nil, err
+		}
+		s.add(same)
+		if s.refused, err = store.Refused(ctx, db, s.user, append(keys, contents...)); err != nil {
+			return nil, err
+		}
 	}
 	p := newPlan(s)
+	claims, weighed := p.claims(proposals)
+	seen, err := store.SeenEvidence(ctx, db, s.user, claims, weighed)
+	if err != nil {
+		return nil, err
+	}
+	p.know(seen)
 	p.decide(proposals)
 	return p, nil
 }
 
-func sortedKeys(set map[string]bool) []string {
-	keys := make([]string, 0, len(set))
-	for k := range set {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// write puts what was decided into the database and takes the batch out of the inbox. The error is store.ErrStale where
-// somebody else changed what it was decided on.
-func (r *Reflection) write(ctx context.Context, tx pgx.Tx, p *plan, trigger store.Trigger, begun time.Time) (Outcome, error) {
-	changes := p.changes()
+// write puts what was decided into the database and takes the batch out of the inbox. The caller has locked p.changes. The
+// error is store.ErrStale where somebody else changed what it was decided on.
+func (r *Reflection) write(ctx context.Context, tx pgx.Tx, p *plan, changes store.Changes, trigger store.Trigger) (Outcome, error) {
 	o := Outcome{Cycle: p.cycle, Scanned: len(p.batch), Created: p.created, Updated: p.updated, Dissolved: p.dissolved, Reviews: p.reviews,
 		Changes: changes, Dropped: p.dropped}
 	removed, err := store.RemoveFromInbox(ctx, tx, p.user, p.batch)
@@ -246,11 +246,17 @@ func (r *Reflection) write(ctx context.Context, tx pgx.Tx, p *plan, trigger stor
 		return o, err
 	}
 	o.Dissolved += int(settled)
-	return o, store.RecordCycle(ctx, tx, store.Cycle{
-		ID: p.cycle, UserID: p.user, Trigger: trigger, Scanned: removed, StartedAt: begun, Now: p.now, Reasoner: p.reasoner,
-		Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: p.dropped,
-	})
+	return o, store.RecordCycle(ctx, tx, p.record(trigger, o))
 }
+
+// record is the row of a cycle.
+func (s *snapshot) record(trigger store.Trigger, o Outcome) store.Cycle {
+	return store.Cycle{ID: s.cycle, UserID: s.user, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.begun, Now: s.now, Reasoner: s.reasoner,
+		Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
+}
+
+// stale tells whether somebody else was at the same rows, so that it is to be read and decided again.
+func stale(err error) bool { return errors.Is(err, store.ErrStale) || store.IsDeadlock(err) }
 
 // trends are the traits of a plan that are watched until their window ends.
 func (o Outcome) trends() []ExpireTrendArgs {

@@ -34,7 +34,7 @@ type Config struct {
 	DailyTokens int64
 	// Logger gets what a person should know.
 	Logger *slog.Logger
-	// Now is the clock. Default: time.Now.
+	// Now is the clock of reflection. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -44,13 +44,13 @@ func Register(workers *river.Workers, c Config) {
 		c.Now = time.Now
 	}
 	river.AddWorker(workers, newEmbedWorker(c))
-	river.AddWorker(workers, &checkTriggerWorker{db: c.DB, now: c.Now})
+	river.AddWorker(workers, &checkTriggerWorker{db: c.DB})
 	reflection := c.Reflection()
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
 	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
 	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
-	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), now: c.Now, log: c.Logger})
+	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger})
 }
 
 // Reflection is what the jobs reflect with.

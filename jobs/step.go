@@ -1,14 +1,15 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -31,36 +32,28 @@ func (e *OptedOutError) Error() string {
 func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
 	for try := 1; ; try++ {
 		o, more, err = r.step(ctx, db, userID, enqueue)
-		if !errors.Is(err, store.ErrStale) || try == rereadings {
+		if !stale(err) || try == rereadings {
 			return o, more, err
 		}
 	}
 }
 
 func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
-	begun := r.Now()
-	s, c, err := r.loadCase(ctx, db, userID)
+	s, err := r.begin(ctx, db, userID)
 	if err != nil {
 		return o, false, err
 	}
 	if s.person.OptedOut {
 		return o, false, &OptedOutError{userID}
 	}
-	if c != nil {
-		verdict, err := r.judge(ctx, s, c, 0)
-		if err != nil {
-			return o, false, err
-		}
-		err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-			p, err := r.conclude(ctx, tx, s, verdict, c, begun)
-			if err == nil {
-				o = Outcome{Cycle: s.cycle, Updated: 1, Changes: p.changes(), Dropped: p.dropped, Review: true}
-			}
-			return err
-		})
-		return o, err == nil, err
+	c, err := r.loadCase(ctx, db, s)
+	if err != nil {
+		return o, false, err
 	}
-	if s, err = r.load(ctx, db, userID, r.Batch); err != nil || len(s.batch) == 0 {
+	if c != nil {
+		return r.reviewNow(ctx, db, s, c)
+	}
+	if err = r.load(ctx, db, s, r.Batch); err != nil || len(s.batch) == 0 {
 		return o, false, err
 	}
 	proposals, err := r.ask(ctx, s, 0)
@@ -72,7 +65,14 @@ func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enq
 		return o, false, err
 	}
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if o, err = r.write(ctx, tx, p, store.Trigger{Type: "manual", Value: float64(len(s.batch))}, begun); err != nil {
+		changes := p.changes()
+		if err := store.LockChanges(ctx, tx, changes); err != nil {
+			return err
+		}
+		if out, err := store.OptedOut(ctx, tx, userID); err != nil || out {
+			return cmp.Or(err, error(&OptedOutError{userID}))
+		}
+		if o, err = r.write(ctx, tx, p, changes, store.Trigger{Type: "manual", Value: float64(len(s.batch))}); err != nil {
 			return err
 		}
 		for _, args := range o.trends() {
@@ -81,6 +81,23 @@ func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enq
 			}
 		}
 		return nil
+	})
+	return o, err == nil, err
+}
+
+func (r *Reflection) reviewNow(ctx context.Context, db DB, s *snapshot, c *reasoner.Case) (o Outcome, more bool, err error) {
+	verdict, err := r.judge(ctx, s, c, 0)
+	if err != nil {
+		return o, false, err
+	}
+	p := s.conclude(verdict, c)
+	changes := p.changes()
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := store.LockChanges(ctx, tx, changes); err != nil {
+			return err
+		}
+		o, err = r.writeReview(ctx, tx, p, changes, c)
+		return err
 	})
 	return o, err == nil, err
 }

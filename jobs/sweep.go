@@ -45,7 +45,6 @@ type sweepWorker struct {
 	river.WorkerDefaults[SweepArgs]
 	db    store.DB
 	model string
-	now   func() time.Time
 	log   *slog.Logger
 }
 
@@ -89,7 +88,7 @@ func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func
 // three weeks of growing pauses, and each is looked at once, so that nothing is tried in a tight loop. Texts that a
 // provider refuses count as done.
 func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error) {
-	given, err := store.GivenUpEmbeds(ctx, tx, w.now().Add(-sweepAge), sweepJobs)
+	given, err := store.GivenUpEmbeds(ctx, tx, time.Now().Add(-sweepAge), sweepJobs)
 	if err != nil || len(given) == 0 {
 		return 0, err
 	}
@@ -126,7 +125,7 @@ func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, l
 	if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {
 		return 0, err
 	}
-	lost, err := find(ctx, tx, w.now().Add(-sweepAge), limit, w.model)
+	lost, err := find(ctx, tx, time.Now().Add(-sweepAge), limit, w.model)
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +148,7 @@ func (w *sweepWorker) embed(ctx context.Context, tx pgx.Tx, memories []store.Mem
 }
 
 func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
-	due, err := store.DueTriggers(ctx, tx, sweepUsers, w.now())
+	due, err := store.DueTriggers(ctx, tx, sweepUsers, time.Now())
 	if err != nil {
 		return 0, err
 	}
@@ -161,7 +160,7 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 }
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
-	return store.EraseForgotten(ctx, w.db, w.now().Add(-restorable), sweepForgotten)
+	return store.EraseForgotten(ctx, w.db, time.Now().Add(-restorable), sweepForgotten)
 }
 
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {

@@ -38,8 +38,9 @@ create table oxbow.trait_evidence (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );
 create index trait_evidence_memory_idx on oxbow.trait_evidence (user_id, memory_type, memory_id);
--- whether a session has spoken for a trait before, however much evidence there is
-create index trait_evidence_session_idx on oxbow.trait_evidence (user_id, trait_id, session_key);
+-- whether a session has spoken for a trait before, however much evidence there is. It does not begin like the primary key, so
+-- that neither is taken in the place of the other.
+create index trait_evidence_session_idx on oxbow.trait_evidence (user_id, session_key, trait_id, direction);
 
 -- What happened to a trait, in order: its confidence at any moment is the replay of these (docs/traits.md).
 create table oxbow.trait_events (
@@ -110,6 +111,10 @@ create table oxbow.llm_calls (
 create index llm_calls_started_idx on oxbow.llm_calls (started_at desc);
 create index llm_calls_user_idx on oxbow.llm_calls (user_id, started_at desc);
 
+-- conversations in which something happened since they were reflected on
+create index sessions_unreflected_idx on oxbow.sessions (user_id)
+  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+
 alter table oxbow.reflection_cycles
   add column reasoner text,
   add column now timestamptz,                        -- the clock's moment
@@ -122,7 +127,7 @@ alter table oxbow.reflection_cycles
 
 alter table oxbow.reflection_cycles drop column reasoner, drop column now, drop column dropped;
 drop table oxbow.llm_calls, oxbow.trait_refusals, oxbow.trait_clues, oxbow.trait_events, oxbow.trait_evidence cascade;
-drop index oxbow.memories_trait_due_idx, oxbow.memories_trait_stage_idx, oxbow.memories_trait_key_idx, oxbow.memories_trait_parent_idx,
-  oxbow.memories_trait_review_idx;
+drop index oxbow.sessions_unreflected_idx, oxbow.memories_trait_due_idx, oxbow.memories_trait_stage_idx, oxbow.memories_trait_key_idx,
+  oxbow.memories_trait_parent_idx, oxbow.memories_trait_review_idx;
 alter table oxbow.memories drop column trait_edited_at cascade, drop column trait_review_due_at cascade, drop column trait_contexts cascade,
   drop column trait_key cascade, drop column trait_next_transition_at cascade; -- triggers name them

@@ -1803,6 +1803,7 @@ begin
            where s.user_id = _user_id
              and coalesce(s.ended_at, s.last_activity_at + _idle) <= _now
              and coalesce(s.ended_at, s.last_activity_at) > coalesce(s.last_reflected_at, '-infinity')
+             and greatest(s.last_activity_at, s.ended_at) > coalesce(s.last_reflected_at, '-infinity') -- follows, and has an index
           union
           select i.session_id from oxbow.reflection_inbox i
            where i.user_id = _user_id and i.session_id is not null
@@ -3909,6 +3910,10 @@ CREATE INDEX river_notification_created_at_idx ON oxbow.river_notification USING
 
 CREATE INDEX river_notification_topic_id_idx ON oxbow.river_notification USING btree (topic, id);
 
+-- Name: sessions_unreflected_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sessions_unreflected_idx ON oxbow.sessions USING btree (user_id) WHERE (GREATEST(last_activity_at, ended_at) > COALESCE(last_reflected_at, '-infinity'::timestamp with time zone));
+
 -- Name: trait_clues_latest_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX trait_clues_latest_idx ON oxbow.trait_clues USING btree (user_id, created_at DESC);
@@ -3923,7 +3928,7 @@ CREATE INDEX trait_evidence_memory_idx ON oxbow.trait_evidence USING btree (user
 
 -- Name: trait_evidence_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX trait_evidence_session_idx ON oxbow.trait_evidence USING btree (user_id, trait_id, session_key);
+CREATE INDEX trait_evidence_session_idx ON oxbow.trait_evidence USING btree (user_id, session_key, trait_id, direction);
 
 -- Name: memories_document_created_at_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 

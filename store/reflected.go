@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,7 +75,7 @@ type Changes struct {
 	UserID   string
 	Timezone string
 	Cycle    uuid.UUID
-	Memories []uuid.UUID // that count, facts and episodes: nobody erases them meanwhile
+	Memories []uuid.UUID // facts and episodes that it was decided on: nobody erases them meanwhile
 	Traits   []TraitChange
 	Clues    []NotedClue
 	Closed   []string // keys of clues that became traits
@@ -124,15 +126,26 @@ const traitColumns = `id uuid, version integer, content text, key text, subtype 
 	confidence_at timestamptz, reinforcements integer, contradictions integer, window_start timestamptz, window_end timestamptz, context text,
 	tendencies jsonb, evidence_in jsonb, parent uuid, first timestamptz, last timestamptz, review timestamptz, derived text`
 
-// WriteChanges writes what a cycle concluded, in the caller's transaction. The error is ErrStale if a trait has another
-// version than the one that was read, or evidence was erased or counted meanwhile; then the transaction is of no use.
+// WriteChanges writes what a cycle concluded, in the caller's transaction, which has locked them. The error is ErrStale if a
+// trait has another version than the one that was read, or evidence was erased or counted meanwhile; then the transaction is
+// of no use.
 func WriteChanges(ctx context.Context, db DB, c Changes) error {
-	if err := c.lock(ctx, db); err != nil {
-		return err
-	}
-	if _, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true)`); err != nil {
+	// The foreign keys to memories, a partitioned table, are planned anew for every row otherwise, which takes longer than
+	// all the rest.
+	_, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
+	if err != nil {
 		return fmt.Errorf("write traits: %w", err)
 	}
+	if err := c.write(ctx, db); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, `set local plan_cache_mode to default`); err != nil {
+		return fmt.Errorf("write traits: %w", err)
+	}
+	return c.reword(ctx, db)
+}
+
+func (c *Changes) write(ctx context.Context, db DB) error {
 	var fresh, old []traitRow
 	var events []TraitEvent
 	var evidence []TraitEvidence
@@ -180,14 +193,12 @@ func WriteChanges(ctx context.Context, db DB, c Changes) error {
 			return fmt.Errorf("write %s: %w", s.what, ErrStale)
 		}
 	}
-	if err := c.reword(ctx, db); err != nil {
-		return err
-	}
 	return c.noteClues(ctx, db)
 }
 
-// lock takes the memories first and then the traits, each in the order of their ids, as all do who lock several.
-func (c *Changes) lock(ctx context.Context, db DB) error {
+// LockChanges takes the memories first and then the traits, each in the order of their ids, as all do who lock several. It
+// comes before everything else in a transaction: who erases a user waits for the user's memories and has their jobs last.
+func LockChanges(ctx context.Context, db DB, c Changes) error {
 	if _, err := db.Exec(ctx, `
 		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
 		c.UserID, c.Memories); err != nil {
@@ -286,9 +297,11 @@ func (c *Changes) noteClues(ctx context.Context, db DB) error {
 		return nil
 	}
 	n := len(c.Clues)
+	touched := map[string]bool{}
 	keys, contents, types, memories := make([]string, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
 	sessions, contexts, stated, at := make([]string, n), make([]*string, n), make([]bool, n), make([]time.Time, n)
 	for i, clue := range c.Clues {
+		touched[clue.Key] = true
 		keys[i], contents[i], types[i], memories[i] = clue.Key, clue.Content, string(clue.Type), clue.Memory
 		sessions[i], contexts[i], stated[i], at[i] = clue.Session, pointer(clue.Context), clue.Stated, clue.ObservedAt
 	}
@@ -304,7 +317,7 @@ func (c *Changes) noteClues(ctx context.Context, db DB) error {
 		  select key, memory_type, memory_id, row_number() over w as nth, count(*) over (partition by key) as n
 		    from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key order by observed_at, memory_id)) o
 		 where c.user_id = $1 and c.key = o.key and c.memory_type = o.memory_type and c.memory_id = o.memory_id
-		   and o.nth > $3 and o.nth <= o.n - $4`, c.UserID, keys, firstSightings, latestSightings)
+		   and o.nth > $3 and o.nth <= o.n - $4`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
 	if err != nil {
 		return fmt.Errorf("note clues: %w", err)
 	}
@@ -336,6 +349,12 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 		}
 	}
 	return nil
+}
+
+// IsDeadlock tells whether PostgreSQL ended the transaction because others waited for each other.
+func IsDeadlock(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "40P01"
 }
 
 // pointer is nil for the zero value.

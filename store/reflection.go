@@ -169,7 +169,7 @@ func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
 
 // LiveTraits returns a user's traits that are not dissolved, the surest first, at most limit.
 func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
-	return collectTraits(ctx, db, "the traits", `and m.trait_stage <> 'dissolved'
+	return collectTraits(ctx, db, "the traits", `and m.trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core')
 		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`, userID, limit)
 }
 
@@ -177,6 +177,12 @@ func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]Reflect
 func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]ReflectedTrait, error) {
 	return collectTraits(ctx, db, "the traits of patterns", `and m.trait_key = any($2)
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys)
+}
+
+// TraitsSaying returns a user's traits with one of the keys or one of the wordings, dissolved ones too.
+func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []string) ([]ReflectedTrait, error) {
+	return collectTraits(ctx, db, "the traits of patterns", `and (m.trait_key = any($2) or m.content = any($3))
+		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys, contents)
 }
 
 // TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.
@@ -238,11 +244,12 @@ func collectClues(ctx context.Context, db DB, where string, args ...any) ([]Note
 	return clues, nil
 }
 
-// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted a trait for.
+// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted or forgotten a trait for.
 func Refused(ctx context.Context, db DB, userID string, texts []string) (map[string]bool, error) {
 	rows, err := db.Query(ctx, `
 		select t.said from unnest($2::text[]) t(said)
-		 where exists (select from oxbow.trait_refusals r where r.user_id = $1 and r.hash = oxbow.trait_hash(t.said))`, userID, texts)
+		 where exists (select from oxbow.trait_refusals r where r.user_id = $1 and r.hash = oxbow.trait_hash(t.said))
+		    or exists (select from oxbow.memories_trait m where m.user_id = $1 and m.forgotten_at is not null and t.said in (m.trait_key, m.content))`, userID, texts)
 	if err != nil {
 		return nil, fmt.Errorf("look for deleted traits: %w", err)
 	}
@@ -257,11 +264,20 @@ func Refused(ctx context.Context, db DB, userID string, texts []string) (map[str
 	return refused, nil
 }
 
+// Claim is a memory that may come to speak for or against a trait.
+type Claim struct {
+	Trait     uuid.UUID
+	Direction string // Supporting, Contradicting
+	Memory    uuid.UUID
+	Type      MemoryType // of the memory; a trait may speak for a more abstract one
+	Session   string
+}
+
 // EvidenceSeen is what a trait's evidence tells about further evidence.
 type EvidenceSeen struct {
-	Sessions                  []string // of those asked about, which have spoken for it
-	Supporting, Contradicting int      // how many memories speak for and against it, at most countedEvidence of each
-	Counted                   map[EvidenceKey]bool
+	Sessions   []string // of those asked about, which have spoken for it
+	Supporting int      // how many memories speak for it, at most what was asked for
+	Counted    map[EvidenceKey]bool
 }
 
 // EvidenceKey is a memory and a direction.
@@ -270,68 +286,74 @@ type EvidenceKey struct {
 	Direction string // supporting, contradicting
 }
 
-// countedEvidence bounds how much evidence is counted for the question whether contradictions weigh: more is many.
-const countedEvidence = 1000
-
-// SeenEvidence tells, for traits, which of the memories have counted already, which of the sessions have spoken for them, and
-// for those in contradicted how much speaks for and against.
-func SeenEvidence(ctx context.Context, db DB, userID string, traits, memories []uuid.UUID, sessions []string, contradicted []uuid.UUID) (map[uuid.UUID]*EvidenceSeen, error) {
-	seen := make(map[uuid.UUID]*EvidenceSeen, len(traits))
+// SeenEvidence tells, for each claim, whether its memory has counted already and its session has spoken for the trait, and
+// for each trait in weighed how much speaks for it, counted up to the number given. Each question is one look into an
+// index, however much evidence there is: the first row from there on, in an order that only the right index has. Asked for
+// with "=", PostgreSQL may take another index while it has no statistics, and read all evidence of the trait.
+func SeenEvidence(ctx context.Context, db DB, userID string, claims []Claim, weighed map[uuid.UUID]int) (map[uuid.UUID]*EvidenceSeen, error) {
+	seen := map[uuid.UUID]*EvidenceSeen{}
 	of := func(id uuid.UUID) *EvidenceSeen {
 		if seen[id] == nil {
 			seen[id] = &EvidenceSeen{Counted: map[EvidenceKey]bool{}}
 		}
 		return seen[id]
 	}
+	n := len(claims)
+	traits, memories := make([]uuid.UUID, n), make([]uuid.UUID, n)
+	directions, types, sessions := make([]string, n), make([]string, n), make([]string, n)
+	for i, c := range claims {
+		traits[i], directions[i], memories[i], types[i], sessions[i] = c.Trait, c.Direction, c.Memory, string(c.Type), c.Session
+	}
 	var trait, memory uuid.UUID
 	var text string
-	rows, err := db.Query(ctx, `
-		select e.trait_id, e.memory_id, e.direction from oxbow.trait_evidence e
-		 where e.user_id = $1 and e.memory_id = any($3) and e.memory_type in ('fact', 'episodic', 'trait') and e.trait_id = any($2)`, userID, traits, memories)
-	if err != nil {
-		return nil, fmt.Errorf("look for evidence that counted: %w", err)
-	}
-	if _, err = pgx.ForEachRow(rows, []any{&trait, &memory, &text}, func() error {
+	err := each(ctx, db, "look for evidence that counted", []any{&trait, &memory, &text}, func() {
 		of(trait).Counted[EvidenceKey{memory, text}] = true
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look for evidence that counted: %w", err)
-	}
-	rows, err = db.Query(ctx, `
-		select t.id, s.session from unnest($2::uuid[]) t(id), unnest($3::text[]) s(session)
-		 where exists (select from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = t.id and e.session_key = s.session
-		                and e.direction = 'supporting')`, userID, traits, sessions)
+	}, `
+		select c.trait, c.memory, c.direction
+		  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[]) c(trait, direction, type, memory)
+		 cross join lateral (
+		       select e.trait_id, e.direction, e.memory_type, e.memory_id from oxbow.trait_evidence e
+		        where e.user_id = $1 and (e.trait_id, e.direction, e.memory_type, e.memory_id) >= (c.trait, c.direction, c.type, c.memory)
+		        order by e.trait_id, e.direction, e.memory_type, e.memory_id limit 1) e
+		 where (e.trait_id, e.direction, e.memory_type, e.memory_id) = (c.trait, c.direction, c.type, c.memory)`, userID, traits, directions, types, memories)
 	if err != nil {
-		return nil, fmt.Errorf("look for the sessions of evidence: %w", err)
+		return nil, err
 	}
-	if _, err = pgx.ForEachRow(rows, []any{&trait, &text}, func() error {
+	err = each(ctx, db, "look for the sessions of evidence", []any{&trait, &text}, func() {
 		of(trait).Sessions = append(of(trait).Sessions, text)
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look for the sessions of evidence: %w", err)
+	}, `
+		select c.trait, c.session from (select distinct * from unnest($2::uuid[], $3::text[])) c(trait, session)
+		 cross join lateral (
+		       select e.trait_id, e.session_key, e.direction from oxbow.trait_evidence e
+		        where e.user_id = $1 and (e.session_key, e.trait_id, e.direction) >= (c.session, c.trait, 'supporting')
+		        order by e.session_key, e.trait_id, e.direction limit 1) e
+		 where (e.session_key, e.trait_id, e.direction) = (c.session, c.trait, 'supporting')`, userID, traits, sessions)
+	if err != nil || len(weighed) == 0 {
+		return seen, err
 	}
-	if len(contradicted) == 0 {
-		return seen, nil
+	var count int
+	ids, limits := make([]uuid.UUID, 0, len(weighed)), make([]int, 0, len(weighed))
+	for id, limit := range weighed {
+		ids, limits = append(ids, id), append(limits, limit)
 	}
-	var n int
-	rows, err = db.Query(ctx, `
-		select t.id, d.direction, (select count(*) from (select from oxbow.trait_evidence e
-		         where e.user_id = $1 and e.trait_id = t.id and e.direction = d.direction limit $3) n)
-		  from unnest($2::uuid[]) t(id), (values ('supporting'), ('contradicting')) d(direction)`, userID, contradicted, countedEvidence)
+	return seen, each(ctx, db, "count the evidence", []any{&trait, &count}, func() {
+		of(trait).Supporting = count
+	}, `
+		select t.id, (select count(*) from (select from oxbow.trait_evidence e
+		         where e.user_id = $1 and e.trait_id = t.id and e.direction = 'supporting' limit t.most) n)
+		  from unnest($2::uuid[], $3::integer[]) t(id, most)`, userID, ids, limits)
+}
+
+// each calls do for every row of a query, after it was read into dest.
+func each(ctx context.Context, db DB, what string, dest []any, do func(), sql string, args ...any) error {
+	rows, err := db.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("count the evidence: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if _, err = pgx.ForEachRow(rows, []any{&trait, &text, &n}, func() error {
-		if text == Supporting {
-			of(trait).Supporting = n
-		} else {
-			of(trait).Contradicting = n
-		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("count the evidence: %w", err)
+	if _, err = pgx.ForEachRow(rows, dest, func() error { do(); return nil }); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return seen, nil
+	return nil
 }
 
 // ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
@@ -339,10 +361,11 @@ func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, 
 	rows, err := db.Query(ctx, `
 		select e.memory_type::text, e.memory_id, m.content, coalesce(m.speaker, ''), e.observed_at, e.session_key, coalesce(e.context, ''),
 		       m.importance, e.quality
-		  from oxbow.trait_evidence e
+		  from (select * from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = $2 and e.direction = $3
+		         order by e.observed_at desc, e.memory_id limit $4) e
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
-		 where e.user_id = $1 and e.trait_id = $2 and e.direction = $3 and m.forgotten_at is null
-		 order by e.observed_at desc, e.memory_id limit $4`, userID, trait, direction, limit)
+		 where m.forgotten_at is null
+		 order by e.observed_at desc, e.memory_id`, userID, trait, direction, limit)
 	if err != nil {
 		return nil, fmt.Errorf("load the evidence: %w", err)
 	}

@@ -26,6 +26,7 @@ begin
            where s.user_id = _user_id
              and coalesce(s.ended_at, s.last_activity_at + _idle) <= _now
              and coalesce(s.ended_at, s.last_activity_at) > coalesce(s.last_reflected_at, '-infinity')
+             and greatest(s.last_activity_at, s.ended_at) > coalesce(s.last_reflected_at, '-infinity') -- follows, and has an index
           union
           select i.session_id from oxbow.reflection_inbox i
            where i.user_id = _user_id and i.session_id is not null
