@@ -195,6 +195,23 @@ func TestPromptBounds(t *testing.T) {
 	require.Len(t, []rune(r.Data("memories")[0].Text), maxText+1)
 }
 
+// What a person dissolved is named, so that the model does not propose it in other words; nothing can refer to it.
+func TestRejectedTraitsAreNamed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	given := batch()
+	given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: "is afraid of heights", Subtype: lifecycle.Behavior,
+		Stage: lifecycle.Dissolved, Edited: true})
+	_, err := b.Reflect(b.ctx, given)
+	require.NoError(t, err)
+	r := b.server.Requests()[0]
+	require.Contains(t, string(r.Body), "is afraid of heights")
+	require.NotContains(t, string(r.Body), "collects stamps") // it dissolved by itself
+	for _, trait := range r.Data("traits") {
+		require.NotEqual(t, "is afraid of heights", trait.Text)
+	}
+}
+
 func TestNothingToReflectOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

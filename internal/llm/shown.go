@@ -32,6 +32,7 @@ type reflectData struct {
 	Language string
 	Memories []memoryShown
 	Traits   []traitShown
+	Rejected []string
 	Clues    []clueShown
 }
 
@@ -83,7 +84,7 @@ func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") 
 // show chooses what of a batch is sent, and names it.
 func show(b reasoner.Batch) *shown {
 	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{}, clues: map[string]string{}}
-	s.data = reflectData{Now: local(b.Now), Language: b.Language, Memories: []memoryShown{}, Traits: []traitShown{}, Clues: []clueShown{}}
+	s.data = reflectData{Now: local(b.Now), Language: b.Language, Memories: []memoryShown{}, Traits: []traitShown{}, Rejected: []string{}, Clues: []clueShown{}}
 	named := sessions{}
 	for i, m := range b.Memories {
 		ref := fmt.Sprintf("m%d", i+1)
@@ -94,6 +95,9 @@ func show(b reasoner.Batch) *shown {
 	}
 	refs := map[uuid.UUID]string{}
 	for _, t := range b.Traits {
+		if t.Stage == lifecycle.Dissolved && t.Edited {
+			s.data.Rejected = append(s.data.Rejected, beginning(t.Content, maxText))
+		}
 		if t.Stage == lifecycle.Dissolved || len(refs) == maxTraits {
 			continue
 		}

@@ -78,7 +78,7 @@ type Batch struct {
 	Now      time.Time // in the user's time zone
 	Language string    // BCP 47 of the user; empty: not known
 	Memories []Memory  // the earliest first
-	Traits   []Trait   // live ones, the surest first; dissolved ones only where a key names them
+	Traits   []Trait   // live ones, the surest first; of the dissolved ones those that a key names, and those that the user dissolved (Edited)
 	Clues    []Clue
 	Visible  int // how many traits the user has in the stages emerging, established and core
 }
