@@ -36,6 +36,8 @@ func weight(kind lifecycle.Kind, evidence []traittest.Evidence) (factor float64,
 		return lifecycle.Reinforcement(best), 0
 	case lifecycle.Contradicted:
 		return lifecycle.Contradiction(len(evidence)), len(evidence)
+	case lifecycle.Used:
+		return lifecycle.UseFactor, 0
 	}
 	return 0, 0
 }

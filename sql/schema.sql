@@ -1976,7 +1976,7 @@ begin
   ), weighed as (
     select e.seq, coalesce(v.memories, 0) as memories,
            case e.event when 'reinforced' then coalesce(v.reinforcement, 0) when 'contradicted' then coalesce(v.contradiction, 0)
-                        else e.factor end as factor
+                        when 'used' then 0.02 else e.factor end as factor
       from oxbow.trait_events e left join evidence v on v.seq = e.seq
      where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
@@ -2092,7 +2092,8 @@ begin
       t.trait_window_end) is distinct from
      (s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end)
     or t.trait_next_transition_at is distinct from
-       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end) then
+       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end)
+    or s.window_end is null and t.trait_window_start is not null then
     perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
   end if;
 end $$;

@@ -69,7 +69,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 		newReembedCommand(a),
 		newRememberCommand(a), newImportCommand(a), newExportCommand(a),
 		newRecallCommand(a), newContextCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a), newEvalTraitsCommand(a),
-		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a),
+		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a), newCheckCommand(a),
 		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
 	)
 	a.watchStart(root)

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// checked is what check prints.
+type checked struct {
+	store.CheckReport
+	Found []store.Problem `json:"found"`
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	var repair, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [USER]",
+		Short: "Compare traits with what happened to them",
+		Long: `Replay the events of every trait and compare what they lead to with the trait; compare the events with the evidence that
+counted in them; and look for what refers to nothing: evidence, events, clues and links of memories that are not there,
+parents that are none. Without USER, all users are checked.
+
+With --repair, what follows from the events and the evidence is put right, each trait in a transaction of its own; no trait
+is erased. The command fails if problems are left.`,
+		Example: `  oxbow check
+  oxbow check ada --repair`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, users []string) error {
+			o := store.CheckOptions{Repair: repair}
+			if len(users) > 0 {
+				if err := store.ValidateUserID(users[0]); err != nil {
+					return usageError{err}
+				}
+				o.UserID = users[0]
+			}
+			return a.check(cmd.Context(), o, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "put right what follows from the events and the evidence")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) error {
+	d, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := seeAll(ctx, d.pool, "check"); err != nil {
+		return err
+	}
+	c := checked{Found: []store.Problem{}}
+	progress := a.progress("check traits", 0)
+	o.Progress = func(r store.CheckReport) { progress.set(r.Traits) }
+	o.Found = func(p store.Problem) error {
+		c.Found = append(c.Found, p)
+		return nil
+	}
+	c.CheckReport, err = store.Check(ctx, d.pool, o)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.printJSON(c)
+	} else {
+		err = a.printChecked(c, o.Repair)
+	}
+	if left := c.Problems - c.Repaired; err == nil && left > 0 {
+		err = fmt.Errorf("%s: oxbow check --repair puts right what follows from the events", count(left, "problem", "problems"))
+		if o.Repair {
+			err = fmt.Errorf("%s left that the events do not tell how to put right", count(left, "problem is", "problems are"))
+		}
+	}
+	return err
+}
+
+func (a *app) printChecked(c checked, repaired bool) error {
+	if len(c.Found) > 0 {
+		t := newTable("user", "trait", "problem", "found", "~expected", "")
+		for _, p := range c.Found {
+			trait, state := "", ""
+			if p.TraitID != uuid.Nil {
+				trait = p.TraitID.String()
+			}
+			if repaired {
+				state = map[bool]string{true: "repaired", false: "left"}[p.Repaired]
+			}
+			t.add(printable(p.UserID), trait, p.Kind, printable(p.Found), printable(p.Expected), state)
+		}
+		if err := t.print(a.out); err != nil {
+			return err
+		}
+		a.printf("\n")
+	}
+	a.printf("%s of %s: ", count(c.Traits, "trait", "traits"), count(c.Users, "user", "users"))
+	switch {
+	case c.Problems == 0:
+		a.printf("no problems.\n")
+	case repaired:
+		a.printf("%s, %s repaired.\n", count(c.Problems, "problem", "problems"), thousands(c.Repaired))
+	default:
+		a.printf("%s.\n", count(c.Problems, "problem", "problems"))
+	}
+	return nil
+}

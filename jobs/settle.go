@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// SettleArgs are empty: the job is about everybody.
+type SettleArgs struct{}
+
+// Kind is "settle".
+func (SettleArgs) Kind() string { return "settle" }
+
+// InsertOpts allows one at a time; the next one comes with the clock.
+func (SettleArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
+}
+
+// What one run does at most; what is left is due at the next.
+const (
+	settleTraits  = 1000 // in one transaction
+	settleBatches = 100
+)
+
+// settleWorker applies what time did: traits that decayed over a boundary of stages, that became too weak, and trends whose
+// window ended and that nobody dissolved.
+type settleWorker struct {
+	river.WorkerDefaults[SettleArgs]
+	db  store.DB
+	now func() time.Time
+	log *slog.Logger
+}
+
+// Work settles in batches, each a transaction of its own, until there is not enough for another one.
+func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
+	var settled, dissolved int64
+	defer func() {
+		if settled > 0 {
+			w.log.InfoContext(ctx, "settled traits", "number", settled, "dissolved", dissolved)
+		}
+	}()
+	for range settleBatches {
+		n, gone, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
+		settled, dissolved = settled+n, dissolved+gone
+		if err != nil || n < settleTraits {
+			return err
+		}
+	}
+	return nil
+}

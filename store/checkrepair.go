@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// repairTrait puts a trait right, as far as its events and its evidence tell, in a transaction, and returns what is wrong still.
+func repairTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (left []Problem, err error) {
+	err = withoutWeighing(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select oxbow.lock_traits($1, array[$2::uuid])`, userID, id); err != nil {
+			return err
+		}
+		if _, err := queries.CheckDropTwice(ctx, tx, &dbsqlc.CheckDropTwiceParams{UserID: userID, TraitID: id}); err != nil {
+			return err
+		}
+		if _, err := queries.CheckReattach(ctx, tx, &dbsqlc.CheckReattachParams{UserID: userID, TraitID: id}); err != nil {
+			return err
+		}
+		for _, step := range []string{repairWording, repairParent, repairDue, repairState} {
+			if _, err := tx.Exec(ctx, step, userID, id); err != nil {
+				return err
+			}
+		}
+		traits, err := readChecked(ctx, tx, dbsqlc.CheckTraitsParams{First: userID, Last: userID, ID: &id, Max: 1})
+		for i := range traits {
+			left = append(left, traits[i].problems()...)
+		}
+		return err
+	})
+	return left, err
+}
+
+// withoutWeighing runs f in a transaction in which evidence that is deleted takes no trait with it: a repair erases none.
+func withoutWeighing(ctx context.Context, db DB, f func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select set_config('oxbow.erasing', 'on', true)`); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+// dropOrphans erases a user's rows that refer to nothing.
+func dropOrphans(ctx context.Context, db DB, userID string) error {
+	return withoutWeighing(ctx, db, func(tx pgx.Tx) error {
+		for _, drop := range []func(context.Context, dbsqlc.DBTX, string) (int64, error){
+			queries.CheckDropEvidence, queries.CheckDropEvents, queries.CheckDropClues, queries.CheckDropInbox, queries.CheckDropLinks,
+		} {
+			if _, err := drop(ctx, tx, userID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// The trait that has the events is the one of today. One without them is an older wording if a newer one is there.
+const repairWording = `
+	with state as (
+	  select exists (select from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2) as has_events,
+	         (select n.created_at from oxbow.memories_trait t join oxbow.memories_trait n on n.user_id = t.user_id and n.id = t.superseded_by
+	           where t.user_id = $1 and t.id = $2) as newer
+	)
+	update oxbow.memories_trait t
+	   set expired_at = case when s.newer is not null and not s.has_events then coalesce(t.expired_at, s.newer)
+	                         when s.has_events and (s.newer is null or t.expired_at is null) then null else t.expired_at end,
+	       superseded_by = case when s.newer is null or t.expired_at is null and s.has_events then null else t.superseded_by end
+	  from state s
+	 where t.user_id = $1 and t.id = $2 and ((t.expired_at is null) <> (t.superseded_by is null) or t.expired_at is not null and s.has_events)`
+
+// A part belongs to the newest wording of what it is part of, if that is more abstract, and otherwise to nothing.
+const repairParent = `
+	with level as (
+	  select t.id, array_position('{behavior,preference,core}', coalesce(e.subtype, t.trait_subtype)) as level
+	    from oxbow.memories_trait t
+	    left join oxbow.trait_events e on e.user_id = t.user_id and e.trait_id = t.id and e.seq = 1 and e.event = 'created'
+	   where t.user_id = $1 and t.id in ($2, (select oxbow.newest_wording($1, c.trait_parent_id) from oxbow.memories_trait c where c.user_id = $1 and c.id = $2))
+	), parent as (
+	  select (select p.id from level p join level c on c.id = $2 and p.id <> $2 and p.level > c.level) as id
+	)
+	update oxbow.memories_trait t set trait_parent_id = parent.id from parent
+	 where t.user_id = $1 and t.id = $2 and t.expired_at is null and t.trait_parent_id is distinct from parent.id`
+
+const repairDue = `
+	update oxbow.memories_trait t set trait_next_transition_at = null, trait_review_due_at = null
+	 where t.user_id = $1 and t.id = $2 and t.expired_at is not null
+	   and (t.trait_next_transition_at is not null or t.trait_review_due_at is not null)`
+
+// What the evidence says goes into the events, and what these lead to into the row.
+const repairState = `
+	select oxbow.adopt_trait($1, $2, 'check'),
+	       case when (select e.event from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2 order by e.seq limit 1) = 'created'
+	            then oxbow.reweigh_trait($1, $2, false) end
+	  from oxbow.memories_trait t where t.user_id = $1 and t.id = $2 and t.expired_at is null`

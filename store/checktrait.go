@@ -1,0 +1,197 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// checkedTrait is a trait with its events and its evidence as they are stored.
+type checkedTrait struct {
+	row      dbsqlc.CheckTraitsRow
+	events   []dbsqlc.CheckEventsRow   // in their order
+	evidence []dbsqlc.CheckEvidenceRow // by event
+	twice    []dbsqlc.CheckTwiceRow
+
+	seen []Problem
+}
+
+// tolerance is how far a stored number may be from what it is computed to be: nothing that a rule does is so small.
+const tolerance = 1e-9
+
+func (t *checkedTrait) wrong(kind, found, expected string) {
+	t.seen = append(t.seen, Problem{UserID: t.row.UserID, TraitID: t.row.ID, Kind: kind, Found: found, Expected: expected})
+}
+
+// problems compares the trait's row with its events, and these with the evidence.
+func (t *checkedTrait) problems() []Problem {
+	t.seen = nil
+	t.links()
+	if t.row.ExpiredAt != nil {
+		return t.seen // an older wording: its events are with the newest
+	}
+	for _, e := range t.twice {
+		t.wrong("counted twice", fmt.Sprintf("memory %s, %d times", e.MemoryID, e.Times), "once")
+	}
+	switch {
+	case len(t.events) == 0:
+		t.wrong("no events", "none", "those that lead to its state")
+	case t.events[0].Event != string(lifecycle.Created):
+		t.wrong("beginning", "the first event is "+t.events[0].Event, "created")
+	default:
+		t.weights()
+		t.compare(t.replay())
+	}
+	return t.seen
+}
+
+// links looks at what the trait refers to: its newer wording, and the trait that it is part of.
+func (t *checkedTrait) links() {
+	r := t.row
+	switch {
+	case r.ExpiredAt == nil && r.SupersededBy != nil:
+		t.wrong("superseded", "it is live", "expired, for it is superseded by "+r.SupersededBy.String())
+	case r.ExpiredAt != nil && len(t.events) > 0:
+		t.wrong("superseded", "it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339)+" and has events", "events are with the newest wording")
+	}
+	if r.ExpiredAt != nil && (r.TraitNextTransitionAt != nil || r.TraitReviewDueAt != nil) {
+		t.wrong("due", "something is due", "nothing, for it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339))
+	}
+	if r.TraitParentID == nil || r.ExpiredAt != nil {
+		return
+	}
+	subtype := or(r.TraitSubtype)
+	if len(t.events) > 0 && t.events[0].Subtype != nil {
+		subtype = *t.events[0].Subtype
+	}
+	above, level := abstractness(or(r.ParentSubtype)), abstractness(subtype)
+	switch parent := "part of " + r.TraitParentID.String(); {
+	case r.ParentID == nil:
+		t.wrong("parent", parent, "no parent, for that is not there")
+	case r.ParentExpiredAt != nil:
+		t.wrong("parent", parent, "its newest wording, for that expired on "+r.ParentExpiredAt.UTC().Format(time.RFC3339))
+	case above < 0 || above >= level: // so there is no circle either
+		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, or(r.ParentSubtype)), "one that is more abstract than "+subtype)
+	}
+}
+
+// counts are the events in which evidence counts, by its direction.
+var counts = map[string][]string{
+	Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
+	Contradicting: {string(lifecycle.Contradicted)},
+}
+
+// weights compares each event with its evidence.
+func (t *checkedTrait) weights() {
+	weighed := make(map[int32]dbsqlc.CheckEvidenceRow, len(t.evidence))
+	for _, v := range t.evidence {
+		i, ok := slices.BinarySearchFunc(t.events, v.EventSeq, func(e dbsqlc.CheckEventsRow, seq int32) int { return int(e.Seq - seq) })
+		if !ok || !slices.Contains(counts[v.Direction], t.events[i].Event) {
+			t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq), "an event in which they count")
+			continue
+		}
+		weighed[v.EventSeq] = v
+	}
+	for i, e := range t.events {
+		if want := int32(i + 1); e.Seq != want {
+			t.wrong("gap", fmt.Sprintf("event %d", e.Seq), fmt.Sprintf("event %d", want))
+			break
+		}
+	}
+	for _, e := range t.events {
+		if e.Actor == "import" || e.Actor == "check" {
+			continue // they came from a row as it was, and name no evidence
+		}
+		v := weighed[e.Seq]
+		if int64(e.Memories) != v.Memories {
+			t.wrong("memories", fmt.Sprintf("event %d, %s, says %d", e.Seq, e.Event, e.Memories), fmt.Sprintf("%d, as its evidence", v.Memories))
+		}
+		if want := weightOf(e.Event, v); math.Abs(or(e.Factor)-want) > tolerance {
+			t.wrong("factor", fmt.Sprintf("event %d, %s, says %s", e.Seq, e.Event, decimal(or(e.Factor))), decimal(want)+", by the rules")
+		}
+	}
+}
+
+// weightOf is the factor that an event has by its evidence.
+func weightOf(event string, v dbsqlc.CheckEvidenceRow) float64 {
+	switch lifecycle.Kind(event) {
+	case lifecycle.Reinforced:
+		sessions := map[string]lifecycle.Quality{}
+		for q, n := range map[lifecycle.Quality]int64{lifecycle.QualityA: v.A, lifecycle.QualityB: v.B, lifecycle.QualityC: v.C, lifecycle.QualityD: v.D} {
+			for i := range n {
+				sessions[string(q)+strconv.FormatInt(i, 10)] = q
+			}
+		}
+		return lifecycle.Reinforcement(sessions)
+	case lifecycle.Contradicted:
+		return lifecycle.Contradiction(int(v.Memories))
+	case lifecycle.Used:
+		return lifecycle.UseFactor
+	}
+	return 0
+}
+
+// replay returns the state that the events lead to, and compares what each says that followed from it.
+func (t *checkedTrait) replay() (s lifecycle.State) {
+	for _, e := range t.events {
+		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: or(e.Factor), Sets: or(e.Sets), Count: int(e.Memories),
+			Subtype: lifecycle.Subtype(or(e.Subtype)), WindowEnd: or(e.WindowEnd)})
+		if math.Abs(or(e.Confidence)-s.Confidence) > tolerance || e.Stage != string(s.Stage) {
+			t.wrong("event", fmt.Sprintf("event %d, %s, led to %s", e.Seq, e.Event, standing(e.Stage, or(e.Confidence))),
+				standing(string(s.Stage), s.Confidence))
+		}
+	}
+	return s
+}
+
+// compare compares the row with the state that the events lead to.
+func (t *checkedTrait) compare(s lifecycle.State) {
+	r := t.row
+	differ := func(kind, found, expected string) {
+		if found != expected {
+			t.wrong(kind, found, expected)
+		}
+	}
+	differ("subtype", or(r.TraitSubtype), string(s.Subtype))
+	differ("stage", or(r.TraitStage), string(s.Stage))
+	if found := or(r.TraitConfidence); !(math.Abs(found-s.Confidence) <= tolerance) {
+		t.wrong("confidence", decimal(found), decimal(s.Confidence))
+	}
+	differ("confidence_at", momentText(r.TraitConfidenceAt), momentText(pointer(s.At)))
+	differ("reinforcements", fmt.Sprint(or(r.TraitReinforcementCount)), fmt.Sprint(s.Reinforcements))
+	differ("contradictions", fmt.Sprint(or(r.TraitContradictionCount)), fmt.Sprint(s.Contradictions))
+	switch {
+	case s.Stage == lifecycle.Trend && s.WindowEnd.IsZero():
+		t.wrong("window", "a trend without an end", "a window's end, which its events do not tell")
+	case s.Stage != lifecycle.Trend && r.TraitWindowStart != nil && r.TraitWindowEnd == nil:
+		t.wrong("window", "begins "+momentText(r.TraitWindowStart), "none")
+	default:
+		differ("window", momentText(r.TraitWindowEnd), momentText(pointer(s.WindowEnd)))
+	}
+	next, want := or(r.TraitNextTransitionAt), s.NextTransition()
+	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second { // the database rounds as it does
+		t.wrong("next transition", momentText(r.TraitNextTransitionAt), momentText(pointer(want)))
+	}
+}
+
+func standing(stage string, confidence float64) string {
+	if confidence == 0 {
+		return stage
+	}
+	return stage + " " + decimal(confidence)
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
+
+// momentText is a moment to the microsecond; "none" without one.
+func momentText(t *time.Time) string {
+	if t == nil {
+		return "none"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
+}
