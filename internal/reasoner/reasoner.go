@@ -125,6 +125,7 @@ type Reinforcement struct {
 // Contradiction says that memories speak against a trait.
 type Contradiction struct {
 	Trait    uuid.UUID
+	Key      string // instead of Trait: of a pattern among these proposals; nothing comes of it where that makes no trait
 	Evidence []Support
 	Reason   string
 }

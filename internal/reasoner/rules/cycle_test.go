@@ -140,6 +140,11 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 	}
 	for _, n := range p.Contradictions {
 		t := l.byID(n.Trait)
+		if n.Key != "" {
+			if t = l.find(n.Key); t == nil {
+				continue
+			}
+		}
 		for _, e := range n.Evidence {
 			m := byID[e.Memory]
 			m.Context = e.Context

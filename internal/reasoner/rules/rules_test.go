@@ -182,6 +182,23 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+// A habit that begins and ends in the memories of one batch is denied as well as seen.
+func TestDeniedInTheSameBatch(t *testing.T) {
+	t.Parallel()
+	for key, texts := range map[string][]string{
+		"do:badminton": {"下班去打羽毛球", "又打羽毛球，赢了", "打羽毛球到九点", "我不再打羽毛球了"},
+		"do:climbing":  {"Went climbing after work", "Climbing again tonight", "Climbing at the hall", "I no longer go climbing"},
+	} {
+		memories := days(texts...)
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: memories})
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(p.Patterns, func(n reasoner.Pattern) bool { return n.Key == key && !n.Tentative && len(n.Evidence) == 3 }), key)
+		require.Len(t, p.Contradictions, 1, key)
+		require.Equal(t, key, p.Contradictions[0].Key)
+		require.Equal(t, memories[3].ID, p.Contradictions[0].Evidence[0].Memory)
+	}
+}
+
 // What a trait's own sentence says is enough to find it: another reasoner, or a person, may have worded it.
 func TestTraitsOfOthersAreReinforced(t *testing.T) {
 	t.Parallel()
