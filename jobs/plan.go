@@ -2,19 +2,12 @@ package jobs
 
 import (
 	"cmp"
-	"crypto/md5"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -121,93 +114,15 @@ func (p *plan) find(key, content string) *change {
 	return cmp.Or(p.byKey[key], p.byText[normalized(content)])
 }
 
-// maxDepth is how many levels of parents there are above a trait.
-const maxDepth = 2
-
-// claims lists which memories the proposals may bring to speak for or against which traits, so that it can be looked up
-// what of it has counted before. It lists rather too much than too little. weighed has the traits that are contradicted,
-// with how much of what speaks for them is to be counted.
-func (p *plan) claims(proposals reasoner.Proposals) (claims []store.Claim, weighed map[uuid.UUID]int) {
-	made := map[store.Claim]bool{}
-	claim := func(c *change, direction string, s support) {
-		for range maxDepth + 1 {
-			if c == nil {
-				return
-			}
-			k := store.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType, Session: s.session}
-			if !made[k] {
-				made[k] = true
-				claims = append(claims, k)
-			}
-			if direction == store.Contradicting {
-				return
-			}
-			c = p.byID[c.Parent] // what speaks for a trait speaks for its parents
-		}
-	}
-	given := func(c *change, direction string, evidence []reasoner.Support) {
-		for _, g := range evidence {
-			if s, ok := p.known[g.Memory]; ok {
-				claim(c, direction, s)
-			}
-		}
-	}
-	for _, k := range proposals.Patterns {
-		key, content := named(k.Key, k.Content)
-		c := p.find(key, content)
-		given(c, store.Supporting, k.Evidence)
-		for _, s := range p.noted[key] {
-			claim(c, store.Supporting, s)
-		}
-	}
-	for _, r := range proposals.Reinforcements {
-		given(p.byID[r.Trait], store.Supporting, r.Evidence)
-	}
-	for _, k := range proposals.Clusters {
-		c := p.find(named(k.Key, k.Content))
-		for _, id := range k.Members {
-			if m := p.byID[id]; m != nil {
-				claim(c, store.Supporting, asEvidence(m))
-			}
-		}
-	}
-	weighed = map[uuid.UUID]int{}
-	for _, k := range proposals.Contradictions {
-		if c := p.byID[k.Trait]; c != nil {
-			given(c, store.Contradicting, k.Evidence)
-			weighed[c.ID] += len(k.Evidence)
-		}
-	}
-	for id, n := range weighed {
-		weighed[id] = enough(p.byID[id].State.Contradictions + n)
-	}
-	return claims, weighed
-}
-
-// enough is how much has to speak for a trait for contradictions not to weigh: more need not be counted.
-func enough(contradicting int) int {
-	n := 2 * contradicting
-	for lifecycle.ReviewDue(n, contradicting, 1) {
-		n += contradicting/3 + 1
-	}
-	return n
-}
-
-// know takes in what was found about the claims.
-func (p *plan) know(seen map[uuid.UUID]*store.EvidenceSeen) {
-	for id, e := range seen {
-		c := p.byID[id]
-		for _, session := range e.Sessions {
-			c.seen.Add(session, "")
-		}
-		c.counted, c.supporting = e.Counted, e.Supporting
-	}
-}
-
 // decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits there are,
 // then what they have in common, then what speaks against them. Time's own part, settling, follows in the database.
 func (p *plan) decide(proposals reasoner.Proposals) {
-	p.dropped = append(p.dropped, proposals.Dropped...)
+	for _, d := range proposals.Dropped {
+		if _, hit := sensitive.Category(d.What); hit {
+			d.What = idsIn(d.What)
+		}
+		p.dropped = append(p.dropped, d)
+	}
 	p.patterns(proposals.Patterns)
 	for _, r := range proposals.Reinforcements {
 		p.reinforcement(r)
@@ -252,15 +167,6 @@ func above(s lifecycle.Subtype) lifecycle.Subtype {
 		return lifecycle.CoreTrait
 	}
 	return ""
-}
-
-// drop notes that a proposal, or a part of it, is not followed.
-func (p *plan) drop(proposal any, reason string, args ...any) {
-	what, err := json.Marshal(proposal)
-	if err != nil {
-		what = fmt.Appendf(nil, "%+v", proposal)
-	}
-	p.dropped = append(p.dropped, reasoner.Dropped{What: string(what), Reason: fmt.Sprintf(reason, args...)})
 }
 
 // event lets something happen to a trait.
@@ -366,13 +272,29 @@ func (p *plan) resolve(c *change, direction string, proposal any, given []reason
 		if context := knownContext(g.Context); context != "" {
 			s.context = context
 		}
-		if before, twice := found[g.Memory]; twice {
-			s.stated = s.stated || before.stated
-			s.context = cmp.Or(before.context, s.context)
-		}
-		found[g.Memory] = s
+		add(found, s)
 	}
 	return inOrder(found)
+}
+
+// add takes in what a memory says once more, so that the order in which it is said does not matter.
+func add(found map[uuid.UUID]support, s support) {
+	if before, twice := found[s.memory]; twice {
+		s.stated, s.inferred = s.stated || before.stated, s.inferred && before.inferred
+		if tellsLess(s.context, before.context) {
+			s.context = before.context
+		}
+	}
+	found[s.memory] = s
+}
+
+// tellsLess orders contexts: one that tells nothing comes last.
+func tellsLess(a, b string) bool {
+	vague := func(context string) bool { return context == "" || context == "general" }
+	if vague(a) != vague(b) {
+		return vague(a)
+	}
+	return b != "" && (a == "" || b < a)
 }
 
 func inOrder(found map[uuid.UUID]support) []support {
@@ -392,54 +314,4 @@ func knownContext(context string) string {
 		return context
 	}
 	return ""
-}
-
-const (
-	maxContent = 300 // characters
-	maxKey     = 400 // bytes
-)
-
-// line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
-func line(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-}
-
-// wording checks what a trait is to say.
-func wording(content string) (string, error) {
-	content = line(content)
-	switch {
-	case normalized(content) == "":
-		return "", errors.New("it says nothing")
-	case utf8.RuneCountInString(content) > maxContent:
-		return "", fmt.Errorf("it has more than %d characters", maxContent)
-	}
-	if category, hit := sensitive.Category(content); hit {
-		return "", fmt.Errorf("nothing is inferred about %s", category)
-	}
-	return content, nil
-}
-
-// named returns the key of a pattern and what it says, in the form in which traits are found by them.
-func named(key, content string) (patterns, says string) {
-	says = line(content)
-	return patternKey(key, says), says
-}
-
-// patternKey names a pattern. A reasoner that gives no key gets one from the wording.
-func patternKey(key, content string) string {
-	if key = strings.ReplaceAll(strings.ToValidUTF8(key, ""), "\x00", ""); key == "" {
-		key = "says " + normalized(content)
-	}
-	if len(key) > maxKey {
-		sum := md5.Sum([]byte(key))
-		key = strings.ToValidUTF8(key[:40], "") + " " + hex.EncodeToString(sum[:])
-	}
-	return key
-}
-
-// normalized leaves of a wording what makes it the same: letters and digits, in lower case.
-func normalized(content string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(norm.NFKC.String(content)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}), " ")
 }

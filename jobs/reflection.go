@@ -39,6 +39,8 @@ type Reflection struct {
 const (
 	// shownTraits is how many of a user's traits are worked with at once, the surest ones.
 	shownTraits = 400
+	// rejectedTraits is how many of those that the person dissolved are shown, so that they are not proposed in other words.
+	rejectedTraits = 50
 	// latestClues is how many noted memories a reasoner is shown that does not say which it wants.
 	latestClues = 100
 	// rereadings is how often a decision is made anew because somebody else changed what it was made on.
@@ -74,6 +76,9 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *snapshot, limit i
 		_, hit := sensitive.Category(m.Content)
 		return hit // nothing is inferred from it
 	})
+	for i := range s.memories {
+		s.memories[i].Context = knownContext(s.memories[i].Context)
+	}
 	keys := r.Reasoner.Keys(s.memories)
 	if keys == nil {
 		s.clues, err = store.LatestClues(ctx, db, s.user, latestClues)
@@ -98,8 +103,13 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, k
 	if err != nil {
 		return err
 	}
+	rejected, err := store.RejectedTraits(ctx, db, s.user, rejectedTraits)
+	if err != nil {
+		return err
+	}
 	s.add(live)
 	s.add(byKey)
+	s.add(rejected)
 	s.visible, err = store.CountVisibleTraits(ctx, db, s.user)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,19 +126,26 @@ type Cycle struct {
 	Error                       string // why it failed; empty: it did not
 }
 
+// maxDropped is how many characters are kept of a proposal that was not followed.
+const maxDropped = 20_000
+
+// plain leaves out what PostgreSQL does not take in a text.
+func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
+
 // RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
-	dropped, err := json.Marshal(c.Dropped)
+	told := make([]reasoner.Dropped, len(c.Dropped))
+	for i, d := range c.Dropped {
+		told[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)), Reason: plain(Shorten(d.Reason, maxDropped))}
+	}
+	dropped, err := json.Marshal(told)
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)
-	}
-	if c.Dropped == nil {
-		dropped = []byte("[]")
 	}
 	err = dbsqlc.New().ReflectionCycleInsert(ctx, db, &dbsqlc.ReflectionCycleInsertParams{
 		UserID: c.UserID, ID: c.ID, TriggerType: c.Trigger.Type, TriggerValue: c.Trigger.Value, MemoriesScanned: int32(c.Scanned),
 		TraitsCreated: int32(c.Created), TraitsUpdated: int32(c.Updated), TraitsDissolved: int32(c.Dissolved),
-		StartedAt: c.StartedAt, Now: c.Now, Reasoner: c.Reasoner, Dropped: dropped, ErrorMessage: c.Error,
+		StartedAt: c.StartedAt, Now: c.Now, Reasoner: c.Reasoner, Dropped: dropped, ErrorMessage: plain(c.Error),
 	})
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)

@@ -338,7 +338,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 	for _, u := range calls {
 		var failure *string
 		if u.Err != nil {
-			failure = pointer(Shorten(u.Err.Error(), 1000))
+			failure = pointer(plain(Shorten(u.Err.Error(), 1000)))
 		}
 		_, err := db.Exec(ctx, `
 			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens, started_at, latency, error)

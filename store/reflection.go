@@ -185,6 +185,12 @@ func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []st
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys, contents)
 }
 
+// RejectedTraits returns the traits that a person dissolved, the latest first, at most limit.
+func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
+	return collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
+		 order by m.trait_edited_at desc, m.id limit $2`, userID, limit)
+}
+
 // TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.
 func TraitsToReview(ctx context.Context, db DB, userID string) ([]ReflectedTrait, error) {
 	return collectTraits(ctx, db, "the traits to review", `and m.trait_review_due_at is not null

@@ -1,0 +1,259 @@
+package jobs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// book holds a user's traits in memory and answers what the database would, no more than it is asked.
+type book struct {
+	*testing.T
+	traits   []store.ReflectedTrait // in the order in which they were made
+	evidence map[uuid.UUID][]store.TraitEvidence
+	events   map[uuid.UUID][]store.TraitEvent
+	clues    []store.NotedClue
+	refused  map[string]bool
+	named    map[string]uuid.UUID // memories of the test
+}
+
+func newBook(t *testing.T) *book {
+	return &book{T: t, evidence: map[uuid.UUID][]store.TraitEvidence{}, events: map[uuid.UUID][]store.TraitEvent{}, named: map[string]uuid.UUID{}}
+}
+
+// day is noon of a day of January 2026 and on.
+func day(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
+
+// memory is an episode of a day, which is its session unless one is given.
+func (b *book) memory(name string, n int, session, context string) reasoner.Memory {
+	id := uuid.NewSHA1(uuid.Nil, []byte(name))
+	b.named[name] = id
+	at := day(n)
+	return reasoner.Memory{ID: id, Type: "episodic", Content: name, Time: at, Context: context,
+		Session: cmp.Or(session, "day "+at.Format(time.DateOnly))}
+}
+
+// on makes memories of days, each a session of its own.
+func (b *book) on(days ...int) []reasoner.Memory {
+	memories := make([]reasoner.Memory, len(days))
+	for i, n := range days {
+		memories[i] = b.memory(fmt.Sprintf("memory of day %d", n), n, "", "")
+	}
+	return memories
+}
+
+func from(memories ...reasoner.Memory) []reasoner.Support {
+	var all []reasoner.Support
+	for _, m := range memories {
+		all = append(all, reasoner.Support{Memory: m.ID})
+	}
+	return all
+}
+
+// snapshot is what a reflection loads.
+func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *snapshot {
+	s := &snapshot{user: "ann", person: store.Person{Zone: time.UTC, Timezone: "UTC"}, now: now, cycle: uuid.New(), memories: memories, refused: b.refused}
+	for _, m := range memories {
+		s.batch = append(s.batch, store.Unreflected{ID: m.ID, Type: store.MemoryType(m.Type)})
+	}
+	s.traits = slices.Clone(b.traits)
+	slices.SortStableFunc(s.traits, func(x, y store.ReflectedTrait) int {
+		dissolved := func(t store.ReflectedTrait) int {
+			if t.State.Stage == lifecycle.Dissolved {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(dissolved(x), dissolved(y))
+	})
+	s.clues = slices.Clone(b.clues)
+	slices.SortStableFunc(s.clues, func(x, y store.NotedClue) int { return cmp.Compare(x.Key, y.Key) })
+	return s
+}
+
+// seen answers claims.
+func (b *book) seen(claims []store.Claim, weighed map[uuid.UUID]int) map[uuid.UUID]*store.EvidenceSeen {
+	seen := map[uuid.UUID]*store.EvidenceSeen{}
+	of := func(id uuid.UUID) *store.EvidenceSeen {
+		if seen[id] == nil {
+			seen[id] = &store.EvidenceSeen{Counted: map[store.EvidenceKey]bool{}}
+		}
+		return seen[id]
+	}
+	for _, c := range claims {
+		for _, e := range b.evidence[c.Trait] {
+			if e.Memory == c.Memory && e.Direction == c.Direction {
+				of(c.Trait).Counted[store.EvidenceKey{Memory: e.Memory, Direction: e.Direction}] = true
+			}
+			if e.Session == c.Session && e.Direction == store.Supporting && !slices.Contains(of(c.Trait).Sessions, e.Session) {
+				of(c.Trait).Sessions = append(of(c.Trait).Sessions, e.Session)
+			}
+		}
+	}
+	for id, most := range weighed {
+		of(id).Supporting = min(b.count(id, store.Supporting), most)
+	}
+	return seen
+}
+
+func (b *book) count(trait uuid.UUID, direction string) (n int) {
+	for _, e := range b.evidence[trait] {
+		if e.Direction == direction {
+			n++
+		}
+	}
+	return n
+}
+
+// reflect lets a cycle happen, and returns it.
+func (b *book) reflect(now time.Time, memories []reasoner.Memory, proposals reasoner.Proposals) *plan {
+	b.Helper()
+	p := newPlan(b.snapshot(now, memories))
+	p.know(b.seen(p.claims(proposals)))
+	p.decide(proposals)
+	b.write(p)
+	return p
+}
+
+// write takes a plan's changes over, and checks them.
+func (b *book) write(p *plan) {
+	b.Helper()
+	changes := p.changes()
+	for _, c := range changes.Traits {
+		i := slices.IndexFunc(b.traits, func(t store.ReflectedTrait) bool { return t.ID == c.ID })
+		require.Equal(b, c.New, i < 0)
+		if c.Reworded != "" {
+			c.Content = c.Reworded
+		}
+		if c.Version++; c.New {
+			b.traits = append(b.traits, c.ReflectedTrait)
+		} else {
+			b.traits[i] = c.ReflectedTrait
+		}
+		before := len(b.events[c.ID])
+		for _, e := range c.Evidence {
+			require.False(b, slices.ContainsFunc(b.evidence[c.ID], func(o store.TraitEvidence) bool { return o.Memory == e.Memory && o.Direction == e.Direction }),
+				"a memory counts once per trait and direction")
+			require.True(b, e.Nth >= 1 && e.Nth <= len(c.Events), "it counts in an event of this cycle")
+			require.Contains(b, []string{"A", "B", "C", "D"}, string(e.Quality))
+			b.evidence[c.ID] = append(b.evidence[c.ID], e)
+		}
+		for i, e := range c.Events {
+			require.Equal(b, i+1, e.Nth)
+			b.events[c.ID] = append(b.events[c.ID], e)
+		}
+		require.Greater(b, len(b.events[c.ID]), before, "what changes says why")
+		b.replay(c.ID)
+	}
+	b.clues = slices.DeleteFunc(b.clues, func(c store.NotedClue) bool { return slices.Contains(changes.Closed, c.Key) })
+	for _, c := range changes.Clues {
+		require.False(b, slices.ContainsFunc(b.clues, func(o store.NotedClue) bool { return o.Key == c.Key && o.Memory == c.Memory }))
+		b.clues = append(b.clues, c)
+	}
+}
+
+// replay checks that the events of a trait lead to its state.
+func (b *book) replay(id uuid.UUID) {
+	b.Helper()
+	var s lifecycle.State
+	for _, row := range b.events[id] {
+		e := lifecycle.Event{Kind: row.Event, At: row.At, Count: row.Memories}
+		for from, to := range map[*float64]*float64{row.Factor: &e.Factor, row.Sets: &e.Sets} {
+			if from != nil {
+				*to = *from
+			}
+		}
+		if row.Subtype != nil {
+			e.Subtype = lifecycle.Subtype(*row.Subtype)
+		}
+		if row.WindowEnd != nil {
+			e.WindowEnd = *row.WindowEnd
+		}
+		s = s.Apply(e)
+		require.Equal(b, s.Stage, row.Stage)
+		if row.Confidence == nil {
+			require.Zero(b, s.Confidence)
+		} else {
+			require.InDelta(b, s.Confidence, *row.Confidence, 1e-12)
+			require.True(b, *row.Confidence > 0 && *row.Confidence < 1)
+		}
+	}
+	require.Equal(b, s, b.trait(id).State)
+}
+
+func (b *book) trait(id uuid.UUID) store.ReflectedTrait {
+	b.Helper()
+	i := slices.IndexFunc(b.traits, func(t store.ReflectedTrait) bool { return t.ID == id })
+	require.GreaterOrEqual(b, i, 0)
+	return b.traits[i]
+}
+
+// only returns the one trait there is.
+func (b *book) only() store.ReflectedTrait {
+	b.Helper()
+	require.Len(b, b.traits, 1)
+	return b.traits[0]
+}
+
+// change does something to a trait that reflection does not do.
+func (b *book) change(id uuid.UUID, do func(*store.ReflectedTrait)) {
+	for i := range b.traits {
+		if b.traits[i].ID == id {
+			do(&b.traits[i])
+		}
+	}
+}
+
+// happens lets an event happen to a trait.
+func (b *book) happens(id uuid.UUID, e lifecycle.Event) {
+	b.Helper()
+	b.change(id, func(t *store.ReflectedTrait) {
+		t.State = t.State.Apply(e)
+		row := store.TraitEvent{Trait: id, Event: e.Kind, At: e.At, Memories: e.Count, Stage: t.State.Stage}
+		if e.Factor > 0 {
+			row.Factor = &e.Factor
+		}
+		if e.Sets > 0 {
+			row.Sets = &e.Sets
+		}
+		if c := t.State.Confidence; c > 0 {
+			row.Confidence = &c
+		}
+		b.events[id] = append(b.events[id], row)
+	})
+	b.replay(id)
+}
+
+// qualities returns those of a trait's evidence in the order in which it was written.
+func (b *book) qualities(id uuid.UUID, direction string) (all string) {
+	for _, e := range b.evidence[id] {
+		if e.Direction == direction {
+			all += string(e.Quality)
+		}
+	}
+	return all
+}
+
+// kinds are the events of a trait.
+func (b *book) kinds(id uuid.UUID) (all []lifecycle.Kind) {
+	for _, e := range b.events[id] {
+		all = append(all, e.Event)
+	}
+	return all
+}
+
+func reasons(p *plan) (all []string) {
+	for _, d := range p.dropped {
+		all = append(all, d.Reason)
+	}
+	return all
+}

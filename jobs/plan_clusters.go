@@ -1,0 +1,155 @@
+package jobs
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// inferParents lets what spoke for traits of a subtype speak, by inference, for those that they are part of.
+func (p *plan) inferParents(from lifecycle.Subtype) {
+	for _, c := range p.order {
+		parent := p.byID[c.Parent]
+		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || parent.State.StageAt(p.now) == lifecycle.Dissolved {
+			continue
+		}
+		if _, hit := sensitive.Category(parent.Content); hit {
+			continue
+		}
+		var supports []support
+		for _, s := range c.gained {
+			if s.inferred = true; !parent.counted[store.EvidenceKey{Memory: s.memory, Direction: store.Supporting}] {
+				supports = append(supports, s)
+			}
+		}
+		p.speak(parent, supports, "by way of: "+c.Content)
+	}
+}
+
+// cluster makes a more abstract trait of several, or adds them to the one that is there.
+func (p *plan) cluster(k reasoner.Cluster) {
+	key, content, ok := p.admit(k, k.Key, k.Content)
+	if !ok {
+		return
+	}
+	parent := p.find(key, content)
+	if parent != nil && parent.State.Subtype != k.Subtype {
+		p.drop(k, "trait %s, which says so, is a %s", parent.ID, parent.State.Subtype)
+		return
+	}
+	members := p.members(k, parent)
+	switch {
+	case parent == nil && len(members) < 2:
+		p.drop(k, "it takes two or more that are sure enough")
+	case len(members) == 0: // they belong together already
+	case parent == nil:
+		p.promote(k, key, content, members)
+	case parent.State.StageAt(p.now) != lifecycle.Dissolved:
+		p.join(parent, members)
+	case !parent.EditedAt.IsZero():
+		p.drop(k, "the person dissolved it")
+	case p.revive(parent, p.notCounted(parent, members), key):
+		p.link(parent, members)
+	}
+}
+
+// members are those of a cluster's that may become part of its trait.
+func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
+	var members []*change
+	for _, id := range k.Members {
+		c := p.live(id, k)
+		switch {
+		case c == nil || slices.Contains(members, c):
+		case parent != nil && c.Parent == parent.ID: // it is
+		case c.Parent != uuid.Nil && !p.gone(c.Parent):
+			p.drop(k, "trait %s is part of another one", id)
+		case !p.below(c, k.Subtype):
+			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, c.State.StageAt(p.now), c.State.Subtype, k.Subtype)
+		default:
+			members = append(members, c)
+		}
+	}
+	return members
+}
+
+// gone tells whether a trait was shown and is dissolved.
+func (p *plan) gone(id uuid.UUID) bool {
+	c := p.byID[id]
+	return c != nil && c.State.StageAt(p.now) == lifecycle.Dissolved
+}
+
+// promote makes a trait of members that are sure enough.
+func (p *plan) promote(k reasoner.Cluster, key, content string, members []*change) {
+	grades := make([]lifecycle.Member, len(members))
+	for i, c := range members {
+		grades[i] = p.member(c)
+	}
+	e, context, ok := lifecycle.Promote(p.now, k.Subtype, grades)
+	if !ok {
+		p.drop(k, "it takes two or more that are sure enough")
+		return
+	}
+	parent := p.fresh(key, content, context, "promotion")
+	for _, c := range members {
+		p.observe(parent, support{time: cmp.Or(c.FirstObserved, p.now)})
+		for _, inContext := range append([]string{c.Context}, c.Contexts...) {
+			p.observe(parent, support{time: c.LastReinforced, context: inContext})
+		}
+	}
+	parent.Context = context
+	p.count(parent, store.Supporting, p.notCounted(parent, members), 1)
+	p.event(parent, e, len(members), "", nil)
+	p.link(parent, members)
+}
+
+// below tells whether a trait is sure enough to become part of one of the subtype.
+func (p *plan) below(c *change, parent lifecycle.Subtype) bool {
+	_, _, ok := lifecycle.Promote(p.now, parent, []lifecycle.Member{p.member(c), p.member(c)})
+	return ok
+}
+
+func (p *plan) member(c *change) lifecycle.Member {
+	return lifecycle.Member{Subtype: c.State.Subtype, Stage: c.State.StageAt(p.now), Confidence: c.State.ConfidenceAt(p.now), Context: c.Context}
+}
+
+func (p *plan) join(parent *change, members []*change) {
+	p.speak(parent, p.notCounted(parent, members), "another trait shows the same")
+	p.link(parent, members)
+}
+
+// notCounted are the traits that have not spoken for a more abstract one yet, as its evidence.
+func (p *plan) notCounted(parent *change, members []*change) []support {
+	var supports []support
+	for _, c := range members {
+		if !parent.counted[store.EvidenceKey{Memory: c.ID, Direction: store.Supporting}] {
+			supports = append(supports, asEvidence(c))
+		}
+	}
+	return supports
+}
+
+// asEvidence lets a trait speak for a more abstract one.
+func asEvidence(c *change) support {
+	return support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved), session: "trait " + c.ID.String(), context: c.Context}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (p *plan) link(parent *change, members []*change) {
+	for _, c := range members {
+		c.Parent = parent.ID
+		p.event(c, lifecycle.Event{Kind: lifecycle.Promoted, At: p.now}, 0, "part of: "+parent.Content, map[string]any{"parent": parent.ID})
+	}
+}

@@ -1,0 +1,594 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const runs = "Ann runs in the morning."
+
+func noticed(content string, memories ...reasoner.Memory) reasoner.Proposals {
+	return reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "key of " + content, Content: content, Evidence: from(memories...)}}}
+}
+
+func reinforce(trait uuid.UUID, evidence ...reasoner.Support) reasoner.Proposals {
+	return reasoner.Proposals{Reinforcements: []reasoner.Reinforcement{{Trait: trait, Evidence: evidence}}}
+}
+
+func contradict(trait uuid.UUID, memories ...reasoner.Memory) reasoner.Proposals {
+	return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Trait: trait, Evidence: from(memories...), Reason: "no longer"}}}
+}
+
+// What a pattern becomes follows from its evidence (C §3.3, DESIGN §5).
+func TestNewPatterns(t *testing.T) {
+	t.Parallel()
+	now := day(60)
+	for name, c := range map[string]struct {
+		days       []int
+		session    string // of all of them; none: a day is one
+		emotional  bool
+		tentative  bool
+		stage      lifecycle.Stage // empty: a clue
+		confidence float64
+		window     time.Duration
+	}{
+		"one session":                         {days: []int{1, 1, 1}},
+		"one conversation over many days":     {days: []int{1, 20, 40}, session: "s"},
+		"one memory":                          {days: []int{1}},
+		"two":                                 {days: []int{1, 3}, stage: lifecycle.Trend, window: 30 * 24 * time.Hour},
+		"two moods":                           {days: []int{1, 3}, emotional: true, stage: lifecycle.Trend, window: 14 * 24 * time.Hour},
+		"two, a day short of two weeks":       {days: []int{1, 14}, stage: lifecycle.Trend, window: 30 * 24 * time.Hour},
+		"two, two weeks apart":                {days: []int{1, 15}, stage: lifecycle.Candidate, confidence: 0.20},
+		"three":                               {days: []int{1, 2, 3}, stage: lifecycle.Emerging, confidence: 0.40},
+		"three over a long time":              {days: []int{1, 20, 40}, stage: lifecycle.Emerging, confidence: 0.40},
+		"three, but the reasoner is not sure": {days: []int{1, 2, 3}, tentative: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			var memories []reasoner.Memory
+			for i, n := range c.days {
+				memories = append(memories, b.memory(string(rune('a'+i)), n, c.session, ""))
+			}
+			proposed := noticed(runs, memories...)
+			proposed.Patterns[0].Emotional, proposed.Patterns[0].Tentative = c.emotional, c.tentative
+			p := b.reflect(now, memories, proposed)
+			require.Empty(t, p.dropped)
+			if c.stage == "" {
+				require.Empty(t, b.traits)
+				require.Len(t, b.clues, len(c.days))
+				require.Contains(t, b.clues, store.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic", Memory: memories[0].ID, Session: memories[0].Session,
+					ObservedAt: day(c.days[0])})
+				require.Zero(t, p.created)
+				return
+			}
+			made := b.only()
+			require.Equal(t, 1, p.created)
+			require.Empty(t, b.clues)
+			require.Equal(t, runs, made.Content)
+			require.Equal(t, c.stage, made.State.Stage)
+			require.Equal(t, c.confidence, made.State.Confidence)
+			require.Equal(t, lifecycle.Behavior, made.State.Subtype)
+			require.Equal(t, now, made.State.At)
+			require.Equal(t, "general", made.Context)
+			require.Equal(t, day(c.days[0]), made.FirstObserved)
+			require.Equal(t, day(c.days[len(c.days)-1]), made.LastReinforced)
+			if c.window > 0 {
+				require.Equal(t, now.Add(c.window), made.State.WindowEnd)
+			} else {
+				require.Zero(t, made.State.WindowEnd)
+			}
+			require.Equal(t, []lifecycle.Kind{lifecycle.Created}, b.kinds(made.ID))
+			require.Equal(t, len(c.days), b.events[made.ID][0].Memories)
+			require.Len(t, b.evidence[made.ID], len(c.days))
+		})
+	}
+}
+
+// What was noted counts when more comes, and is a clue no longer.
+func TestCluesCountLater(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	memories := b.on(1, 1, 2, 3)
+	memories[1] = b.memory("the same day", 1, "", "")
+	first := noticed(runs, memories[0])
+	first.Patterns[0].Evidence[0].Stated, first.Patterns[0].Evidence[0].Context = true, "work"
+	b.reflect(day(1), memories[:1], first)
+	b.reflect(day(1), memories[1:2], noticed(runs, memories[1]))
+	require.Len(t, b.clues, 2)
+	require.Empty(t, b.traits)
+	// two days with three memories in all
+	p := b.reflect(day(3), memories[2:3], noticed("Ann goes for runs.", memories[2]))
+	require.Len(t, b.traits, 0, "another key, other words: another pattern")
+	require.Empty(t, p.dropped)
+	p = b.reflect(day(4), memories[3:], noticed(runs, memories[3]))
+	require.Empty(t, p.dropped)
+	made := b.only()
+	require.Equal(t, 0.40, made.State.Confidence)
+	require.Len(t, b.evidence[made.ID], 3)
+	require.True(t, b.evidence[made.ID][0].Stated || b.evidence[made.ID][1].Stated, "what was noted of a memory stays")
+	require.Equal(t, []string{"work"}, made.Contexts)
+	require.Len(t, b.clues, 1, "of the other pattern")
+	require.Equal(t, []string{"key of " + runs}, p.closed)
+}
+
+// A memory that is noted twice is noted once.
+func TestCluesAreNotedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	memories := b.on(1)
+	b.reflect(day(1), memories, noticed(runs, memories...))
+	p := b.reflect(day(2), nil, noticed(runs, memories...)) // a reasoner may name what it was shown as a clue
+	require.Empty(t, p.clues)
+	require.Len(t, b.clues, 1)
+}
+
+func TestQuality(t *testing.T) {
+	t.Parallel()
+	made := func(b *book) store.ReflectedTrait {
+		memories := []reasoner.Memory{b.memory("a", 1, "s1", "work"), b.memory("b", 2, "s2", "work"), b.memory("c", 3, "s3", "general")}
+		b.reflect(day(3), memories, noticed(runs, memories...))
+		return b.only()
+	}
+	type evidence struct {
+		session, context string
+		stated           bool
+	}
+	for name, c := range map[string]struct {
+		given []evidence
+		want  string // of each, in their order
+		doubt float64
+	}{
+		"another session":                  {[]evidence{{"s4", "", false}}, "C", 0.85},
+		"the same session":                 {[]evidence{{"s1", "", false}}, "D", 0.95},
+		"said outright":                    {[]evidence{{"s1", "", true}}, "B", 0.80},
+		"a second context":                 {[]evidence{{"s4", "social", false}}, "A", 0.75},
+		"a second context, said outright":  {[]evidence{{"s1", "social", true}}, "A", 0.75},
+		"the context that is known":        {[]evidence{{"s4", "work", false}}, "C", 0.85},
+		"no context is no second context":  {[]evidence{{"s4", "general", false}}, "C", 0.85},
+		"the best of a session":            {[]evidence{{"s4", "", false}, {"s4", "", true}, {"s4", "", false}}, "CBD", 0.80},
+		"two sessions":                     {[]evidence{{"s4", "", false}, {"s5", "", false}}, "CC", 0.85 * 0.85},
+		"a context is second once":         {[]evidence{{"s4", "social", false}, {"s5", "social", false}}, "AC", 0.75 * 0.85},
+		"a session and one that was there": {[]evidence{{"s4", "", false}, {"s2", "", false}}, "CD", 0.85 * 0.95},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			trait := made(b)
+			require.Equal(t, "CCC", b.qualities(trait.ID, store.Supporting), "of its making")
+			var memories []reasoner.Memory
+			var given []reasoner.Support
+			for i, e := range c.given {
+				m := b.memory("given "+string(rune('a'+i)), 4+i, e.session, e.context)
+				memories = append(memories, m)
+				given = append(given, reasoner.Support{Memory: m.ID, Stated: e.stated})
+			}
+			b.reflect(day(3), memories, reinforce(trait.ID, given...)) // at once: nothing decays
+			require.Equal(t, "CCC"+c.want, b.qualities(trait.ID, store.Supporting))
+			after := b.only()
+			require.InDelta(t, 1-0.6*c.doubt, after.State.Confidence, 1e-12)
+			require.Equal(t, 1, after.State.Reinforcements)
+			require.Equal(t, len(c.given), b.events[trait.ID][1].Memories)
+		})
+	}
+}
+
+// A reasoner may say in which context a memory shows something.
+func TestGivenContext(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	memories := []reasoner.Memory{b.memory("a", 1, "", "work"), b.memory("b", 2, "", "work"), b.memory("c", 3, "", "work")}
+	b.reflect(day(3), memories, noticed(runs, memories...))
+	require.Equal(t, "general", b.only().Context, "that of the pattern")
+	m := b.on(4)
+	b.reflect(day(4), m, reinforce(b.only().ID, reasoner.Support{Memory: m[0].ID, Context: "learning"}))
+	require.Equal(t, "CCCA", b.qualities(b.only().ID, store.Supporting))
+	require.Equal(t, []string{"work", "learning"}, b.only().Contexts)
+	m = b.on(5)
+	b.reflect(day(5), m, reinforce(b.only().ID, reasoner.Support{Memory: m[0].ID, Context: "on the moon"}))
+	require.Equal(t, "CCCAC", b.qualities(b.only().ID, store.Supporting), "that is none")
+}
+
+// behavior makes a trait with a confidence, of three days of its own.
+func (b *book) behavior(content string, confidence float64, context string) store.ReflectedTrait {
+	b.Helper()
+	var memories []reasoner.Memory
+	for n := range 3 {
+		memories = append(memories, b.memory(content+string(rune('a'+n)), n+1, "", context))
+	}
+	proposed := noticed(content, memories...)
+	proposed.Patterns[0].Context = context
+	b.reflect(day(3), memories, proposed)
+	made := b.traits[len(b.traits)-1]
+	b.happens(made.ID, lifecycle.Event{Kind: lifecycle.Revised, At: day(3), Sets: confidence})
+	return b.trait(made.ID)
+}
+
+func TestAMemoryCountsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior(runs, 0.5, "")
+	m := b.on(5)
+	b.reflect(day(5), m, reinforce(trait.ID, from(m...)...))
+	was := b.only().State
+	p := b.reflect(day(6), m, reinforce(trait.ID, from(m...)...))
+	require.Empty(t, p.order, "nothing happens")
+	p = b.reflect(day(6), m, noticed(runs, m...))
+	require.Empty(t, p.order)
+	require.Equal(t, was, b.only().State)
+	b.reflect(day(6), m, contradict(trait.ID, m...))
+	require.Equal(t, 1, b.count(trait.ID, store.Contradicting), "in each direction")
+	p = b.reflect(day(7), m, contradict(trait.ID, m...))
+	require.Empty(t, p.order)
+	// the same memory several times in one proposal, and in several proposals
+	n := b.on(8)
+	twice := reinforce(trait.ID, append(from(n...), from(n...)...)...)
+	twice.Reinforcements = append(twice.Reinforcements, twice.Reinforcements[0])
+	twice.Patterns = noticed(runs, n...).Patterns
+	b.reflect(day(8), n, twice)
+	require.Equal(t, 5, b.count(trait.ID, store.Supporting))
+	require.Equal(t, 2, b.only().State.Reinforcements, "once a cycle")
+}
+
+func TestTrends(t *testing.T) {
+	t.Parallel()
+	trend := func(t *testing.T) (*book, store.ReflectedTrait) {
+		b := newBook(t)
+		m := b.on(1, 2)
+		b.reflect(day(2), m, noticed(runs, m...))
+		require.Equal(t, lifecycle.Trend, b.only().State.Stage)
+		return b, b.only()
+	}
+	t.Run("reinforced in two cycles", func(t *testing.T) {
+		t.Parallel()
+		b, trait := trend(t)
+		m := b.on(10, 11, 20)
+		b.reflect(day(11), m[:2], reinforce(trait.ID, from(m[:2]...)...))
+		require.Equal(t, lifecycle.Trend, b.only().State.Stage, "one cycle, whatever it brings")
+		require.Nil(t, b.events[trait.ID][1].Confidence)
+		b.reflect(day(20), m[2:], reinforce(trait.ID, from(m[2:]...)...))
+		require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Promoted}, b.kinds(trait.ID))
+		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
+		require.Equal(t, 0.30, b.only().State.Confidence)
+		require.Zero(t, b.only().State.WindowEnd)
+	})
+	t.Run("after its window", func(t *testing.T) {
+		t.Parallel()
+		b, trait := trend(t)
+		m := b.on(10, 40)
+		b.reflect(day(10), m[:1], reinforce(trait.ID, from(m[:1]...)...))
+		p := b.reflect(day(2+30), m[1:], reinforce(trait.ID, from(m[1:]...)...))
+		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved"}, reasons(p), "nobody noted that yet")
+		p = b.reflect(day(2+30), m[1:], noticed(runs, m[1:]...))
+		require.Empty(t, p.dropped)
+		require.Equal(t, []lifecycle.Kind{lifecycle.Dissolution, lifecycle.Revived}, b.kinds(trait.ID)[2:])
+		require.Equal(t, 0.20, b.only().State.Confidence)
+	})
+	t.Run("contradicted", func(t *testing.T) {
+		t.Parallel()
+		b, trait := trend(t)
+		m := b.on(10, 11, 12, 13)
+		p := b.reflect(day(13), m, contradict(trait.ID, m...))
+		require.Equal(t, 4, b.only().State.Contradictions)
+		require.Equal(t, lifecycle.Trend, b.only().State.Stage)
+		require.Zero(t, p.reviews, "the window decides")
+		require.Zero(t, b.only().ReviewDueAt)
+	})
+}
+
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	for n, factor := range map[int]float64{1: 0.2, 2: 0.3, 3: 0.4, 4: 0.4, 9: 0.4} {
+		b := newBook(t)
+		trait := b.behavior(runs, 0.8, "")
+		var m []reasoner.Memory
+		for i := range n {
+			m = append(m, b.memory("no "+string(rune('a'+i)), 3, "one session", ""))
+		}
+		p := b.reflect(day(3), m, contradict(trait.ID, m...))
+		require.InDelta(t, 0.8*(1-factor), b.only().State.Confidence, 1e-12)
+		require.Equal(t, n, b.only().State.Contradictions)
+		e := b.events[trait.ID][len(b.events[trait.ID])-1]
+		require.Equal(t, "no longer", *e.Reason)
+		require.Equal(t, n, e.Memories)
+		// 3 speak for it: 1 of 4 is not more than 0.3, 2 of 5 is
+		require.Equal(t, n >= 2, p.reviews == 1)
+		require.Equal(t, n >= 2, b.only().ReviewDueAt.Equal(day(3)))
+	}
+}
+
+// What begins and ends in one batch: a contradiction may name a pattern of the same proposals.
+func TestDeniedInTheSameCycle(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	m := b.on(1, 2, 3, 4, 5)
+	proposed := noticed(runs, m[:3]...)
+	proposed.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3:]...)}, {Key: "of nothing", Evidence: from(m[3])}}
+	p := b.reflect(day(5), m, proposed)
+	require.Empty(t, p.dropped)
+	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
+	require.InDelta(t, 0.4*0.7, b.only().State.Confidence, 1e-12)
+	require.Equal(t, 1, p.reviews)
+	require.Equal(t, 2, b.evidence[b.only().ID][4].Nth)
+	// what is there already is counted
+	n := b.on(6, 7)
+	again := noticed(runs, n[0])
+	again.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3], n[1])}}
+	b.reflect(day(7), n, again)
+	require.Equal(t, 3, b.only().State.Contradictions)
+	// a pattern that stays a clue
+	k := b.on(8)
+	clue := noticed("Ann swims.", k[0])
+	clue.Contradictions = []reasoner.Contradiction{{Key: "key of Ann swims.", Evidence: from(n[0])}}
+	require.Empty(t, b.reflect(day(8), k, clue).dropped)
+	require.Len(t, b.traits, 1)
+}
+
+// However much speaks for a trait and against it: the share is that of all.
+func TestReviewOfALongHistory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		supporting, contradicting int
+		due                       bool
+	}{{10_000, 4_285, false}, {10_000, 4_286, true}, {2_334, 1_000, false}, {2_331, 1_000, true}, {100_000, 1_500, false}} {
+		b := newBook(t)
+		trait := b.behavior(runs, 0.9, "")
+		b.change(trait.ID, func(t *store.ReflectedTrait) { t.State.Contradictions = c.contradicting - 1 })
+		m := b.on(4)
+		p := newPlan(b.snapshot(day(4), m))
+		proposed := contradict(trait.ID, m...)
+		claims, weighed := p.claims(proposed)
+		seen := b.seen(claims, weighed)
+		require.Less(t, weighed[trait.ID], 4*c.contradicting, "what is counted is bounded by what contradicts")
+		seen[trait.ID].Supporting = min(c.supporting, weighed[trait.ID])
+		p.know(seen)
+		p.decide(proposed)
+		require.Equal(t, c.due, p.reviews == 1, "%+v", c)
+	}
+}
+
+func TestAReviewIsDueOnce(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior(runs, 0.8, "")
+	m := b.on(10, 11, 12, 13, 14)
+	require.Equal(t, 1, b.reflect(day(11), m[:2], contradict(trait.ID, m[:2]...)).reviews)
+	require.Zero(t, b.reflect(day(13), m[2:4], contradict(trait.ID, m[2:4]...)).reviews)
+	require.Equal(t, day(11), b.only().ReviewDueAt)
+	// what is dissolved needs none
+	b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Revised, At: day(13), Sets: 0.06})
+	p := b.reflect(day(14), m[4:], contradict(trait.ID, m[4:]...))
+	require.Equal(t, 1, p.dissolved)
+	require.Equal(t, lifecycle.Dissolved, b.only().State.Stage)
+	require.Zero(t, b.only().ReviewDueAt)
+}
+
+// A person's own word outranks what reflection finds.
+func TestEditedTraits(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior(runs, 0.5, "personal")
+	b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Edited, At: day(10), Sets: 0.9})
+	b.change(trait.ID, func(t *store.ReflectedTrait) { t.Content, t.EditedAt = "I run when it is cold.", day(10) })
+	m := append(b.on(8, 11, 12), b.memory("the very moment", 10, "", ""))
+	p := b.reflect(day(12), m, contradict(trait.ID, m...))
+	require.Equal(t, []string{"the person corrected the trait after memory " + m[0].ID.String(), "the person corrected the trait after memory " + m[3].ID.String()},
+		reasons(p))
+	require.Equal(t, 2, b.only().State.Contradictions)
+	require.Less(t, b.only().State.Confidence, 0.7)
+	require.Zero(t, p.reviews)
+	require.Zero(t, b.only().ReviewDueAt)
+	// evidence goes on to count, whatever its age, and neither wording nor context changes
+	n := []reasoner.Memory{b.memory("at work", 7, "", "work"), b.memory("at home", 13, "", "social")}
+	b.reflect(day(13), n, noticed(runs, n...))
+	require.Equal(t, "I run when it is cold.", b.only().Content)
+	require.Equal(t, "personal", b.only().Context)
+	require.Equal(t, 5, b.count(trait.ID, store.Supporting))
+}
+
+func TestDissolvedTraits(t *testing.T) {
+	t.Parallel()
+	dissolved := func(t *testing.T) (*book, store.ReflectedTrait) {
+		b := newBook(t)
+		trait := b.behavior(runs, 0.5, "")
+		b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(5)})
+		return b, b.only()
+	}
+	t.Run("come back with new evidence", func(t *testing.T) {
+		t.Parallel()
+		b, trait := dissolved(t)
+		m := b.on(20, 21)
+		b.reflect(day(20), m[:1], reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: trait.Key, Content: "x", Tentative: true, Evidence: from(m[0])}}})
+		require.Equal(t, lifecycle.Dissolved, b.only().State.Stage, "what is tentative is noted")
+		require.Len(t, b.clues, 1)
+		p := b.reflect(day(21), m[1:], noticed(runs, m[1]))
+		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
+		require.Equal(t, 0.20, b.only().State.Confidence)
+		require.Equal(t, 5, b.count(trait.ID, store.Supporting), "with what was noted")
+		require.Empty(t, b.clues)
+		require.Equal(t, []int{0, 1}, []int{p.created, p.updated})
+	})
+	t.Run("not with what counted already", func(t *testing.T) {
+		t.Parallel()
+		b, trait := dissolved(t)
+		old := reasoner.Memory{ID: b.named[runs+"a"], Type: "episodic", Time: day(1), Session: "day 2026-01-01"}
+		p := b.reflect(day(20), []reasoner.Memory{old}, noticed(runs, old))
+		require.Empty(t, p.order)
+		require.Equal(t, trait.State, b.only().State)
+	})
+	t.Run("not by a reference", func(t *testing.T) {
+		t.Parallel()
+		b, trait := dissolved(t)
+		m := b.on(20, 21)
+		p := b.reflect(day(20), m, reasoner.Proposals{
+			Reinforcements: reinforce(trait.ID, from(m[0])...).Reinforcements,
+			Contradictions: contradict(trait.ID, m[1]).Contradictions,
+		})
+		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved", "trait " + trait.ID.String() + " is dissolved"}, reasons(p))
+		require.Empty(t, p.order)
+	})
+	t.Run("not what a person dissolved", func(t *testing.T) {
+		t.Parallel()
+		b, trait := dissolved(t)
+		b.change(trait.ID, func(t *store.ReflectedTrait) { t.EditedAt = day(5) })
+		m := b.on(20, 21, 22)
+		p := b.reflect(day(22), m, noticed(runs, m...))
+		require.Equal(t, []string{"the person dissolved it"}, reasons(p))
+		p = b.reflect(day(22), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "another", Content: "ann runs, in the MORNING", Evidence: from(m...)}}})
+		require.Equal(t, []string{"the person dissolved it"}, reasons(p))
+		require.Equal(t, trait.State, b.only().State)
+	})
+}
+
+// What a person deleted is not made again, and not even noted as what was not made.
+func TestDeletedTraits(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.refused = map[string]bool{"key of " + runs: true, "Ann likes tea.": true}
+	m := b.on(1, 2, 3)
+	p := b.reflect(day(3), m, reasoner.Proposals{
+		Patterns: []reasoner.Pattern{{Key: "key of " + runs, Content: "She runs.", Evidence: from(m...)}, {Content: "Ann likes tea.", Evidence: from(m...)}},
+		Clusters: []reasoner.Cluster{{Subtype: lifecycle.Preference, Content: "Ann likes tea.", Members: []uuid.UUID{uuid.New()}}},
+	})
+	require.Empty(t, b.traits)
+	require.Empty(t, b.clues)
+	require.Len(t, p.dropped, 3)
+	for _, d := range p.dropped {
+		require.Equal(t, "the person deleted or forgot such a trait", d.Reason)
+		require.NotContains(t, d.What, "runs")
+		require.NotContains(t, d.What, "tea")
+	}
+	require.Contains(t, p.dropped[0].What, m[2].ID.String())
+}
+
+// Another key, but the same words: the same trait.
+func TestTheSameWords(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior("Ann likes (green) tea.", 0.5, "")
+	m := b.on(5, 6, 7)
+	p := b.reflect(day(7), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "k1", Content: "ann likes green tea", Evidence: from(m[0])},
+		{Content: "ＡＮＮ likes green\ttea!", Evidence: from(m[1])}, {Key: trait.Key, Content: "Tea.", Evidence: from(m[2])}}})
+	require.Empty(t, p.dropped)
+	require.Equal(t, 6, b.count(trait.ID, store.Supporting))
+	require.Equal(t, 1, b.only().State.Reinforcements)
+
+	// a pattern that is proposed twice is one
+	n := b.on(8, 9, 10)
+	p = b.reflect(day(10), n, reasoner.Proposals{Patterns: []reasoner.Pattern{
+		{Key: "a", Content: "Ann swims.", Evidence: from(n[0])},
+		{Key: "b", Content: "Ann swims", Evidence: from(n[1])},
+		{Key: "a", Content: "Ann goes swimming.", Evidence: from(n[2])},
+	}})
+	require.Empty(t, p.dropped)
+	require.Len(t, b.traits, 2)
+	require.Equal(t, "Ann swims.", b.traits[1].Content)
+	require.Equal(t, 0.40, b.traits[1].State.Confidence, "three memories")
+}
+
+// What cannot be followed is told; the rest is followed.
+func TestDroppedReferences(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior(runs, 0.5, "")
+	m := b.on(5, 6, 7)
+	stranger := uuid.New()
+	given := append(from(m[0]), reasoner.Support{Memory: stranger})
+	p := b.reflect(day(7), m, reasoner.Proposals{
+		Patterns:       []reasoner.Pattern{{Content: "Ann swims.", Evidence: append(given, from(m[1:]...)...)}, {Content: "Ann sings."}, {Content: " \x00 . "}, {Content: strings.Repeat("x", 301)}},
+		Reinforcements: []reasoner.Reinforcement{{Trait: trait.ID, Evidence: given}, {Trait: stranger, Evidence: given}},
+		Contradictions: []reasoner.Contradiction{{Trait: trait.ID, Evidence: append(from(m[1]), reasoner.Support{Memory: stranger}), Reason: "r"}, {Trait: stranger}},
+		Clusters:       []reasoner.Cluster{{Subtype: lifecycle.Behavior, Content: "c", Members: []uuid.UUID{trait.ID}}, {Subtype: "soul", Content: "d"}},
+		Dropped:        []reasoner.Dropped{{What: "x", Reason: "the reasoner's own"}},
+	})
+	unknown := "memory " + stranger.String() + " is not among those that were shown"
+	require.ElementsMatch(t, []string{"the reasoner's own", unknown, "nothing speaks for it", "it says nothing", "it has more than 300 characters",
+		unknown, "trait " + stranger.String() + " is not among those that were shown",
+		unknown, "trait " + stranger.String() + " is not among those that were shown",
+		"traits are promoted to preference or core only", "traits are promoted to preference or core only"}, reasons(p))
+	require.Len(t, b.traits, 2)
+	require.Equal(t, 3, b.count(b.traits[1].ID, store.Supporting))
+	require.Equal(t, 4, b.count(trait.ID, store.Supporting))
+	require.Equal(t, 1, b.count(trait.ID, store.Contradicting))
+	require.True(t, slices.ContainsFunc(p.dropped, func(d reasoner.Dropped) bool { return d.Reason == unknown && strings.Contains(d.What, "Ann swims.") }))
+}
+
+// Nothing is inferred about what is sensitive, whatever a reasoner proposes, and it is not written down elsewhere either.
+func TestSensitiveProposals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ key, content, category string }{
+		{"", "Ann has depression.", "health"},
+		{"", "安患有抑郁症。", "health"},
+		{"mood:depression", "Ann is quiet.", "health"},
+		{"", "Ann goes to church because she is a devout Catholic.", "religion"},
+		{"", "小林是虔诚的佛教徒", "religion"},
+	} {
+		b := newBook(t)
+		trait := b.behavior(runs, 0.8, "")
+		tea := b.behavior("Ann likes tea.", 0.8, "")
+		m := b.on(5, 6, 7)
+		p := b.reflect(day(7), m, reasoner.Proposals{
+			Patterns:       []reasoner.Pattern{{Key: c.key, Content: c.content, Evidence: from(m...)}},
+			Clusters:       []reasoner.Cluster{{Key: c.key, Subtype: lifecycle.Preference, Content: c.content, Members: []uuid.UUID{trait.ID, tea.ID}}},
+			Contradictions: []reasoner.Contradiction{{Trait: trait.ID, Evidence: from(m[0]), Reason: c.key + ": " + c.content}},
+			Dropped:        []reasoner.Dropped{{What: c.key + ": " + c.content, Reason: "r"}},
+		})
+		require.Equal(t, []string{"r", "nothing is inferred about " + c.category, "nothing is inferred about " + c.category}, reasons(p))
+		require.Len(t, b.traits, 2)
+		for _, d := range p.dropped {
+			require.NotContains(t, d.What, c.content)
+		}
+		require.Contains(t, p.dropped[1].What, m[0].ID.String())
+		last := b.events[trait.ID][len(b.events[trait.ID])-1]
+		require.Equal(t, lifecycle.Contradicted, last.Event)
+		require.Nil(t, last.Reason)
+	}
+	// nor is what a person said of themselves, or an import brought, strengthened
+	b := newBook(t)
+	trait := b.behavior(runs, 0.5, "")
+	b.change(trait.ID, func(t *store.ReflectedTrait) { t.Content = "I have asthma." })
+	m := b.on(5, 6)
+	p := b.reflect(day(6), m, reasoner.Proposals{Reinforcements: reinforce(trait.ID, from(m[0])...).Reinforcements,
+		Patterns: []reasoner.Pattern{{Key: trait.Key, Content: runs, Evidence: from(m[1])}}})
+	require.Len(t, p.dropped, 2)
+	require.Empty(t, p.order)
+}
+
+func TestLongKeys(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("钥", 300)
+	require.LessOrEqual(t, len(patternKey(long, "")), maxKey)
+	require.NotEqual(t, patternKey(long, ""), patternKey(long+"匙", ""))
+	require.Equal(t, "a\tb", patternKey("a\x00\tb\xff", ""))
+	require.Equal(t, "says ann likes tea", patternKey("", "Ann likes tea!"))
+	for key := range map[string]bool{patternKey(long, ""): true, patternKey("", strings.Repeat("茶 ", 290)): true} {
+		require.True(t, strings.ToValidUTF8(key, "") == key)
+		require.Equal(t, key, patternKey(key, ""))
+	}
+}
+
+// A clock that was set back makes nothing younger or surer.
+func TestClockGoesBack(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	trait := b.behavior(runs, 0.5, "")
+	m := b.on(10, 2)
+	b.reflect(day(50), m[:1], reinforce(trait.ID, from(m[0])...))
+	was := b.only().State
+	p := b.reflect(day(5), nil, reasoner.Proposals{})
+	require.Empty(t, p.order)
+	b.reflect(day(5), m[1:], contradict(trait.ID, m[1]))
+	after := b.only().State
+	require.Equal(t, was.At, after.At)
+	require.InDelta(t, was.Confidence*0.8, after.Confidence, 1e-12)
+	require.Equal(t, day(10), b.only().LastReinforced)
+}

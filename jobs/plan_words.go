@@ -1,0 +1,104 @@
+package jobs
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const (
+	maxContent = 300 // characters
+	maxKey     = 400 // bytes
+)
+
+// line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// wording checks what a trait is to say.
+func wording(content string) (string, error) {
+	content = line(content)
+	switch {
+	case normalized(content) == "":
+		return "", errors.New("it says nothing")
+	case utf8.RuneCountInString(content) > maxContent:
+		return "", fmt.Errorf("it has more than %d characters", maxContent)
+	}
+	if category, hit := sensitive.Category(content); hit {
+		return "", fmt.Errorf("nothing is inferred about %s", category)
+	}
+	return content, nil
+}
+
+// named returns the key of a pattern and what it says, in the form in which traits are found by them.
+func named(key, content string) (patterns, says string) {
+	says = line(content)
+	return patternKey(key, says), says
+}
+
+// patternKey names a pattern. A reasoner that gives no key gets one from the wording.
+func patternKey(key, content string) string {
+	if key = strings.ReplaceAll(strings.ToValidUTF8(key, ""), "\x00", ""); key == "" {
+		key = "says " + normalized(content)
+	}
+	if len(key) > maxKey {
+		sum := md5.Sum([]byte(key))
+		key = strings.ToValidUTF8(key[:40], "") + " " + hex.EncodeToString(sum[:])
+	}
+	return key
+}
+
+// normalized leaves of a wording what makes it the same: letters and digits, in lower case.
+func normalized(content string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(norm.NFKC.String(content)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}), " ")
+}
+
+// shortened is a reason as it is kept with an event.
+func shortened(reason string) string {
+	if _, hit := sensitive.Category(reason); hit {
+		return ""
+	}
+	return store.Shorten(line(reason), maxContent)
+}
+
+// drop notes that a proposal, or a part of it, is not followed. What must not be held of a person is not noted as dropped
+// either: then only the ids are.
+func (p *plan) drop(proposal any, reason string, args ...any) {
+	what := told(proposal)
+	if _, hit := sensitive.Category(what); hit {
+		what = idsIn(what)
+	}
+	p.dropped = append(p.dropped, reasoner.Dropped{What: what, Reason: fmt.Sprintf(reason, args...)})
+}
+
+// dropUnsaid notes the ids alone.
+func (p *plan) dropUnsaid(proposal any, reason string) {
+	p.dropped = append(p.dropped, reasoner.Dropped{What: idsIn(told(proposal)), Reason: reason})
+}
+
+func told(proposal any) string {
+	what, err := json.Marshal(proposal)
+	if err != nil {
+		what = fmt.Appendf(nil, "%+v", proposal)
+	}
+	return string(what)
+}
+
+var uuids = regexp.MustCompile(`[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}`)
+
+func idsIn(s string) string { return strings.Join(uuids.FindAllString(s, -1), " ") }
