@@ -64,6 +64,9 @@ func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return 
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
+	if busy, err := w.givesWay(ctx, job.JobRow); err != nil || busy {
+		return cmp.Or(err, river.JobSnooze(busyPause))
+	}
 	failed := nonsense(job.JobRow)
 	for try := 1; ; try++ {
 		s, err := w.begin(ctx, w.DB, job.Args.UserID)
@@ -80,6 +83,24 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 		}
 		return w.postpone(ctx, err)
 	}
+}
+
+const (
+	// busyEmbeds is how many embed jobs may wait before reflection leaves the machine to them: people wait for memories, and
+	// what is embedded meanwhile is reflected on in the order in which it happened.
+	busyEmbeds = 4
+	busyPause  = time.Second
+	// busyLimit is how long a reflection gives way.
+	busyLimit = time.Minute
+)
+
+// givesWay tells whether embedding comes first.
+func (w *reflectWorker) givesWay(ctx context.Context, job *rivertype.JobRow) (bool, error) {
+	if time.Since(job.CreatedAt) > busyLimit {
+		return false, nil
+	}
+	waiting, err := store.EmbedsWaiting(ctx, w.DB, busyEmbeds)
+	return waiting == busyEmbeds, err
 }
 
 func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, limit int) error {

@@ -244,7 +244,7 @@ const updateTraits = `
 	       trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, m.trait_subtype, r.reinforcements, r.confidence_at, r.window_end),
 	       version = m.version + 1, updated_at = clock_timestamp()
 	  from json_to_recordset($2::json) r (` + traitColumns + `)
-	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null`
+	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null and m.forgotten_at is null`
 
 // The events of a trait are numbered from the last one on; what counts in an event of this change names its number.
 const lastEvent = `coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = $1 and e.trait_id = r.trait_id), 0)`
@@ -313,11 +313,11 @@ func (c *Changes) noteClues(ctx context.Context, db DB) error {
 		return fmt.Errorf("note clues: %w", stale(err))
 	}
 	_, err = db.Exec(ctx, `
-		delete from oxbow.trait_clues c using (
-		  select key, memory_type, memory_id, row_number() over w as nth, count(*) over (partition by key) as n
-		    from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key order by observed_at, memory_id)) o
-		 where c.user_id = $1 and c.key = o.key and c.memory_type = o.memory_type and c.memory_id = o.memory_id
-		   and o.nth > $3 and o.nth <= o.n - $4`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
+		delete from oxbow.trait_clues c where c.ctid = any(array( -- by place: a join is planned by what is known of a new table
+		  select o.ctid from (
+		    select ctid, row_number() over w as nth, count(*) over (partition by key) as n
+		      from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key order by observed_at, memory_id)) o
+		   where o.nth > $3 and o.nth <= o.n - $4))`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
 	if err != nil {
 		return fmt.Errorf("note clues: %w", err)
 	}

@@ -1,3 +1,9 @@
+-- name: EmbedsWaiting :one
+-- How many embed jobs are due and not taken up, at most max.
+select count(*) from (
+  select from oxbow.river_job
+   where state = 'available' and queue = 'embed' and priority = 1 and scheduled_at <= now() limit @max::integer) w;
+
 -- name: JobsWake :exec
 -- Jobs of these kinds in the state scheduled were put off, because a provider was down or the model another one.
 update oxbow.river_job set state = 'available', scheduled_at = now()
