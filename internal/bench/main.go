@@ -36,6 +36,10 @@ type options struct {
 	inserts    int
 	imported   int
 	importFile string
+	traits     int
+	settles    int
+	people     int
+	history    int
 	seed       uint64
 }
 
@@ -47,11 +51,13 @@ var sections = []struct {
 	{"recall", (*bench).recallTimes},
 	{"latency", (*bench).latencies},
 	{"import", (*bench).importTimes},
+	{"settle", (*bench).settleTimes},
+	{"reflect", (*bench).reflections},
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import")
+	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import, settle, reflect")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each way to insert")
 	flag.DurationVar(&o.round, "round", 1200*time.Millisecond, "length of a round of single-row transactions")
 	flag.IntVar(&o.memories, "memories", 100_000, "memories in the database that is recalled from")
@@ -59,6 +65,10 @@ func main() {
 	flag.IntVar(&o.inserts, "inserts", 60, "inserts to wait for, with LISTEN and without")
 	flag.IntVar(&o.imported, "imported", 31_439, "memories to import")
 	flag.StringVar(&o.importFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")
+	flag.IntVar(&o.traits, "traits", 1_000_000, "traits to settle some of; also among a tenth and a hundredth of them")
+	flag.IntVar(&o.settles, "settles", 7, "rounds of settling")
+	flag.IntVar(&o.people, "people", 12, "users who are reflected on at once, each with 1,000 memories; at least 10")
+	flag.IntVar(&o.history, "history", 50_000, "memories of the user with the longest history that is reflected on")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the texts")
 	flag.Parse()
 

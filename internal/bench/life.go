@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pastime is something that people do again and again, as they word it.
+type pastime struct{ english, chinese string }
+
+var (
+	pastimes = []pastime{
+		{"running along the canal", "沿着运河跑步"}, {"playing badminton", "打羽毛球"}, {"swimming in the old pool", "游泳"}, {"climbing", "攀岩"},
+		{"doing yoga", "练瑜伽"}, {"fishing off the pier", "钓鱼"}, {"hiking up the hill", "徒步"}, {"taking photos of doorways", "拍照"},
+		{"painting", "画画"}, {"playing the guitar", "弹吉他"}, {"playing the piano", "弹钢琴"}, {"gardening", "种花"}, {"baking", "烘焙"},
+		{"playing chess", "下象棋"}, {"knitting", "织毛衣"}, {"playing basketball", "打篮球"}, {"cycling", "骑行"}, {"dancing", "跳舞"},
+		{"camping", "露营"}, {"doing calligraphy", "练书法"}, {"birdwatching", "观鸟"}, {"playing tennis", "打网球"}, {"skiing", "滑雪"},
+		{"studying astronomy", "看星星"}, {"making pottery", "做陶艺"},
+	}
+	dishes = []pastime{
+		{"ramen", "拉面"}, {"sushi", "寿司"}, {"hotpot", "火锅"}, {"dumplings", "饺子"}, {"cheesecake", "芝士蛋糕"}, {"espresso", "手冲咖啡"},
+		{"green tea", "龙井茶"}, {"fried rice", "炒饭"}, {"pizza", "披萨"}, {"ice cream", "冰淇淋"}, {"barbecue", "烧烤"}, {"curry", "咖喱饭"},
+		{"steak", "牛排"}, {"tacos", "酸辣粉"}, {"mango pudding", "杨枝甘露"}, {"risotto", "红烧肉"},
+	}
+	characters = []pastime{
+		{"I'm rather shy", "我比较内向"}, {"I'm quite impatient", "我是个急性子"}, {"I am a night owl", "我是个夜猫子"}, {"I'm a morning person", "我习惯早起"},
+		{"I'm very stubborn", "我很固执"}, {"I'm an optimist", "我性格开朗"}, {"I'm pretty organized", "我做事有条理"}, {"I'm a perfectionist", "我是个完美主义者"},
+	}
+
+	didEnglish   = strings.Fields("morning afternoon evening")
+	endsEnglish  = []string{"and slept well after it", "and it was over too soon", "though my arms hurt now", "and we laughed a lot", "as I do on most days off", "before the rain came"}
+	friends      = strings.Fields("Sarah Martin Paula Ravi Ingrid Tomas")
+	friendsZh    = strings.Fields("小秦 老丁 阿芳 小贺 晓雯 大刘")
+	daysChinese  = strings.Fields("早上 下午 傍晚 晚上 周末 放假")
+	endsChinese  = strings.Fields("出了一身汗 心情好多了 时间过得真快 下次还想再来 回家路上买了水果 聊了很多往事")
+	placesKnown  = strings.Fields("Cedar Willow Harbour Birch")
+	placesKnownZ = strings.Fields("柳树湾公园 青石巷书店 东湖公园 云杉体育馆")
+)
+
+const (
+	conversation = 10             // memories in one
+	twiceADay    = 12 * time.Hour // between the beginnings of two
+	newInterest  = 700            // memories after which one pastime has given way to another
+)
+
+// life makes up what one person says over the years: what recurs (pastimes, dishes, company, places), what they say of
+// themselves and like, what they have given up, and, mostly, what happens once.
+type life struct {
+	writer
+	user      string
+	english   float64 // how often they speak English
+	pastimes  []pastime
+	dishes    []pastime
+	character pastime
+	given     *pastime // what they gave up last
+	told      int      // memories so far
+}
+
+func (b *bench) newLife(user string, number int, english float64) *life {
+	l := &life{writer: newWriter(b.seed + uint64(number)*1_000_003), user: user, english: english}
+	l.pastimes, l.dishes = l.some(pastimes, 8), l.some(dishes, 5)
+	l.character = characters[l.IntN(len(characters))]
+	return l
+}
+
+func (l *life) some(all []pastime, n int) []pastime {
+	chosen := make([]pastime, n)
+	for i, j := range l.Perm(len(all))[:n] {
+		chosen[i] = all[j]
+	}
+	return chosen
+}
+
+// memories writes the person's next n memories as lines, in conversations of ten, a tenth of them facts.
+func (l *life) memories(file io.Writer, n int) {
+	encoder := json.NewEncoder(file)
+	begin := time.Date(2018, 1, 1, 8, 0, 0, 0, time.UTC)
+	for range n {
+		i := l.told
+		l.told++
+		if i%newInterest == newInterest-1 {
+			l.change()
+		}
+		kind := ""
+		if i%conversation == conversation-1 {
+			kind = "fact"
+		}
+		at := begin.Add(time.Duration(i/conversation)*twiceADay + time.Duration(i%conversation)*7*time.Minute)
+		l.write(encoder, line{"memory", l.user, fmt.Sprintf("%s/%d", l.user, i), fmt.Sprintf("s%d", i/conversation), i, at, l.says(), kind})
+	}
+}
+
+// change gives up a pastime that is neither the dearest nor the least for one that is new.
+func (l *life) change() {
+	next := pastimes[l.IntN(len(pastimes))]
+	for slices.Contains(l.pastimes, next) {
+		next = pastimes[l.IntN(len(pastimes))]
+	}
+	i := len(l.pastimes)/2 - 1
+	l.given = new(l.pastimes[i])
+	l.pastimes[i] = next
+}
+
+// says returns a memory: a third of what people say shows what they are like.
+func (l *life) says() string {
+	p := l.dear(l.pastimes)
+	english := l.Float64() < l.english
+	switch kind := l.IntN(1000); {
+	case kind < 200:
+		return choose(english, l.didEnglish(p), l.didChinese(p))
+	case kind < 290:
+		d := l.dear(l.dishes)
+		return choose(english, "I had "+d.english+" for lunch at "+l.of(placesKnown)+" Cafe, "+l.of(endsEnglish)+".",
+			l.of(daysChinese)+"我吃了"+d.chinese+"，"+l.of(endsChinese)+"。")
+	case kind < 310:
+		if l.IntN(2) == 0 {
+			p = l.dear(l.dishes)
+			return choose(english, "I love "+p.english+", I could have it every day.", "我最爱吃"+p.chinese+"，百吃不厌。")
+		}
+		return choose(english, "I really enjoy "+p.english+" these days.", "我特别喜欢"+p.chinese+"，一有空就去。")
+	case kind < 320:
+		return choose(english, l.character.english+", as everybody here knows.", l.character.chinese+"，大家都知道。")
+	case kind < 325:
+		return choose(english, "To be honest I don't like "+p.english+" anymore.", "说实话，我不再"+p.chinese+"了，没意思。")
+	case kind < 345 && l.given != nil:
+		return choose(english, "I gave up "+l.given.english+" for good.", "我早就不再"+l.given.chinese+"了。")
+	}
+	return choose(english, l.writer.english(), l.chinese(60))
+}
+
+// dear returns one of a list, the first ones more often.
+func (l *life) dear(all []pastime) pastime {
+	return all[int(l.Float64()*l.Float64()*float64(len(all)))]
+}
+
+func (l *life) didEnglish(p pastime) string {
+	with := ""
+	if l.IntN(3) == 0 {
+		with = " with " + l.of(friends)
+	}
+	return "I spent the " + l.of(didEnglish) + " " + p.english + with + " near " + l.of(placesKnown) + " Park, " + l.of(endsEnglish) + "."
+}
+
+func (l *life) didChinese(p pastime) string {
+	with := ""
+	if l.IntN(3) == 0 {
+		with = "和" + l.of(friendsZh) + "一起"
+	}
+	return l.of(daysChinese) + "我" + with + "去" + l.of(placesKnownZ) + p.chinese + "，" + l.of(endsChinese) + "。"
+}
+
+func choose(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
