@@ -116,6 +116,9 @@ func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *r
 	if err != nil || !more {
 		return err
 	}
+	if job.Args.TriggerType == "" { // sweep found the review, and no reflection waits for it
+		return enqueue(ctx, tx, CheckTriggerArgs{UserID: job.Args.UserID})
+	}
 	return enqueue(ctx, tx, ReflectArgs(job.Args))
 }
 

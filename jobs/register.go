@@ -49,6 +49,8 @@ func Register(workers *river.Workers, c Config) {
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
 	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
+	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
+	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
 	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger})
 }

@@ -58,6 +58,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued new memories without a job", w.inTx(w.embedRecent)},
 		{"enqueued memories without a job", w.inTx(w.embedWalk)},
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
+		{"enqueued reviews that nobody was going to do", w.inTx(w.reviveReviews)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 	}
@@ -157,6 +158,29 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 		jobs[i] = river.InsertManyParams{Args: reflectOn(user.UserID, user.Trigger)}
 	}
 	return len(due), enqueueMany(ctx, tx, jobs)
+}
+
+// reviveReviews sees to it that each trait that evidence contradicts is reviewed. Where a review or its reflection is under
+// way already, the job that is made here is not, or finds nothing to do.
+func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, err error) {
+	users, err := store.DueReviews(ctx, tx, sweepUsers)
+	if err != nil || len(users) == 0 {
+		return 0, err
+	}
+	jobs := make([]river.InsertManyParams, len(users))
+	for i, user := range users {
+		jobs[i] = river.InsertManyParams{Args: ContradictionReviewArgs{UserID: user}}
+	}
+	results, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, jobs)
+	if err != nil {
+		return 0, fmt.Errorf("enqueue jobs: %w", err)
+	}
+	for _, r := range results {
+		if !r.UniqueSkippedAsDuplicate {
+			made++
+		}
+	}
+	return made, nil
 }
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {

@@ -78,6 +78,7 @@ const (
 	sweepRecentKey = "sweep.recent"
 	sweepWalkKey   = "sweep.walk"
 	sweepInboxKey  = "sweep.inbox"
+	sweepReviewKey = "sweep.reviews"
 	sweepStatsKey  = "sweep.stats"
 )
 
@@ -182,6 +183,27 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 		return due, nil
 	}
 	return due, writeSetting(ctx, tx, sweepInboxKey, next)
+}
+
+// DueReviews returns the next users of whom a trait is to be reviewed, at most limit; it goes on there the next time, and begins
+// anew after the last.
+func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
+	var after string
+	if err := readSetting(ctx, tx, sweepReviewKey, &after); err != nil {
+		return nil, err
+	}
+	users, err := dbsqlc.New().SweepReviews(ctx, tx, &dbsqlc.SweepReviewsParams{After: after, Max: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("look for traits to review: %w", err)
+	}
+	next := ""
+	if len(users) == limit {
+		next = users[limit-1]
+	}
+	if next == after {
+		return users, nil
+	}
+	return users, writeSetting(ctx, tx, sweepReviewKey, next)
 }
 
 // EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own, and

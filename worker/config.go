@@ -16,6 +16,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/llm"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -49,8 +50,9 @@ type Config struct {
 	// Logger gets what is done. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast        bool // tests: no staggered start of maintenance
-	reembedPage int  // how many memories one step of Reembed looks at and commits
+	fast        bool              // tests: no staggered start of maintenance
+	thinks      reasoner.Reasoner // tests: the reasoner, whatever Reasoner says
+	reembedPage int               // how many memories one step of Reembed looks at and commits
 }
 
 func (c Config) withDefaults() (Config, error) {

@@ -17,6 +17,9 @@ func (c Config) byRules() bool {
 }
 
 func (c Config) openReasoner() (reasoner.Reasoner, error) {
+	if c.thinks != nil {
+		return c.thinks, nil
+	}
 	if c.byRules() {
 		return rules.New(), nil
 	}

@@ -1,4 +1,11 @@
 -- name: SweepErase :exec
+-- A trait that the person wanted forgotten is not made again.
+with refused as (
+  insert into oxbow.trait_refusals (user_id, hash)
+  select m.user_id, oxbow.trait_hash(said) from oxbow.memories_trait m, unnest(array[m.content, m.trait_key]) said
+   where m.user_id = @user_id::text and m.id = @id::uuid and said is not null
+  on conflict do nothing
+)
 select oxbow.erase_memory(@user_id::text, @id::uuid);
 
 -- name: SweepForgotten :many
@@ -49,6 +56,14 @@ where m.created_at > @after::timestamptz and m.created_at <= @before::timestampt
   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, @model::text)
   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
 order by m.user_id, m.id
+limit @max::integer;
+
+-- name: SweepReviews :many
+-- The next users of whom a trait is to be reviewed.
+select distinct m.user_id from oxbow.memories_trait m
+where m.trait_review_due_at is not null and m.user_id > @after::text and m.expired_at is null and m.forgotten_at is null
+  and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
+order by m.user_id
 limit @max::integer;
 
 -- name: SweepUnembedded :many

@@ -53,6 +53,12 @@ func (q *Queries) StatsUsers(ctx context.Context, db DBTX, arg *StatsUsersParams
 }
 
 const sweepErase = `-- name: SweepErase :exec
+with refused as (
+  insert into oxbow.trait_refusals (user_id, hash)
+  select m.user_id, oxbow.trait_hash(said) from oxbow.memories_trait m, unnest(array[m.content, m.trait_key]) said
+   where m.user_id = $1::text and m.id = $2::uuid and said is not null
+  on conflict do nothing
+)
 select oxbow.erase_memory($1::text, $2::uuid)
 `
 
@@ -61,6 +67,7 @@ type SweepEraseParams struct {
 	ID     uuid.UUID
 }
 
+// A trait that the person wanted forgotten is not made again.
 func (q *Queries) SweepErase(ctx context.Context, db DBTX, arg *SweepEraseParams) error {
 	_, err := db.Exec(ctx, sweepErase, arg.UserID, arg.ID)
 	return err
@@ -275,6 +282,40 @@ func (q *Queries) SweepRecent(ctx context.Context, db DBTX, arg *SweepRecentPara
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sweepReviews = `-- name: SweepReviews :many
+select distinct m.user_id from oxbow.memories_trait m
+where m.trait_review_due_at is not null and m.user_id > $1::text and m.expired_at is null and m.forgotten_at is null
+  and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
+order by m.user_id
+limit $2::integer
+`
+
+type SweepReviewsParams struct {
+	After string
+	Max   int32
+}
+
+// The next users of whom a trait is to be reviewed.
+func (q *Queries) SweepReviews(ctx context.Context, db DBTX, arg *SweepReviewsParams) ([]string, error) {
+	rows, err := db.Query(ctx, sweepReviews, arg.After, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var user_id string
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
