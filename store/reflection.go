@@ -55,7 +55,8 @@ func (p Person) Session(sessionID string, at time.Time) string {
 
 // InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner gets to see them, and, in
 // the same order, all rows of the inbox that were looked at: forgotten memories are among those only. A memory's time is
-// never later than now.
+// never later than now. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
+// load that is nothing, and every batch would read all of its user's memories.
 func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time.Time, limit int) ([]reasoner.Memory, []Unreflected, error) {
 	rows, err := db.Query(ctx, `
 		with batch as materialized (
@@ -68,8 +69,11 @@ func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time
 		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number' then (m.metadata #>> '{emotion,arousal}')::double precision else 0 end,
 		       v.embedding
 		  from batch b
-		  join oxbow.memories m on m.user_id = $1 and m.memory_type = b.memory_type and m.id = b.memory_id
-		  left join oxbow.memory_vectors v on v.user_id = $1 and v.memory_type = b.memory_type and v.memory_id = b.memory_id
+		 cross join lateral (
+		       select m.* from oxbow.memories m where m.user_id = $1 and m.memory_type = b.memory_type and m.id = b.memory_id limit 1) m
+		  left join lateral (
+		       select v.embedding from oxbow.memory_vectors v
+		        where v.user_id = $1 and v.memory_type = b.memory_type and v.memory_id = b.memory_id limit 1) v on true
 		 order by b.valid_at, b.memory_id`, userID, limit)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the inbox: %w", err)
