@@ -103,7 +103,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 		if _, err := w.writeReview(ctx, tx, p, changes, c); err != nil {
 			return err
 		}
-		return enqueue(ctx, tx, job.Args) // perhaps another one waits
+		return follow(ctx, tx, job.Args) // perhaps another one waits
 	})
 }
 
@@ -119,7 +119,7 @@ func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *r
 	if job.Args.TriggerType == "" { // sweep found the review, and no reflection waits for it
 		return enqueue(ctx, tx, CheckTriggerArgs{UserID: job.Args.UserID})
 	}
-	return enqueue(ctx, tx, ReflectArgs(job.Args))
+	return follow(ctx, tx, ReflectArgs(job.Args))
 }
 
 // loadCase returns the trait that waits longest for a review, with the evidence; none: nil.

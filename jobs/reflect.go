@@ -136,7 +136,7 @@ func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) 
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		return enqueue(ctx, tx, reviewAfter(job.Args))
+		return follow(ctx, tx, reviewAfter(job.Args))
 	})
 }
 
@@ -171,13 +171,22 @@ func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Re
 // succeed enqueues what follows: the review of contradictions, or the reflection on the next batch.
 func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs, review bool) error {
 	if review {
-		return enqueue(ctx, tx, reviewAfter(args))
+		return follow(ctx, tx, reviewAfter(args))
 	}
 	more, err := store.InboxHasMore(ctx, tx, args.UserID)
 	if err != nil || !more {
 		return err
 	}
-	return enqueue(ctx, tx, args)
+	return follow(ctx, tx, args)
+}
+
+// follow enqueues a reflection or a review, and wakes the workers for it. River itself wakes them ten times a second at
+// most, and a batch takes less.
+func follow(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
+	if err := enqueue(ctx, tx, args); err != nil {
+		return err
+	}
+	return store.RingReflect(ctx, tx)
 }
 
 // finishEmpty ends a reflection on nothing. A user who opted out is never reflected on: nothing waits for it either.

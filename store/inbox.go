@@ -103,6 +103,14 @@ func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
 	return more, nil
 }
 
+// RingReflect tells the workers, when the transaction commits, that there is a job in the queue reflect.
+func RingReflect(ctx context.Context, tx DB) error {
+	if err := dbsqlc.New().ReflectRing(ctx, tx); err != nil {
+		return fmt.Errorf("wake the workers: %w", err)
+	}
+	return nil
+}
+
 // OptedOut tells whether a user does not want to be reflected on.
 func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
 	out, err := dbsqlc.New().UserOptedOut(ctx, db, userID)

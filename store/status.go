@@ -15,9 +15,10 @@ type Backlog struct {
 	Later int64
 }
 
-// ReadBacklog counts the jobs that are not finished; soon is how long a moment is.
-func ReadBacklog(ctx context.Context, db DB, soon time.Duration) (Backlog, error) {
-	row, err := dbsqlc.New().QueueToWork(ctx, db, soon.Seconds())
+// ReadBacklog counts the jobs that are not finished; soon is how long a moment is. Jobs of the kinds in waiting wait for
+// something else and are not due in a moment.
+func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
+	row, err := dbsqlc.New().QueueToWork(ctx, db, &dbsqlc.QueueToWorkParams{SoonSeconds: soon.Seconds(), Waiting: waiting})
 	if err != nil {
 		return Backlog{}, fmt.Errorf("count the jobs: %w", err)
 	}

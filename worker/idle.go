@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -60,14 +61,14 @@ func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) 
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for idle := 0; ; {
-		left, err := store.ReadBacklog(ctx, w.pool, soon)
+		left, err := store.ReadBacklog(ctx, w.pool, soon, w.waitingKinds())
 		if err != nil {
 			return left, err
 		}
 		if report != nil {
 			report(left)
 		}
-		if left.Now > 0 || (left.Soon > 0 && !w.provider.Status().Down() && !w.thinker.Status().Down()) {
+		if left.Now > 0 || left.Soon > 0 {
 			idle = 0
 		} else if idle++; idle == 2 {
 			return left, nil
@@ -78,6 +79,18 @@ func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) 
 		case <-ticker.C:
 		}
 	}
+}
+
+// waitingKinds are the kinds of jobs that wait for a provider that is down.
+func (w *Worker) waitingKinds() []string {
+	kinds := []string{}
+	if w.provider.Status().Down() {
+		kinds = append(kinds, jobs.EmbedArgs{}.Kind())
+	}
+	if w.thinker.Status().Down() {
+		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind())
+	}
+	return kinds
 }
 
 func (w *Worker) unfinished(left store.Backlog) error {

@@ -136,7 +136,9 @@ func TestReasonerDown(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
 	down := errors.New("the model's server does not answer")
-	s.before = func(int, reasoner.Batch) (*reasoner.Proposals, error) { return nil, &reasoner.UnavailableError{Err: down} }
+	s.before = func(int, reasoner.Batch) (*reasoner.Proposals, error) {
+		return nil, &reasoner.UnavailableError{Err: down}
+	}
 	b.waiting("ann", several(7, "tea")...)
 	b.enqueue("reflect", "ann")
 	err := b.drain()

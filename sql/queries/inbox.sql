@@ -25,6 +25,9 @@ values (@user_id::text, @id::uuid, @trigger_type::text, @trigger_value::double p
 select coalesce(trigger_type, '')::text as trigger_type, coalesce(trigger_value, 0)::double precision as trigger_value
 from oxbow.reflection_due(@user_id::text, coalesce(sqlc.narg('now')::timestamptz, now()));
 
+-- name: ReflectRing :exec
+select pg_notify('oxbow.river_insert', '{"queue":"reflect"}');
+
 -- name: SessionsReflected :exec
 -- Conversations in which something happened since they were last reflected on.
 update oxbow.sessions set last_reflected_at = @at::timestamptz

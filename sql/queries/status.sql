@@ -13,11 +13,12 @@ update oxbow.river_job set state = 'available', scheduled_at = now()
 select count(*) from oxbow.memories where forgotten_at is null;
 
 -- name: QueueToWork :one
--- How much there is to do: now, soon (within the given seconds), and later. A trend whose window is still open is nothing
--- to do.
+-- How much there is to do: now, soon (within the given seconds, but for the kinds that wait for something else), and later. A
+-- trend whose window is still open is nothing to do.
 select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
-  count(*) filter (where state <> 'running' and scheduled_at > now() and scheduled_at <= now() + make_interval(secs => @soon_seconds::double precision)) as soon,
-  count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => @soon_seconds::double precision)) as later
-from oxbow.river_job
+  count(*) filter (where state <> 'running' and scheduled_at > now() and near) as soon,
+  count(*) filter (where state <> 'running' and scheduled_at > now() and not near) as later
+from oxbow.river_job,
+  lateral (select scheduled_at <= now() + make_interval(secs => @soon_seconds::double precision) and kind <> all(@waiting::text[]) as near) n
 where state in ('available', 'retryable', 'running', 'scheduled')
   and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now());

@@ -93,6 +93,15 @@ func (q *Queries) InboxUsersDue(ctx context.Context, db DBTX, arg *InboxUsersDue
 	return items, nil
 }
 
+const reflectRing = `-- name: ReflectRing :exec
+select pg_notify('oxbow.river_insert', '{"queue":"reflect"}')
+`
+
+func (q *Queries) ReflectRing(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, reflectRing)
+	return err
+}
+
 const reflectionCycleInsert = `-- name: ReflectionCycleInsert :exec
 insert into oxbow.reflection_cycles (user_id, id, trigger_type, trigger_value, memories_scanned, traits_created, traits_updated,
   traits_dissolved, started_at, now, reasoner, dropped, completed_at, status, error_message)

@@ -47,12 +47,18 @@ func (q *Queries) MemoriesCount(ctx context.Context, db DBTX) (int64, error) {
 
 const queueToWork = `-- name: QueueToWork :one
 select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
-  count(*) filter (where state <> 'running' and scheduled_at > now() and scheduled_at <= now() + make_interval(secs => $1::double precision)) as soon,
-  count(*) filter (where state <> 'running' and scheduled_at > now() + make_interval(secs => $1::double precision)) as later
-from oxbow.river_job
+  count(*) filter (where state <> 'running' and scheduled_at > now() and near) as soon,
+  count(*) filter (where state <> 'running' and scheduled_at > now() and not near) as later
+from oxbow.river_job,
+  lateral (select scheduled_at <= now() + make_interval(secs => $1::double precision) and kind <> all($2::text[]) as near) n
 where state in ('available', 'retryable', 'running', 'scheduled')
   and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now())
 `
+
+type QueueToWorkParams struct {
+	SoonSeconds float64
+	Waiting     []string
+}
 
 type QueueToWorkRow struct {
 	Now   int64
@@ -60,10 +66,10 @@ type QueueToWorkRow struct {
 	Later int64
 }
 
-// How much there is to do: now, soon (within the given seconds), and later. A trend whose window is still open is nothing
-// to do.
-func (q *Queries) QueueToWork(ctx context.Context, db DBTX, soonSeconds float64) (QueueToWorkRow, error) {
-	row := db.QueryRow(ctx, queueToWork, soonSeconds)
+// How much there is to do: now, soon (within the given seconds, but for the kinds that wait for something else), and later. A
+// trend whose window is still open is nothing to do.
+func (q *Queries) QueueToWork(ctx context.Context, db DBTX, arg *QueueToWorkParams) (QueueToWorkRow, error) {
+	row := db.QueryRow(ctx, queueToWork, arg.SoonSeconds, arg.Waiting)
 	var i QueueToWorkRow
 	err := row.Scan(&i.Now, &i.Soon, &i.Later)
 	return i, err
