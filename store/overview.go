@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -37,10 +38,23 @@ type Overview struct {
 	Embedding EmbeddingModel `json:"embedding"`
 	Memories  []TypeCount    `json:"memories"`
 	Jobs      []JobCount     `json:"jobs"`
+	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
+	Reasoner *ReasonerState `json:"reasoner"`
 	// OldestWaiting is the oldest job that is due and not taken up yet; nil if there is none.
 	OldestWaiting *WaitingJob `json:"oldest_waiting"`
 	// EmbeddingLagSeconds is how long the oldest memory waits to be embedded, 0 if none does.
 	EmbeddingLagSeconds float64 `json:"embedding_lag_seconds"`
+}
+
+// ReasonerState is what the recorded calls tell of a language model.
+type ReasonerState struct {
+	Model    string     `json:"model"`     // of the last call
+	WorkedAt *time.Time `json:"worked_at"` // when it last gave an answer that was of use; nil: never
+	// DownSince is when the first call since then failed; nil: the last one did not.
+	DownSince *time.Time `json:"down_since"`
+	Failures  int64      `json:"failures"`            // calls since then, at most 1,000
+	LastError string     `json:"last_error,omitzero"` // why the last of them failed
+	Waiting   int64      `json:"waiting"`             // reflections and reviews that were put off
 }
 
 // WaitingJob is a job that is due.
@@ -77,7 +91,31 @@ func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
 	if o.OldestWaiting, err = oldestWaiting(ctx, db); err != nil {
 		return o, fmt.Errorf("look for the oldest job: %w", Explain(err))
 	}
+	if o.Reasoner, err = reasonerState(ctx, db); err != nil {
+		return o, fmt.Errorf("look at the reasoner's calls: %w", Explain(err))
+	}
 	return o, nil
+}
+
+// reasonerState reads the calls from the latest on, as far back as the last one that was of use.
+func reasonerState(ctx context.Context, db DB) (*ReasonerState, error) {
+	rows, err := db.Query(ctx, `
+		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
+		       (select count(*) from oxbow.river_job
+		         where kind in ('reflect', 'contradiction_review') and state in ('available', 'scheduled') and metadata ? 'snoozes')
+		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
+		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w on true
+		cross join lateral (
+		  select min(started_at) as since, count(*) as failures
+		    from (select started_at from oxbow.llm_calls where started_at > coalesce(w.started_at, '-infinity') order by started_at limit 1000) c) f`)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonerState])
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // countType counts one partition and the tables beside it. A memory of an ended state is counted through their index.

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +45,48 @@ func TestOverview(t *testing.T) {
 	require.Equal(t, "embed", exact.OldestWaiting.Kind)
 	require.Positive(t, exact.EmbeddingLagSeconds)
 	require.Equal(t, EmbeddingModel{"local-v1", 1024}, exact.Embedding)
+	require.Nil(t, exact.Reasoner)
+}
+
+// Since when the reasoner is down is told by the first call that failed after the last that did not.
+func TestReasonerState(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	call := func(minutesAgo int, failure *string) {
+		_, err := tx.Exec(t.Context(), `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
+			values ($1, 'reflect', 'm' || $2::integer, 1, date_trunc('minute', now()) - $2::integer * interval '1 minute', '1 s', $3)`,
+			fmt.Sprintf("user of %s", t.Name()), minutesAgo, failure)
+		require.NoError(t, err)
+	}
+	state := func() *ReasonerState {
+		o, err := ReadOverview(t.Context(), tx, ExactCounts)
+		require.NoError(t, err)
+		return o.Reasoner
+	}
+	minutes := func(n int) time.Time {
+		var at time.Time
+		require.NoError(t, tx.QueryRow(t.Context(), `select date_trunc('minute', now()) - $1::integer * interval '1 minute'`, n).Scan(&at))
+		return at
+	}
+	first, last := "it is overloaded", "it does not answer"
+	call(90, &first)
+	s := state()
+	require.Nil(t, s.WorkedAt)
+	require.True(t, s.DownSince.Equal(minutes(90)), "it never worked")
+	call(60, nil)
+	s = state()
+	require.Nil(t, s.DownSince)
+	require.True(t, s.WorkedAt.Equal(minutes(60)))
+	require.Zero(t, s.Failures)
+	call(50, &first)
+	call(40, &first)
+	call(30, &last)
+	_, err := tx.Exec(t.Context(), `insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
+		select k, 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', m::jsonb
+		  from (values ('reflect', '{"snoozes": 3}'), ('contradiction_review', '{"snoozes": 1}'), ('reflect', '{}'), ('embed', '{"snoozes": 1}')) j(k, m)`)
+	require.NoError(t, err)
+	s = state()
+	require.True(t, s.DownSince.Equal(minutes(50)))
+	require.True(t, s.WorkedAt.Equal(minutes(60)))
+	require.Equal(t, []any{"m30", int64(3), last, int64(2)}, []any{s.Model, s.Failures, s.LastError, s.Waiting})
 }

@@ -41,7 +41,8 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Show what the database holds and how the work goes",
 		Long: `Show the memories by type and state, the queue, how long the oldest memory waits to be embedded, whether the embedding
-provider answers, and the versions of the schema.
+provider answers, how the language model that reflects has answered (none is asked by the rules), and the versions of the
+schema.
 
 Where a type has more than 250,000 memories, its numbers come from PostgreSQL's statistics and are marked with "~", so
 that this stays cheap. The provider is asked for the vector of one short text. The command succeeds whatever it finds;
@@ -112,7 +113,11 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 	a.printf("%-10s %s; schema %d of %d, River %d of %d\n", "database", s.Database,
 		s.Oxbow.Current, s.Oxbow.Latest, s.River.Current, s.River.Latest)
 	a.printf("%-10s %s\n", "vectors", s.Embedding)
-	a.printf("%-10s %s\n\n", "provider", s.Provider)
+	a.printf("%-10s %s\n", "provider", s.Provider)
+	if s.Reasoner != nil {
+		a.printf("%-10s %s\n", "reasoner", reasonerLine(*s.Reasoner, time.Now()))
+	}
+	a.printf("\n")
 	if err := a.printMemories(s.Memories); err != nil {
 		return err
 	}
@@ -135,6 +140,19 @@ func (p providerStatus) String() string {
 		return p.Model + " answers within 1 ms"
 	}
 	return fmt.Sprintf("%s answers within %.0f ms", p.Model, p.Milliseconds)
+}
+
+// reasonerLine tells how a language model fares, by its last calls.
+func reasonerLine(r store.ReasonerState, now time.Time) string {
+	ago := func(t time.Time) string { return age(now.Sub(t).Seconds()) }
+	if r.DownSince == nil {
+		return fmt.Sprintf("%s answered %s ago", r.Model, ago(*r.WorkedAt))
+	}
+	line := fmt.Sprintf("%s gives no answer of use for %s, %s: %s", r.Model, ago(*r.DownSince), counted(int(r.Failures), "call", "calls"), printable(r.LastError))
+	if r.Waiting > 0 {
+		line += fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "reflection waits", "reflections wait"))
+	}
+	return line
 }
 
 func (a *app) printMemories(counts []store.TypeCount) error {

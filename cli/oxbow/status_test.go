@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,6 +52,22 @@ func TestStatusOfJobs(t *testing.T) {
 	require.Regexp(t, `embed +discarded +1 +3\.0 days +the disk is full`, text)
 	require.Contains(t, text, "No job is due.")
 	require.NotContains(t, text, "waits to be embedded", "nobody is going to")
+}
+
+func TestStatusOfReasoner(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	require.NotContains(t, d.ok("status"), "reasoner", "the rules answer always")
+	call := `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ('ada', 'reflect', 'openai/m', 1, now() - interval '`
+	d.exec(call + `3 hours', '1 s', null)`)
+	require.Regexp(t, `reasoner +openai/m answered 3\.0 h ago\n`, d.ok("status"))
+	d.exec(call + `30 minutes', '1 s', 'the server is away')`)
+	d.exec(call + `20 minutes', '1 s', 'the server is still away')`)
+	d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
+		values ('reflect', 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 3}')`)
+	require.Regexp(t, `reasoner +openai/m gives no answer of use for 30 min, 2 calls: the server is still away; 1 reflection waits meanwhile\n`, d.ok("status"))
+	s := decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.WithinDuration(t, time.Now().Add(-30*time.Minute), *s.Reasoner.DownSince, time.Minute)
 }
 
 func TestStatusOfProvider(t *testing.T) {
