@@ -198,9 +198,9 @@ func (k *killing) traits(dsn string) (lines []string) {
 		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") + `, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
 		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version') from oxbow.trait_events e`,
 		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at) from oxbow.trait_clues`,
-		`select jsonb_build_array('cycle', user_id, trigger_type, trigger_value, memories_scanned, traits_created, traits_updated, traits_dissolved,
-		        status, reasoner, now, n) from (select c.*, count(*) over (partition by user_id, trigger_type, memories_scanned, traits_created,
-		        traits_updated, traits_dissolved) as n from oxbow.reflection_cycles c) c`,
+		// what triggered a cycle depends on when it was asked; what it came to does not
+		`select jsonb_build_array('cycle', user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now, count(*))
+		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now`,
 		`select jsonb_build_array('inbox', user_id, memory_type, memory_id) from oxbow.reflection_inbox`,
 	} {
 		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
