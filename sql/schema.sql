@@ -233,7 +233,8 @@ begin
   new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
   new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
   if new.trait_stage not in ('trend', 'dissolved') then
-    new.trait_confidence := coalesce(new.trait_confidence, 0.2);
+    new.trait_confidence := coalesce(new.trait_confidence, case new.trait_stage when 'core' then 0.9 when 'established' then 0.7
+      when 'emerging' then 0.4 else 0.2 end);
   end if;
   if new.expired_at is null then
     new.trait_next_transition_at := coalesce(new.trait_next_transition_at, oxbow.trait_next_transition(new.trait_stage, new.trait_confidence,
