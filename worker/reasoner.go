@@ -41,3 +41,12 @@ func (c Config) reflectBatch() int {
 	}
 	return 60
 }
+
+// reflectPoll is how often the queue of reflections is looked at. Where nobody announces a job, the batches of an inbox
+// follow each other at this pace.
+func (c Config) reflectPoll() time.Duration {
+	if c.PollOnly {
+		return 200 * time.Millisecond
+	}
+	return time.Second
+}

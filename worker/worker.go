@@ -190,7 +190,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
 			// What follows from a memory may wait a second where no notification comes.
 			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
-			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
+			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: w.cfg.reflectPoll()},
 		},
 		PeriodicJobs:                periodic,
 		PollOnly:                    w.cfg.PollOnly,
