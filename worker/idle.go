@@ -20,10 +20,14 @@ type UnfinishedError struct {
 }
 
 func (e *UnfinishedError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("%d jobs are left for later: %s", e.Jobs, e.Err)
+	jobs := fmt.Sprintf("%d jobs are", e.Jobs)
+	if e.Jobs == 1 {
+		jobs = "1 job is"
 	}
-	return fmt.Sprintf("%d jobs are to be tried again later: oxbow status shows them", e.Jobs)
+	if e.Err != nil {
+		return fmt.Sprintf("%s left for later: %s", jobs, e.Err)
+	}
+	return jobs + " to be tried again later: oxbow status shows them"
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }

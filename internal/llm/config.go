@@ -50,7 +50,7 @@ type Config struct {
 
 func (cfg Config) withDefaults() (Config, error) {
 	if cfg.Provider != ProviderOpenAI && cfg.Provider != ProviderOllama {
-		return cfg, fmt.Errorf("reasoner provider %q is not known: use openai or ollama", cfg.Provider)
+		return cfg, fmt.Errorf("reasoner provider %q is not known: use rules, openai or ollama", cfg.Provider)
 	}
 	openAI := cfg.Provider == ProviderOpenAI
 	if cfg.URL == "" {

@@ -5,9 +5,10 @@ select count(*) from (
    where state = 'available' and queue = 'embed' and priority = 1 and scheduled_at <= now() limit @max::integer) w;
 
 -- name: JobsWake :exec
--- Jobs of these kinds in the state scheduled were put off, because a provider was down or the model another one.
+-- Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
+-- the model another one.
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review') and state = 'scheduled';
+ where kind in ('embed', 'reflect', 'contradiction_review') and state in ('scheduled', 'available') and scheduled_at > now();
 
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;
