@@ -123,6 +123,40 @@ alter table oxbow.reflection_cycles
   add constraint reflection_cycles_trigger_type_check
     check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
 
+-- Traits that were imported before have no events, and may lack what the rules need. Each gets the events that lead to where
+-- it stands: created, and reinforced and contradicted as often as it says, to no effect. settle works out the rest.
+update oxbow.memories_trait
+   set trait_subtype = case when trait_subtype in ('preference', 'core') then trait_subtype else 'behavior' end,
+       trait_stage = case
+         when trait_stage in ('trend', 'dissolved') then trait_stage
+         when trait_confidence > 0.85 or trait_confidence is null and trait_stage = 'core' then 'core'
+         when trait_confidence >= 0.60 or trait_confidence is null and trait_stage = 'established' then 'established'
+         when trait_confidence > 0.30 or trait_confidence is null and trait_stage = 'emerging' then 'emerging'
+         else 'candidate' end,
+       trait_confidence = case
+         when trait_stage = 'trend' then null
+         when trait_confidence is not null then least(greatest(trait_confidence, 1e-9), 1 - 1e-9)
+         else case trait_stage when 'core' then 0.9 when 'established' then 0.7 when 'emerging' then 0.4 else 0.2 end end,
+       trait_confidence_at = coalesce(trait_confidence_at, created_at),
+       trait_window_start = case when trait_stage = 'trend' then coalesce(trait_window_start, created_at) end,
+       trait_window_end = case when trait_stage = 'trend' then coalesce(trait_window_end, now() + interval '30 days') end,
+       trait_reinforcement_count = least(greatest(coalesce(trait_reinforcement_count, 0), 0), 1000),
+       trait_contradiction_count = greatest(coalesce(trait_contradiction_count, 0), 0),
+       trait_next_transition_at = case when trait_stage is distinct from 'dissolved' and expired_at is null then now() end;
+insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, actor, reason)
+select m.user_id, m.id, row_number() over (partition by m.user_id, m.id order by e.nth, n), e.event, m.trait_confidence_at,
+       case when e.event in ('reinforced', 'contradicted') then 0 end, case e.event when 'created' then m.trait_confidence end,
+       case e.event when 'contradicted' then m.trait_contradiction_count else 0 end, case e.event when 'created' then m.trait_subtype end,
+       case e.event when 'created' then m.trait_window_end end, m.trait_confidence,
+       case when m.trait_stage <> 'dissolved' or e.event = 'dissolved' then m.trait_stage when m.trait_confidence > 0.85 then 'core'
+            when m.trait_confidence >= 0.60 then 'established' when m.trait_confidence > 0.30 then 'emerging' else 'candidate' end,
+       'import', 'there before events were kept'
+  from oxbow.memories_trait m,
+       (values (1, 'created'), (2, 'reinforced'), (3, 'contradicted'), (4, 'dissolved')) e(nth, event),
+       generate_series(1, case e.event when 'created' then 1 when 'reinforced' then m.trait_reinforcement_count
+         when 'contradicted' then least(m.trait_contradiction_count, 1) else (m.trait_stage = 'dissolved')::integer end) n
+ where m.expired_at is null;
+
 ---- create above / drop below ----
 
 alter table oxbow.reflection_cycles drop column reasoner, drop column now, drop column dropped;

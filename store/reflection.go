@@ -132,8 +132,8 @@ type ReflectedTrait struct {
 }
 
 const reflectedTrait = `
-	select m.id, coalesce(m.trait_key, ''), m.content, coalesce(m.trait_subtype, 'behavior'), m.trait_stage,
-	       coalesce(m.trait_confidence, 0), m.trait_confidence_at, coalesce(m.trait_reinforcement_count, 0), coalesce(m.trait_contradiction_count, 0),
+	select m.id, coalesce(m.trait_key, ''), m.content, coalesce(m.trait_subtype, 'behavior'), coalesce(m.trait_stage, 'candidate'),
+	       coalesce(m.trait_confidence, 0), coalesce(m.trait_confidence_at, m.created_at), coalesce(m.trait_reinforcement_count, 0), coalesce(m.trait_contradiction_count, 0),
 	       m.trait_window_end, coalesce(m.trait_context, 'general'), m.metadata, m.trait_parent_id, m.version, m.trait_first_observed,
 	       m.trait_last_reinforced, m.trait_edited_at, m.trait_review_due_at
 	  from oxbow.memories_trait m
