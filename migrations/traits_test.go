@@ -38,7 +38,7 @@ func TestTraitsOfVersion3(t *testing.T) {
 	// and settle finds what comes next
 	exec(t, conn, `select oxbow.settle_traits(now(), 1000)`)
 	require.Equal(t, []string{"a trend trend -", "bare candidate 0.20", "contradicts itself emerging 0.40", "only a stage core 0.90", "over dissolved -", "sure established 0.70"},
-		list(t, conn, `select format('%s %s %s', content, stage, case when stage in ('trend', 'dissolved') then '-' else to_char(confidence, 'FM0.99') end)
+		list(t, conn, `select format('%s %s %s', content, stage, case when stage in ('trend', 'dissolved') then '-' else to_char(confidence, 'FM0.00') end)
 			from oxbow.traits order by content`))
 	require.EqualValues(t, 5, value[int64](t, conn, `select count(*) from oxbow.memories_trait where trait_next_transition_at > now()`))
 }
