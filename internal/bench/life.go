@@ -126,7 +126,7 @@ func (l *life) says() string {
 		return choose(english, l.character.english+", as everybody here knows.", l.character.chinese+"，大家都知道。")
 	case kind < 325:
 		return choose(english, "To be honest I don't like "+p.english+" anymore.", "说实话，我不再"+p.chinese+"了，没意思。")
-	case kind < 345 && l.given != nil:
+	case kind < 355 && l.given != nil:
 		return choose(english, "I gave up "+l.given.english+" for good.", "我早就不再"+l.given.chinese+"了。")
 	}
 	return choose(english, l.writer.english(), l.chinese(60))

@@ -66,7 +66,7 @@ func main() {
 	flag.IntVar(&o.imported, "imported", 31_439, "memories to import")
 	flag.StringVar(&o.importFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")
 	flag.IntVar(&o.traits, "traits", 1_000_000, "traits to settle some of; also among a tenth and a hundredth of them")
-	flag.IntVar(&o.settles, "settles", 7, "rounds of settling")
+	flag.IntVar(&o.settles, "settles", 9, "rounds of settling")
 	flag.IntVar(&o.people, "people", 12, "users who are reflected on at once, each with 1,000 memories; at least 10")
 	flag.IntVar(&o.history, "history", 50_000, "memories of the user with the longest history that is reflected on")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the texts")
