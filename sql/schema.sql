@@ -1880,10 +1880,9 @@ begin
     raise exception using
       errcode = 'insufficient_privilege',
       message = format('%s cannot set what a trait is', current_user),
-      detail  = format('The trait is %s of user %L.', old.id, old.user_id),
-      hint    = format('oxbow.edit_trait(user_id => %L, id => %L, …) corrects it.', old.user_id, old.id);
+      hint    = 'oxbow.edit_trait(user_id => …, id => …, …) corrects a trait.';
   end if;
-  return new;
+  return null;
 end $$;
 
 -- Name: refuse_vectors(text, text, uuid[], text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -4128,9 +4127,25 @@ CREATE TRIGGER refuse_change BEFORE UPDATE OF content, user_id, memory_type, id 
 
 CREATE TRIGGER refuse_trait BEFORE INSERT ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.refuse_trait();
 
+-- Name: memories refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
+
+-- Name: memories_document refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_document FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
+
+-- Name: memories_episodic refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_episodic FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
+
+-- Name: memories_fact refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_fact FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
+
 -- Name: memories_trait refuse_trait_change; Type: TRIGGER; Schema: oxbow; Owner: -
 
-CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.refuse_trait_change();
+CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_trait FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
 
 -- Name: trait_evidence reweigh_traits; Type: TRIGGER; Schema: oxbow; Owner: -
 

@@ -49,7 +49,8 @@ end $$;
 create or replace trigger refuse_trait before insert on oxbow.memories_trait
   for each row execute function oxbow.refuse_trait();
 
--- An application's login does not set what reflection found out. People correct a trait with oxbow.edit_trait.
+-- An application's login does not set what reflection found out. People correct a trait with oxbow.edit_trait. It is asked
+-- once a statement: settling a thousand traits would otherwise pay for it a thousand times.
 create or replace function oxbow.refuse_trait_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -57,14 +58,22 @@ begin
     raise exception using
       errcode = 'insufficient_privilege',
       message = format('%s cannot set what a trait is', current_user),
-      detail  = format('The trait is %s of user %L.', old.id, old.user_id),
-      hint    = format('oxbow.edit_trait(user_id => %L, id => %L, …) corrects it.', old.user_id, old.id);
+      hint    = 'oxbow.edit_trait(user_id => …, id => …, …) corrects a trait.';
   end if;
-  return new;
+  return null;
 end $$;
 
-create or replace trigger refuse_trait_change
-  before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
-    trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start,
-    trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at
-  on oxbow.memories_trait for each row execute function oxbow.refuse_trait_change();
+do $$
+declare
+  t text;
+begin
+  -- a statement on the parent does not fire the triggers of its partitions
+  for t in select 'memories' union all select 'memories_' || type from unnest(array['fact', 'episodic', 'trait', 'document']) type loop
+    execute format('drop trigger if exists refuse_trait_change on oxbow.%I', t);
+    execute format('create trigger refuse_trait_change
+      before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
+        trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start,
+        trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at
+      on oxbow.%I for each statement execute function oxbow.refuse_trait_change()', t);
+  end loop;
+end $$;
