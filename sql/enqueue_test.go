@@ -296,9 +296,11 @@ func TestEveryPartitionHasTheTriggersOfItsParent(t *testing.T) {
 	require.Empty(t, all[string](t, tx, missing))
 
 	exec(t, tx, "create table oxbow.memories_other partition of oxbow.memories default")
-	require.Equal(t, []string{"oxbow.memories_other lacks enqueue_embed"}, all[string](t, tx, missing))
-	text, err := sqlcode.FS.ReadFile("code/020_enqueue.sql")
-	require.NoError(t, err)
-	exec(t, tx, string(text))
+	require.Equal(t, []string{"oxbow.memories_other lacks enqueue_embed", "oxbow.memories_other lacks refuse_trait_change"}, all[string](t, tx, missing))
+	for _, file := range []string{"code/020_enqueue.sql", "code/045_immutable.sql"} {
+		text, err := sqlcode.FS.ReadFile(file)
+		require.NoError(t, err)
+		exec(t, tx, string(text))
+	}
 	require.Empty(t, all[string](t, tx, missing))
 }

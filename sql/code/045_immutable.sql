@@ -68,7 +68,8 @@ declare
   t text;
 begin
   -- a statement on the parent does not fire the triggers of its partitions
-  for t in select 'memories' union all select 'memories_' || type from unnest(array['fact', 'episodic', 'trait', 'document']) type loop
+  for t in select 'memories' union all select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+            where i.inhparent = 'oxbow.memories'::regclass loop
     execute format('drop trigger if exists refuse_trait_change on oxbow.%I', t);
     execute format('create trigger refuse_trait_change
       before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
