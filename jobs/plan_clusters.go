@@ -53,7 +53,7 @@ func (p *plan) cluster(k reasoner.Cluster) {
 		p.promote(k, key, content, members)
 	case parent.State.StageAt(p.now) != lifecycle.Dissolved:
 		p.join(parent, members)
-	case !parent.EditedAt.IsZero():
+	case parent.Rejected:
 		p.drop(k, "the person dissolved it")
 	case p.revive(parent, p.notCounted(parent, members), key):
 		p.link(parent, members)

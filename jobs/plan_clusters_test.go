@@ -144,7 +144,7 @@ func TestAParentComesBack(t *testing.T) {
 		parent := b.traits[3]
 		b.happens(parent.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(3)})
 		if byPerson {
-			b.change(parent.ID, func(t *store.ReflectedTrait) { t.EditedAt = day(3) })
+			b.change(parent.ID, func(t *store.ReflectedTrait) { t.EditedAt, t.Rejected = day(3), true })
 		}
 		p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "p", x, z))
 		after := b.trait(parent.ID)

@@ -30,7 +30,7 @@ func (p *plan) patterns(proposed []reasoner.Pattern) {
 				p.speak(k.there, p.evidence(k), "")
 				p.close(k.key)
 			}
-		case !k.there.EditedAt.IsZero():
+		case k.there.Rejected:
 			p.drop(k.Pattern, "the person dissolved it")
 		case k.Tentative:
 			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))

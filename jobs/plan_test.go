@@ -436,10 +436,19 @@ func TestDissolvedTraits(t *testing.T) {
 		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved", "trait " + trait.ID.String() + " is dissolved"}, reasons(p))
 		require.Empty(t, p.order)
 	})
-	t.Run("not what a person dissolved", func(t *testing.T) {
+	t.Run("what a person affirmed and time dissolved", func(t *testing.T) {
 		t.Parallel()
 		b, trait := dissolved(t)
 		b.change(trait.ID, func(t *store.ReflectedTrait) { t.EditedAt = day(5) })
+		m := b.on(20, 21, 22)
+		require.Empty(t, reasons(b.reflect(day(22), m, noticed(runs, m...))))
+		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
+		require.Equal(t, trait.Content, b.only().Content)
+	})
+	t.Run("not what a person dissolved", func(t *testing.T) {
+		t.Parallel()
+		b, trait := dissolved(t)
+		b.change(trait.ID, func(t *store.ReflectedTrait) { t.EditedAt, t.Rejected = day(5), true })
 		m := b.on(20, 21, 22)
 		p := b.reflect(day(22), m, noticed(runs, m...))
 		require.Equal(t, []string{"the person dissolved it"}, reasons(p))

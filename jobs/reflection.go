@@ -197,6 +197,9 @@ func (s *snapshot) question() reasoner.Batch {
 func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
 	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: t.State.StageAt(s.now), Context: t.Context,
 		Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
+	if shown.Stage == lifecycle.Dissolved {
+		shown.Edited = t.Rejected
+	}
 	if shown.Stage != lifecycle.Trend {
 		shown.Confidence = t.State.ConfidenceAt(s.now)
 	}

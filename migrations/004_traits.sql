@@ -1,5 +1,19 @@
 -- Traits: the evidence for and against each, what happened to it, and what reflection notes on the way.
 
+-- First what reads tables, so that memories are locked for a moment only, at the end of it.
+
+-- conversations in which something happened since they were reflected on
+create index sessions_unreflected_idx on oxbow.sessions (user_id)
+  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+
+alter table oxbow.reflection_cycles
+  add column reasoner text,
+  add column now timestamptz,                        -- the clock's moment
+  add column dropped jsonb not null default '[]',    -- proposals that were not followed: [{"what": …, "reason": …}]
+  drop constraint reflection_cycles_trigger_type_check,
+  add constraint reflection_cycles_trigger_type_check
+    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
+
 -- when time alone will change the trait's stage
 alter table oxbow.memories add column trait_next_transition_at timestamptz;
 -- the pattern that it was made from, as the reasoner names it
@@ -111,18 +125,6 @@ create table oxbow.llm_calls (
 create index llm_calls_started_idx on oxbow.llm_calls (started_at desc);
 create index llm_calls_user_idx on oxbow.llm_calls (user_id, started_at desc);
 
--- conversations in which something happened since they were reflected on
-create index sessions_unreflected_idx on oxbow.sessions (user_id)
-  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
-
-alter table oxbow.reflection_cycles
-  add column reasoner text,
-  add column now timestamptz,                        -- the clock's moment
-  add column dropped jsonb not null default '[]',    -- proposals that were not followed: [{"what": …, "reason": …}]
-  drop constraint reflection_cycles_trigger_type_check,
-  add constraint reflection_cycles_trigger_type_check
-    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
-
 -- Traits that were imported before have no events, and may lack what the rules need. Each gets the events that lead to where
 -- it stands: created, and reinforced and contradicted as often as it says, to no effect. settle works out the rest.
 update oxbow.memories_trait
@@ -159,7 +161,12 @@ select m.user_id, m.id, row_number() over (partition by m.user_id, m.id order by
 
 ---- create above / drop below ----
 
-alter table oxbow.reflection_cycles drop column reasoner, drop column now, drop column dropped;
+drop trigger if exists complete_trait on oxbow.memories_trait;
+drop trigger if exists leave_parent on oxbow.memories_trait;
+alter table oxbow.reflection_cycles drop column reasoner, drop column now, drop column dropped,
+  drop constraint reflection_cycles_trigger_type_check,
+  add constraint reflection_cycles_trigger_type_check
+    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual')) not valid;
 drop table oxbow.llm_calls, oxbow.trait_refusals, oxbow.trait_clues, oxbow.trait_events, oxbow.trait_evidence cascade;
 drop index oxbow.sessions_unreflected_idx, oxbow.memories_trait_due_idx, oxbow.memories_trait_stage_idx, oxbow.memories_trait_key_idx,
   oxbow.memories_trait_parent_idx, oxbow.memories_trait_review_idx;

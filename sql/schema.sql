@@ -428,6 +428,7 @@ declare
   _deleted bigint;
 begin
   perform oxbow.check_access(delete_trait.user_id);
+  perform oxbow.lock_traits(delete_trait.user_id, array[delete_trait.id]);
   t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
   select array_agg(v.id) into _versions from (
     with recursive version as (
@@ -489,6 +490,7 @@ declare
   _id uuid;
 begin
   perform oxbow.check_access(edit_trait.user_id);
+  perform oxbow.lock_traits(edit_trait.user_id, array[edit_trait.id]); -- those that a new wording changes, in order
   t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
   if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
     perform oxbow.reject('content', null, 'or confidence or context must be given');
@@ -588,10 +590,19 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
+    return; -- no event names anything else
+  end if;
   update oxbow.trait_events e
      set reason = null,
          details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
    where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
+  -- a proposal that was not followed may say the same in the same words
+  update oxbow.reflection_cycles c
+     set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry ->> 'what', m.content) = 0)
+    from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, m.content) > 0;
   update oxbow.trait_events e set reason = null
     from oxbow.memories_trait m
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
@@ -776,7 +787,7 @@ begin
   ), used as (
     select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage
+    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage, m.expired_at
       from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
@@ -788,7 +799,7 @@ begin
   )
   select (select count(*) from taken),
          (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.last) order by l.user_id, l.id)
-            from locked l where l.memory_type = 'trait' and l.trait_stage in ('emerging', 'established', 'core'))
+            from locked l where l.memory_type = 'trait' and l.expired_at is null and l.trait_stage in ('emerging', 'established', 'core'))
     into _taken, _traits;
   for _used in select * from jsonb_to_recordset(_traits) t(user_id text, id uuid, at timestamptz) loop
     continue when exists (select from oxbow.trait_events e where e.user_id = _used.user_id and e.trait_id = _used.id

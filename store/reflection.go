@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -128,6 +129,7 @@ type ReflectedTrait struct {
 	FirstObserved  time.Time
 	LastReinforced time.Time
 	EditedAt       time.Time // when a person corrected it; zero: nobody did
+	Rejected       bool      // a person dissolved it, and not time or a reflection
 	ReviewDueAt    time.Time // zero: no review is due
 }
 
@@ -135,7 +137,10 @@ const reflectedTrait = `
 	select m.id, coalesce(m.trait_key, ''), m.content, coalesce(m.trait_subtype, 'behavior'), coalesce(m.trait_stage, 'candidate'),
 	       coalesce(m.trait_confidence, 0), coalesce(m.trait_confidence_at, m.created_at), coalesce(m.trait_reinforcement_count, 0), coalesce(m.trait_contradiction_count, 0),
 	       m.trait_window_end, coalesce(m.trait_context, 'general'), m.metadata, m.trait_parent_id, m.version, m.trait_first_observed,
-	       m.trait_last_reinforced, m.trait_edited_at, m.trait_review_due_at
+	       m.trait_last_reinforced, m.trait_edited_at, m.trait_review_due_at,
+	       m.trait_stage = 'dissolved' and m.trait_edited_at is not null and coalesce((
+	         select e.event = 'dissolved' and e.actor not in ('settle', 'reflection') from oxbow.trait_events e
+	          where e.user_id = m.user_id and e.trait_id = m.id order by e.seq desc limit 1), false) as rejected
 	  from oxbow.memories_trait m
 	 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null `
 
@@ -159,7 +164,7 @@ func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
 	}
 	var raw []byte
 	err = row.Scan(&t.ID, &t.Key, &t.Content, &t.State.Subtype, &t.State.Stage, &t.State.Confidence, &confidenceAt, &t.State.Reinforcements,
-		&t.State.Contradictions, &windowEnd, &t.Context, &raw, &parent, &t.Version, &first, &last, &edited, &review)
+		&t.State.Contradictions, &windowEnd, &t.Context, &raw, &parent, &t.Version, &first, &last, &edited, &review, &t.Rejected)
 	if err != nil {
 		return t, err
 	}
@@ -191,8 +196,9 @@ func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []st
 
 // RejectedTraits returns the traits that a person dissolved, the latest first, at most limit.
 func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
-	return collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
+	traits, err := collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
 		 order by m.trait_edited_at desc, m.id limit $2`, userID, limit)
+	return slices.DeleteFunc(traits, func(t ReflectedTrait) bool { return !t.Rejected }), err
 }
 
 // TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.

@@ -13,7 +13,8 @@ import (
 
 // Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile: whoever is first with a batch
 // has it. With dryRun everything is done in one transaction that is rolled back in the end; while it runs, the user's
-// traits that it would change are locked. The error is a *jobs.OptedOutError for a user who does not want to be reflected on.
+// traits that it would change are locked. With a language model a dry run ends after the first batch. The error is a
+// *jobs.OptedOutError for a user who does not want to be reflected on.
 func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report func(jobs.Outcome)) error {
 	client, err := w.client(nil)
 	if err != nil {
@@ -25,11 +26,12 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	}
 	r := w.jobs().Reflection()
 	if !dryRun {
-		return reflectAll(ctx, r, w.pool, userID, enqueue, report)
+		return reflectAll(ctx, r, w.pool, userID, enqueue, report, false)
 	}
 	errUndo := errors.New("a dry run is undone")
 	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
-		if err := reflectAll(ctx, r, tx, userID, enqueue, report); err != nil {
+		// a model takes its time, and a transaction that waits for it keeps others waiting: its first batch tells enough
+		if err := reflectAll(ctx, r, tx, userID, enqueue, report, !w.cfg.byRules()); err != nil {
 			return err
 		}
 		return errUndo
@@ -40,7 +42,7 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	return err
 }
 
-func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue, report func(jobs.Outcome)) error {
+func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue, report func(jobs.Outcome), once bool) error {
 	for {
 		outcome, more, err := r.Step(ctx, db, userID, enqueue)
 		if err != nil {
@@ -50,5 +52,8 @@ func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID stri
 			return nil
 		}
 		report(outcome)
+		if once {
+			return nil
+		}
 	}
 }

@@ -104,6 +104,7 @@ func TestGracefulStop(t *testing.T) {
 	<-entered
 	b.insert("ann", "too late")
 	stop()
+	time.Sleep(300 * time.Millisecond) // until everything in River has heard of it, which nothing shows
 	close(leave)
 	require.NoError(t, end(t, ended))
 	_, vectors := b.embedded(ids)

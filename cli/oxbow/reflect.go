@@ -22,7 +22,7 @@ func newReflectCommand(a *app) *cobra.Command {
 		Use:   "reflect USER",
 		Short: "Reflect on a user's new memories now, or show what a reflection would do",
 		Long: `Reflect on what is in a user's inbox, at once and whether or not it is due, and show what came of it. Workers may run
-meanwhile. --dry-run shows the same and writes nothing.
+meanwhile. --dry-run shows the same and writes nothing; with a language model it shows the first batch alone.
 
 Reflection counts time from its clock. For memories that lie in the past, --now sets it: "--now 2024-06-30" is the end of
 that day.`,

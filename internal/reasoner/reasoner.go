@@ -8,7 +8,6 @@ package reasoner
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -188,11 +187,11 @@ type AnswerError struct {
 	Answer  string // the beginning of it
 }
 
-// AnswerErrorText is in the text of every AnswerError.
+// AnswerErrorText is in the text of every AnswerError. The answer is not: errors are kept, and it may say what memories say.
 const AnswerErrorText = "the reasoner's answer is of no use"
 
 func (e *AnswerError) Error() string {
-	return fmt.Sprintf("%s: %s: %.200q", AnswerErrorText, e.Problem, e.Answer)
+	return AnswerErrorText + ": " + e.Problem
 }
 
 // Usage is what one call of a model took.

@@ -56,7 +56,7 @@ begin
   ), used as (
     select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage
+    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage, m.expired_at
       from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
@@ -68,7 +68,7 @@ begin
   )
   select (select count(*) from taken),
          (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.last) order by l.user_id, l.id)
-            from locked l where l.memory_type = 'trait' and l.trait_stage in ('emerging', 'established', 'core'))
+            from locked l where l.memory_type = 'trait' and l.expired_at is null and l.trait_stage in ('emerging', 'established', 'core'))
     into _taken, _traits;
   for _used in select * from jsonb_to_recordset(_traits) t(user_id text, id uuid, at timestamptz) loop
     continue when exists (select from oxbow.trait_events e where e.user_id = _used.user_id and e.trait_id = _used.id

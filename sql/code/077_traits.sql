@@ -147,6 +147,7 @@ declare
   _id uuid;
 begin
   perform oxbow.check_access(edit_trait.user_id);
+  perform oxbow.lock_traits(edit_trait.user_id, array[edit_trait.id]); -- those that a new wording changes, in order
   t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
   if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
     perform oxbow.reject('content', null, 'or confidence or context must be given');
@@ -215,6 +216,7 @@ declare
   _deleted bigint;
 begin
   perform oxbow.check_access(delete_trait.user_id);
+  perform oxbow.lock_traits(delete_trait.user_id, array[delete_trait.id]);
   t := oxbow.lock_trait(delete_trait.user_id, delete_trait.id);
   select array_agg(v.id) into _versions from (
     with recursive version as (

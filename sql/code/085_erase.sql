@@ -74,10 +74,19 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
+    return; -- no event names anything else
+  end if;
   update oxbow.trait_events e
      set reason = null,
          details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
    where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
+  -- a proposal that was not followed may say the same in the same words
+  update oxbow.reflection_cycles c
+     set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry ->> 'what', m.content) = 0)
+    from oxbow.memories_trait m
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, m.content) > 0;
   update oxbow.trait_events e set reason = null
     from oxbow.memories_trait m
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
