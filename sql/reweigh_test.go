@@ -237,6 +237,32 @@ func TestATraitThatNothingSupportsIsErased(t *testing.T) {
 	}
 }
 
+// What reflection gave as its reasons may quote what it weighed: it goes with any of the evidence. A person's reason stays.
+func TestReasonsGoWithTheEvidence(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	at := traittest.Day(1, 10)
+	old := traittest.Trait{UserID: ann(t), Events: []traittest.Event{
+		traittest.Created(at, 0.4, memory("one", at), memory("two", at)),
+		traittest.Contradicted(at, 0.2, traittest.Evidence{Content: "three", At: at, Against: true})}}.Insert(t, tx)
+	reworded := one[string](t, tx, `select oxbow.reword_trait($1, $2, 'Ann runs at noon.', 'reflection', 'because of three')::text`, ann(t), old)
+	exec(t, tx, `update oxbow.trait_events set reason = 'because of one' where trait_id = $1::text::uuid and seq = 1`, reworded)
+	id := one[string](t, tx, `select oxbow.edit_trait($1, $2::text::uuid, content => 'Ann runs late.', reason => 'says Ann')::text`, ann(t), reworded)
+	reasons := func() []string {
+		return all[string](t, tx, `
+			select reason from oxbow.trait_events where user_id = $1 and reason is not null
+			union all select reason from oxbow.memory_history where user_id = $1 and reason is not null order by 1`, ann(t))
+	}
+	require.Contains(t, reasons(), "because of three")
+	require.Contains(t, reasons(), "because of one")
+	exec(t, tx, `delete from oxbow.memories where user_id = $1 and content = 'three'`, ann(t))
+	require.NotEmpty(t, reasons())
+	for _, r := range reasons() {
+		require.Equal(t, "says Ann", r)
+	}
+	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.trait_evidence where trait_id = $1::text::uuid`, id))
+}
+
 // What a person worded stays, and so does what was imported: neither rests on evidence.
 func TestATraitThatRestsOnNoEvidenceStays(t *testing.T) {
 	t.Parallel()

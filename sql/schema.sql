@@ -1975,6 +1975,18 @@ begin
     perform oxbow.erase_wordings(_user_id, _trait_id);
     return;
   end if;
+  if _erase then -- what reflection gave as its reasons may tell of what was erased
+    update oxbow.trait_events e set reason = null
+     where e.user_id = _user_id and e.trait_id = _trait_id and e.actor = 'reflection' and e.reason is not null;
+    with recursive wording as (
+      select _trait_id as id
+      union
+      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    )
+    update oxbow.memory_history h set reason = null
+      from wording w
+     where h.user_id = _user_id and h.memory_type = 'trait' and h.memory_id = w.id and h.actor = 'reflection' and h.reason is not null;
+  end if;
   with session as (
     select v.event_seq as seq, count(*) as memories,
            max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
@@ -1992,8 +2004,7 @@ begin
      where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
   update oxbow.trait_events e
-     set memories = w.memories, factor = w.factor,
-         reason = case when w.memories >= e.memories then e.reason end -- it may tell of what was erased
+     set memories = w.memories, factor = w.factor
     from weighed w
    where e.user_id = _user_id and e.trait_id = _trait_id and e.seq = w.seq
      and (e.memories <> w.memories or abs(coalesce(e.factor, 0) - coalesce(w.factor, 0)) > 1e-9);

@@ -29,8 +29,9 @@ begin
 end $$;
 
 -- reweigh_trait computes a trait anew after evidence for or against it was erased: each event counts what is left of its
--- evidence, an event without any is taken out, and so is a trait that nothing supports any more, with what it said before;
--- unless a person corrected it, or it was imported. The caller holds what lock_traits locks. With _erase => false the trait stays.
+-- evidence, and an event without any is taken out. So is a trait that nothing supports any more, with what it said before,
+-- unless a person corrected it, or it was imported. The reasons that reflection gave are taken out in any case. The caller
+-- holds what lock_traits locks. With _erase => false the trait stays, and the reasons do.
 create or replace function oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean default true) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -47,6 +48,18 @@ begin
     and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
     perform oxbow.erase_wordings(_user_id, _trait_id);
     return;
+  end if;
+  if _erase then -- what reflection gave as its reasons may tell of what was erased
+    update oxbow.trait_events e set reason = null
+     where e.user_id = _user_id and e.trait_id = _trait_id and e.actor = 'reflection' and e.reason is not null;
+    with recursive wording as (
+      select _trait_id as id
+      union
+      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+    )
+    update oxbow.memory_history h set reason = null
+      from wording w
+     where h.user_id = _user_id and h.memory_type = 'trait' and h.memory_id = w.id and h.actor = 'reflection' and h.reason is not null;
   end if;
   with session as (
     select v.event_seq as seq, count(*) as memories,
@@ -65,8 +78,7 @@ begin
      where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
   update oxbow.trait_events e
-     set memories = w.memories, factor = w.factor,
-         reason = case when w.memories >= e.memories then e.reason end -- it may tell of what was erased
+     set memories = w.memories, factor = w.factor
     from weighed w
    where e.user_id = _user_id and e.trait_id = _trait_id and e.seq = w.seq
      and (e.memories <> w.memories or abs(coalesce(e.factor, 0) - coalesce(w.factor, 0)) > 1e-9);
