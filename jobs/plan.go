@@ -40,6 +40,7 @@ type plan struct {
 	*snapshot
 	known   map[uuid.UUID]support // every memory that the reasoner was shown
 	noted   map[string][]support  // by key
+	denied  map[string][]support  // the same, of what speaks against it
 	byID    map[uuid.UUID]*change
 	byKey   map[string]*change
 	byText  map[string]*change // by normalized wording
@@ -77,11 +78,16 @@ type change struct {
 }
 
 func newPlan(s *snapshot) *plan {
-	p := &plan{snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{}, byID: map[uuid.UUID]*change{},
+	p := &plan{snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{},
+		denied: map[string][]support{}, byID: map[uuid.UUID]*change{},
 		byKey: map[string]*change{}, byText: map[string]*change{}}
 	for _, c := range s.clues {
 		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context, stated: c.Stated}
-		p.noted[c.Key] = append(p.noted[c.Key], n)
+		if c.Against {
+			p.denied[c.Key] = append(p.denied[c.Key], n)
+		} else {
+			p.noted[c.Key] = append(p.noted[c.Key], n)
+		}
 		n.stated = false // what a memory says outright, it says of one pattern
 		p.known[c.Memory] = n
 	}

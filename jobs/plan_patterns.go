@@ -136,7 +136,7 @@ func (p *plan) newTrait(k *pattern) {
 
 // close says that what was noted under a key has become evidence.
 func (p *plan) close(key string) {
-	if len(p.noted[key]) > 0 {
+	if len(p.noted[key])+len(p.denied[key]) > 0 {
 		p.closed = append(p.closed, key)
 	}
 }

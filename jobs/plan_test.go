@@ -328,9 +328,40 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	// a pattern that stays a clue
 	k := b.on(8)
 	clue := noticed("Ann swims.", k[0])
-	clue.Contradictions = []reasoner.Contradiction{{Key: "key of Ann swims.", Evidence: from(n[0])}}
+	clue.Contradictions = []reasoner.Contradiction{{Key: "key of Ann swims.", Evidence: from(k[0])}}
 	require.Empty(t, b.reflect(day(8), k, clue).dropped)
 	require.Len(t, b.traits, 1)
+	require.Len(t, b.clues, 2, "of nothing, and of swimming: one memory is not both")
+}
+
+// Memories may come late: what denied a pattern before anything spoke for it is noted, and weighed when there is a trait. What
+// is older than anything that speaks for it is no contradiction.
+func TestDeniedBeforeItWasSeen(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	denial := func(m ...reasoner.Memory) reasoner.Proposals {
+		return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m...), Reason: "no longer"}}}
+	}
+	m := b.on(1, 10, 11, 12, 20, 21)
+	p := b.reflect(day(21), m[4:], denial(m[4:]...))
+	require.Empty(t, p.dropped)
+	b.reflect(day(21), m[:1], denial(m[0]))
+	require.Empty(t, b.traits)
+	require.Len(t, b.clues, 3)
+	for _, c := range b.clues {
+		require.True(t, c.Against)
+		require.Equal(t, "no longer", c.Content)
+	}
+	require.Empty(t, p.question().Clues)
+
+	// one more memory against it, of those that are noted already
+	p = b.reflect(day(22), m[1:4], reasoner.Proposals{Patterns: noticed(runs, m[1:4]...).Patterns, Contradictions: denial(m[4]).Contradictions})
+	require.Empty(t, p.dropped)
+	require.Empty(t, b.clues)
+	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
+	require.Equal(t, 2, b.only().State.Contradictions)
+	require.InDelta(t, 0.4*0.7, b.only().State.Confidence, 1e-12)
+	require.Equal(t, 1, p.reviews)
 }
 
 // However much speaks for a trait and against it: the share is that of all.

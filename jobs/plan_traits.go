@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -103,20 +105,61 @@ func (p *plan) contradictions(proposals []reasoner.Contradiction) {
 			add(against[c.ID], s)
 		}
 	}
+	for _, c := range p.order {
+		for _, s := range p.deniedBefore(c) {
+			if against[c.ID] == nil {
+				against[c.ID] = map[uuid.UUID]support{}
+				order = append(order, c.ID)
+			}
+			add(against[c.ID], s)
+		}
+	}
 	for _, id := range order {
 		p.contradict(p.byID[id], inOrder(against[id]), reasons[id])
 	}
 }
 
-// opposed returns the trait that a contradiction is about. One that names a pattern may find that too little speaks for it yet.
+// opposed returns the trait that a contradiction is about. What speaks against a pattern that is no trait yet is noted.
 func (p *plan) opposed(k reasoner.Contradiction) *change {
 	if k.Trait != uuid.Nil || k.Key == "" {
 		return p.live(k.Trait, k)
 	}
-	if c := p.byKey[patternKey(k.Key, "")]; c != nil && c.State.StageAt(p.now) != lifecycle.Dissolved && p.mayInfer(c, k) {
-		return c
+	key := patternKey(k.Key, "")
+	c := p.byKey[key]
+	if c == nil {
+		if _, hit := sensitive.Category(key); !hit && !p.refused[key] {
+			p.noteAgainst(key, k)
+		}
+		return nil
 	}
-	return nil
+	if c.State.StageAt(p.now) == lifecycle.Dissolved || !p.mayInfer(c, k) {
+		return nil
+	}
+	return c
+}
+
+func (p *plan) noteAgainst(key string, k reasoner.Contradiction) {
+	known := map[uuid.UUID]bool{}
+	for _, s := range slices.Concat(p.noted[key], p.denied[key]) {
+		known[s.memory] = true
+	}
+	for _, n := range p.clues {
+		known[n.Memory] = known[n.Memory] || n.Key == key
+	}
+	for _, s := range p.resolve(nil, store.Contradicting, k, k.Evidence) {
+		if !known[s.memory] {
+			p.clues = append(p.clues, store.NotedClue{Key: key, Content: cmp.Or(shortened(k.Reason), key), Against: true, Type: s.memoryType,
+				Memory: s.memory, Session: s.session, Context: s.context, ObservedAt: s.time})
+		}
+	}
+}
+
+// deniedBefore is what spoke against a new trait before it was seen, of the time since anything speaks for it.
+func (p *plan) deniedBefore(c *change) []support {
+	if !c.New || len(c.gained) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.denied[c.Key]), func(s support) bool { return !s.time.After(c.gained[0].time) })
 }
 
 func (p *plan) contradict(c *change, supports []support, reason string) {

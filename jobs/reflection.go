@@ -184,6 +184,9 @@ func (s *snapshot) question() reasoner.Batch {
 		b.Traits = append(b.Traits, s.shown(t))
 	}
 	for _, c := range s.clues {
+		if c.Against {
+			continue
+		}
 		if n := len(b.Clues); n == 0 || b.Clues[n-1].Key != c.Key {
 			b.Clues = append(b.Clues, reasoner.Clue{Key: c.Key, Content: c.Content})
 		}

@@ -86,7 +86,8 @@ create table oxbow.trait_clues (
   key         text not null,
   memory_type oxbow.memory_type not null,
   memory_id   uuid not null,
-  content     text not null, -- what the trait would say
+  content     text not null, -- what the trait would say; of what speaks against it, why
+  against     boolean not null default false,
   session_key text not null,
   context     text,
   stated      boolean not null default false,

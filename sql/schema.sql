@@ -466,14 +466,15 @@ begin
   t := oxbow.lock_trait(dissolve_trait.user_id, dissolve_trait.id);
   update oxbow.memories_trait m set trait_edited_at = now(), trait_review_due_at = null
    where m.user_id = t.user_id and m.id = t.id;
-  if t.trait_stage = 'dissolved' and t.trait_edited_at is not null then
-    return;
+  if (select v.event = 'dissolved' and v.actor not in ('settle', 'reflection')
+        from oxbow.trait_events v where v.user_id = t.user_id and v.trait_id = t.id order by v.seq desc limit 1) then
+    return; -- a person did that already
   end if;
   e.user_id := t.user_id;
   e.trait_id := t.id;
   e.event := 'dissolved';
   e.at := now();
-  e.actor := coalesce(dissolve_trait.actor, 'user');
+  e.actor := oxbow.person_actor(dissolve_trait.actor);
   e.reason := dissolve_trait.reason;
   perform oxbow.record_event(e);
 end $$;
@@ -494,6 +495,8 @@ begin
   t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
   if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
     perform oxbow.reject('content', null, 'or confidence or context must be given');
+  elsif length(edit_trait.content) > 1000 then
+    perform oxbow.reject('content', left(edit_trait.content, 100), 'must have at most 1,000 characters in a trait');
   elsif not (edit_trait.confidence > 0 and edit_trait.confidence < 1) then
     perform oxbow.reject('confidence', edit_trait.confidence::text, 'must be above 0 and below 1');
   elsif edit_trait.context <> all(array['work', 'personal', 'social', 'learning', 'general']) then
@@ -501,7 +504,7 @@ begin
   end if;
   _id := t.id;
   if edit_trait.content is not null then
-    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, coalesce(edit_trait.actor, 'user'), edit_trait.reason);
+    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, oxbow.person_actor(edit_trait.actor), edit_trait.reason);
   end if;
   update oxbow.memories_trait m
      set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(), trait_review_due_at = null,
@@ -513,7 +516,7 @@ begin
   e.at := now();
   e.sets := coalesce(edit_trait.confidence, greatest(0.9, case when t.trait_stage not in ('trend', 'dissolved') then
     oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
-  e.actor := coalesce(edit_trait.actor, 'user');
+  e.actor := oxbow.person_actor(edit_trait.actor);
   e.reason := edit_trait.reason;
   e.details := jsonb_strip_nulls(jsonb_build_object('version', case when _id <> t.id then _id end, 'context', edit_trait.context));
   perform oxbow.record_event(e);
@@ -1251,6 +1254,19 @@ CREATE FUNCTION oxbow.one_line(_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(regexp_replace(regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+'::text, ''::text, 'g'::text), '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+'::text, ' '::text, 'g'::text));
 
+-- Name: person_actor(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.person_actor(_actor text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if _actor in ('reflection', 'settle', 'import', 'check') then
+    perform oxbow.reject('actor', _actor, 'must not be reflection, settle, import or check, which are Oxbow''s own');
+  end if;
+  return coalesce(_actor, 'user');
+end $$;
+
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.query_dates(query text, OUT terms text[], OUT rest text) RETURNS record
@@ -1852,8 +1868,10 @@ begin
     column  = field,
     message = format('%s of a memory cannot be changed in place', field),
     detail  = format('The memory is %s %s of user %L.', old.memory_type, old.id, old.user_id),
-    hint    = case field
-      when 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
+    hint    = case
+      when field = 'content' and old.memory_type = 'trait' then
+        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait, and keeps what it said before.', old.user_id, old.id)
+      when field = 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
                                  old.user_id, old.id)
       else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
 end $$;
@@ -3327,6 +3345,7 @@ CREATE TABLE oxbow.trait_clues (
     memory_type oxbow.memory_type NOT NULL,
     memory_id uuid NOT NULL,
     content text NOT NULL,
+    against boolean DEFAULT false NOT NULL,
     session_key text NOT NULL,
     context text,
     stated boolean DEFAULT false NOT NULL,

@@ -199,6 +199,32 @@ func TestDissolveTrait(t *testing.T) {
 	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, faded)
 	require.Equal(t, []string{"settle", "user"}, all[string](t, tx, `
 		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, faded))
+
+	// and so is one that the person had affirmed before
+	affirmed := traittest.Trait{UserID: user, Content: "Ann swims.", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2)}}.Insert(t, tx)
+	exec(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.9)`, user, affirmed)
+	exec(t, tx, `select oxbow.settle_traits(now() + interval '90 years', 0, $1)`, user)
+	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, affirmed)
+	require.Equal(t, []string{"settle", "user"}, all[string](t, tx, `
+		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, affirmed))
+}
+
+// What Oxbow does itself is not recorded as a person's, nor the other way round; and a trait is a sentence.
+func TestWhatAPersonMayNotSay(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	user := ann(t)
+	id := early(user).Insert(t, tx)
+	for _, own := range []string{"reflection", "settle", "import", "check"} {
+		for _, call := range []string{`select oxbow.edit_trait($1, $2, confidence => 0.5, actor => $3)`, `select oxbow.edit_trait($1, $2, content => 'x', actor => $3)`,
+			`select oxbow.dissolve_trait($1, $2, actor => $3)`} {
+			require.Contains(t, fails(t, tx, call, user, id, own).Message, "actor", call)
+		}
+	}
+	require.Contains(t, fails(t, tx, `select oxbow.edit_trait($1, $2, content => repeat('晨', 1001))`, user, id).Message, "at most 1,000 characters")
+	exec(t, tx, `select oxbow.edit_trait($1, $2, content => repeat('晨', 1000))`, user, id)
+	hint := fails(t, tx, `update oxbow.memories set content = 'x' where user_id = $1 and id = $2`, user, id).Hint
+	require.Contains(t, hint, "oxbow.edit_trait")
 }
 
 func TestDeleteTrait(t *testing.T) {
@@ -259,7 +285,7 @@ func TestCorrectionsRefuse(t *testing.T) {
 	for _, bad := range []struct{ arguments, code, says string }{
 		{`$2`, "23514", "content or confidence or context must be given"},
 		{`$2, content => ' '`, "23514", "content must not be blank"},
-		{`$2, content => repeat('x', 1048577)`, "23514", "content must not be"},
+		{`$2, content => repeat('x', 1001)`, "23514", "content must have at most 1,000 characters"},
 		{`$2, confidence => 0`, "23514", "confidence must be above 0 and below 1"},
 		{`$2, confidence => 1`, "23514", "confidence must be above 0 and below 1"},
 		{`$2, confidence => 'NaN'`, "23514", "confidence must be above 0 and below 1"},

@@ -286,7 +286,8 @@ func (c *Changes) reword(ctx context.Context, db DB) error {
 	return nil
 }
 
-// noteClues writes clues, drops those that became traits, and keeps of each the first sightings and the latest.
+// noteClues writes clues, drops those that became traits, and keeps the first and the latest that speak for each,
+// and the same of those against.
 func (c *Changes) noteClues(ctx context.Context, db DB) error {
 	if len(c.Closed) > 0 {
 		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
@@ -300,23 +301,25 @@ func (c *Changes) noteClues(ctx context.Context, db DB) error {
 	touched := map[string]bool{}
 	keys, contents, types, memories := make([]string, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
 	sessions, contexts, stated, at := make([]string, n), make([]*string, n), make([]bool, n), make([]time.Time, n)
+	against := make([]bool, n)
 	for i, clue := range c.Clues {
 		touched[clue.Key] = true
 		keys[i], contents[i], types[i], memories[i] = clue.Key, clue.Content, string(clue.Type), clue.Memory
 		sessions[i], contexts[i], stated[i], at[i] = clue.Session, pointer(clue.Context), clue.Stated, clue.ObservedAt
+		against[i] = clue.Against
 	}
 	_, err := db.Exec(ctx, `
-		insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at)
-		select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::timestamptz[])
-		on conflict do nothing`, c.UserID, keys, contents, types, memories, sessions, contexts, stated, at)
+		insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at, against)
+		select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::timestamptz[], $10::boolean[])
+		on conflict do nothing`, c.UserID, keys, contents, types, memories, sessions, contexts, stated, at, against)
 	if err != nil {
 		return fmt.Errorf("note clues: %w", stale(err))
 	}
 	_, err = db.Exec(ctx, `
 		delete from oxbow.trait_clues c where c.ctid = any(array( -- by place: a join is planned by what is known of a new table
 		  select o.ctid from (
-		    select ctid, row_number() over w as nth, count(*) over (partition by key) as n
-		      from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key order by observed_at, memory_id)) o
+		    select ctid, row_number() over w as nth, count(*) over (partition by key, against) as n
+		      from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key, against order by observed_at, memory_id)) o
 		   where o.nth > $3 and o.nth <= o.n - $4))`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
 	if err != nil {
 		return fmt.Errorf("note clues: %w", err)

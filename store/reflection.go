@@ -217,16 +217,26 @@ func CountVisibleTraits(ctx context.Context, db DB, userID string) (n int, err e
 	return n, nil
 }
 
+// CountInboxAfter returns how many of the memories that wait for a user's reflection are dated after a moment.
+func CountInboxAfter(ctx context.Context, db DB, userID string, at time.Time) (n int64, err error) {
+	err = db.QueryRow(ctx, `select count(*) from oxbow.reflection_inbox where user_id = $1 and valid_at > $2`, userID, at).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the inbox: %w", err)
+	}
+	return n, nil
+}
+
 // The sightings of a clue that are kept: the first ones and the latest.
 const (
 	firstSightings  = 8
 	latestSightings = 16
 )
 
-// NotedClue is a memory that was noted for a pattern.
+// NotedClue is a memory that was noted for a pattern, or against it.
 type NotedClue struct {
 	Key        string
-	Content    string
+	Content    string // the latest wording of the pattern; with Against, why
+	Against    bool
 	Type       MemoryType
 	Memory     uuid.UUID
 	Session    string
@@ -243,12 +253,12 @@ func CluesByKey(ctx context.Context, db DB, userID string, keys []string) ([]Not
 // LatestClues returns what was noted for the patterns that were seen last, at most limit memories.
 func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]NotedClue, error) {
 	return collectClues(ctx, db, `where c.user_id = $1 and c.key in (
-		select l.key from (select key, created_at from oxbow.trait_clues where user_id = $1 order by created_at desc limit $2) l)`, userID, limit)
+		select l.key from (select key, created_at from oxbow.trait_clues where user_id = $1 and not against order by created_at desc limit $2) l)`, userID, limit)
 }
 
 func collectClues(ctx context.Context, db DB, where string, args ...any) ([]NotedClue, error) {
 	rows, err := db.Query(ctx, `
-		select c.key, c.content, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at
+		select c.key, c.content, c.against, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at
 		  from oxbow.trait_clues c `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load the clues: %w", err)

@@ -73,7 +73,7 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) erro
 		err = a.printChecked(c, o.Repair)
 	}
 	if left := c.Problems - c.Repaired; err == nil && left > 0 {
-		err = fmt.Errorf("%s: oxbow check --repair puts right what follows from the events", count(left, "problem", "problems"))
+		err = fmt.Errorf("%s: with --repair those are put right of which the events tell how", count(left, "problem", "problems"))
 		if o.Repair {
 			err = fmt.Errorf("%s left that the events do not tell how to put right", count(left, "problem is", "problems are"))
 		}

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	r := d.run("check")
 	require.Equal(t, exitFailed, r.code)
-	require.Equal(t, "oxbow: 1 problem: oxbow check --repair puts right what follows from the events\n", r.err)
+	require.Equal(t, "oxbow: 1 problem: with --repair those are put right of which the events tell how\n", r.err)
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	require.Equal(t, []string{"user", "trait", "problem", "found", "expected"}, strings.Fields(lines[0]))
 	require.Equal(t, []string{"ada", id.String(), "confidence", "0.5", "0.4"}, strings.Fields(lines[2]))

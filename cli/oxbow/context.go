@@ -13,6 +13,7 @@ type contextFlags struct {
 	embedding embeddingFlags
 	query     oxbow.ContextQuery
 	types     []string
+	now       string
 	json      bool
 }
 
@@ -46,6 +47,7 @@ rest. The embedding flags must name the provider whose vectors the database hold
 	f.StringSliceVar(&flags.types, "type", nil, "only these types: fact, episodic, trait, document (default fact,episodic,trait)")
 	f.StringSliceVar(&q.Contexts, "context", nil, "only these contexts, and traits that hold in general: work, personal, …")
 	f.StringVar(&q.AgentID, "agent", "", "only facts and episodes of this agent")
+	f.StringVar(&flags.now, "now", "", "the moment that decay and recency are counted from, a day's end or a time in the user's time zone (default: now)")
 	f.BoolVar(&q.WordsOnly, "words-only", false, "leave the vectors out")
 	f.BoolVar(&flags.json, "json", false, "print a JSON object with the text and its parts")
 	flags.embedding.add(f)
@@ -76,6 +78,15 @@ func (a *app) context(ctx context.Context, flags *contextFlags) error {
 		return err
 	}
 	defer d.close()
+	if flags.now != "" {
+		location, err := d.location(ctx, q.UserID)
+		if err != nil {
+			return err
+		}
+		if q.Now, err = endOf("now", flags.now, location); err != nil {
+			return err
+		}
+	}
 	found, err := d.client.Context(ctx, *q)
 	if err != nil {
 		return err

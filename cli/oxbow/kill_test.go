@@ -197,7 +197,7 @@ func (k *killing) traits(dsn string) (lines []string) {
 		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at, e.timezone, e.event_seq) from oxbow.trait_evidence e`,
 		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") + `, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
 		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version') from oxbow.trait_events e`,
-		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at) from oxbow.trait_clues`,
+		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at, against) from oxbow.trait_clues`,
 		// what triggered a cycle depends on when it was asked; what it came to does not
 		`select jsonb_build_array('cycle', user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now, count(*))
 		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now`,

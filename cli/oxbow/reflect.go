@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ func newReflectCommand(a *app) *cobra.Command {
 meanwhile. --dry-run shows the same and writes nothing; with a language model it shows the first batch alone.
 
 Reflection counts time from its clock. For memories that lie in the past, --now sets it: "--now 2024-06-30" is the end of
-that day.`,
+that day in the user's time zone. No memory is later than the clock: one that is dated later counts as of its moment.`,
 		Example: `  oxbow reflect ada --dry-run
   oxbow reflect 林 --now 2025-12-31`,
 		Args: cobra.ExactArgs(1),
@@ -35,6 +36,7 @@ that day.`,
 	}
 	flags.embedding.add(cmd.Flags())
 	flags.reasoner.add(cmd.Flags(), &flags.cfg)
+	cmd.Flags().Lookup("now").Usage = "set the clock to a day's end (2025-12-31) or a time, in the user's time zone, for data that lies in the past"
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, and write nothing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, a cycle a line")
 	return cmd
@@ -49,6 +51,10 @@ func (a *app) reflect(ctx context.Context, user string, flags *workFlags, dryRun
 	if err != nil {
 		return err
 	}
+	var now time.Time
+	if flags.reasoner.now != "" {
+		cfg.Now = func() time.Time { return now }
+	}
 	w, err := worker.New(ctx, cfg)
 	if err != nil {
 		return err
@@ -56,6 +62,11 @@ func (a *app) reflect(ctx context.Context, user string, flags *workFlags, dryRun
 	defer w.Close()
 	if err := seeAll(ctx, w.Pool(), "oxbow reflect"); err != nil {
 		return err
+	}
+	if flags.reasoner.now != "" {
+		if now, err = a.momentFor(ctx, w.Pool(), user, flags.reasoner.now); err != nil {
+			return err
+		}
 	}
 	report := &reflectReport{app: a, lines: asJSON}
 	err = w.Reflect(ctx, user, dryRun, report.cycle)
@@ -68,7 +79,34 @@ func (a *app) reflect(ctx context.Context, user string, flags *workFlags, dryRun
 	if !asJSON {
 		a.printf("%s\n", report.summary(dryRun))
 	}
+	memories, err := store.UserPresence(ctx, w.Pool(), user)
+	switch {
+	case err != nil:
+		return err
+	case !memories.Any:
+		a.say("There are no memories of user %q.", user)
+	case memories.Waiting > 0:
+		a.say("%s %s to be embedded, and only then to be reflected on. Is a worker running? (oxbow work)",
+			count(memories.Waiting, "memory", "memories"), waits(memories.Waiting))
+	}
 	return nil
+}
+
+// momentFor reads --now in the user's time zone, and says how many memories are later.
+func (a *app) momentFor(ctx context.Context, db store.DB, user, text string) (time.Time, error) {
+	person, err := store.ReadPerson(ctx, db, user)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now, err := endOf("now", text, person.Zone)
+	if err != nil {
+		return now, err
+	}
+	later, err := store.CountInboxAfter(ctx, db, user, now)
+	if later > 0 {
+		a.say("%s as of that moment.", count(later, "memory that waits for it is later than --now, and counts", "memories that wait for it are later than --now, and count"))
+	}
+	return now, err
 }
 
 // reflectReport shows what cycles came to.
@@ -129,7 +167,7 @@ func (r *reflectReport) print(o jobs.Outcome, events []shownEvent) {
 	}
 	r.printf("%s; %s noted for later\n", what, counted(len(o.Changes.Clues), "clue", "clues"))
 	if len(events) > 0 {
-		t := newTable("EVENT", "TRAIT", "SUBTYPE", "STAGE", "CONFIDENCE", "MEMORIES", "WHY")
+		t := newTable("event", "trait", "subtype", "stage", "confidence", "memories", "why")
 		for _, e := range events {
 			confidence := ""
 			if e.Confidence != nil {

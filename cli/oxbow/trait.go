@@ -67,7 +67,7 @@ func (a *app) onTrait(ctx context.Context, text, user string, f func(ctx context
 	first, last, short := idsBeginning(text)
 	switch {
 	case err != nil && !short:
-		return usagef("%q is no trait's id: it looks like 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1, or its beginning, 0198c2f6", text)
+		return usagef("%q is no trait's id: it looks like 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1, or its first eight characters or more", text)
 	case err != nil && user == "":
 		return usagef("say whose trait it is: --user USER, or give its whole id")
 	}

@@ -154,7 +154,7 @@ func TestTraitRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, `"0198" is no trait's id: it looks like 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1, or its beginning`, []string{"trait", "0198"}},
+		{exitUsage, `"0198" is no trait's id: it looks like 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1, or its first eight characters or more`, []string{"trait", "0198"}},
 		{exitUsage, `is no trait's id`, []string{"trait", "edit", "0198zzzz", "--user", "ada", "--context", "work"}},
 		{exitUsage, "say whose trait it is: --user USER", []string{"trait", id[:8]}},
 		{exitUsage, "--limit must be positive", []string{"trait", id, "-n", "0"}},

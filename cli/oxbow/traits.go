@@ -228,7 +228,7 @@ func (a *app) printTraits(tree []branch, short map[uuid.UUID]string, location *t
 	t := newTable("~trait", "subtype", "stage", "#confidence", "#stored", "context", "#for", "#against", "reinforced", "window ends", "id")
 	for _, b := range tree {
 		indent := strings.Repeat("  ", b.depth)
-		t.add(indent+printable(b.Content), b.Subtype, b.Stage, share(b.Confidence), share(b.StoredConfidence), printable(b.Context),
+		t.add(indent+printable(store.Shorten(b.Content, 200)), b.Subtype, b.Stage, share(b.Confidence), share(b.StoredConfidence), printable(b.Context),
 			fmt.Sprint(b.Supporting), fmt.Sprint(b.Contradicting), day(b.LastReinforced, location), windowEnd(b.TraitSummary, location), short[b.ID])
 		for _, context := range contextsOf(b.Tendencies) {
 			tendency := b.Tendencies[context]

@@ -100,42 +100,42 @@ type Dropped struct {
 // Pattern is something that recurs, and is no trait yet. Whether it becomes one, and in which stage, follows from its
 // evidence and that of the clue with the same key; evidence from fewer than two sessions is noted as a clue.
 type Pattern struct {
-	Key       string // the same whenever the same pattern is seen; empty: made from the content
-	Content   string // a short sentence, in the language of the memories
-	Context   string // work, personal, social, learning, general; empty: general
-	Emotional bool   // a mood: a trend of it is watched for 14 days and not 30
-	Tentative bool   // to be noted as a clue, whatever the evidence
-	Evidence  []Support
+	Key       string    `json:"key,omitzero"`       // the same whenever the same pattern is seen; empty: made from the content
+	Content   string    `json:"content,omitzero"`   // a short sentence, in the language of the memories
+	Context   string    `json:"context,omitzero"`   // work, personal, social, learning, general; empty: general
+	Emotional bool      `json:"emotional,omitzero"` // a mood: a trend of it is watched for 14 days and not 30
+	Tentative bool      `json:"tentative,omitzero"` // to be noted as a clue, whatever the evidence
+	Evidence  []Support `json:"evidence,omitzero"`
 }
 
 // Support is a memory of the batch, or of a clue, that speaks for or against something.
 type Support struct {
-	Memory  uuid.UUID
-	Stated  bool   // the user says it outright of themselves
-	Context string // in which it shows; empty: that of the memory
+	Memory  uuid.UUID `json:"memory,omitzero"`
+	Stated  bool      `json:"stated,omitzero"`  // the user says it outright of themselves
+	Context string    `json:"context,omitzero"` // in which it shows; empty: that of the memory
 }
 
 // Reinforcement says that memories speak for a trait.
 type Reinforcement struct {
-	Trait    uuid.UUID
-	Evidence []Support
+	Trait    uuid.UUID `json:"trait,omitzero"`
+	Evidence []Support `json:"evidence,omitzero"`
 }
 
 // Contradiction says that memories speak against a trait.
 type Contradiction struct {
-	Trait    uuid.UUID
-	Key      string // instead of Trait: of a pattern among these proposals; nothing comes of it where that makes no trait
-	Evidence []Support
-	Reason   string
+	Trait    uuid.UUID `json:"trait,omitzero"`
+	Key      string    `json:"key,omitzero"` // instead of Trait: of a pattern; where that is no trait yet, the evidence is noted until it is
+	Evidence []Support `json:"evidence,omitzero"`
+	Reason   string    `json:"reason,omitzero"`
 }
 
 // Cluster says that traits show one tendency (behaviors, which make a preference) or one dimension of the person
 // (preferences, which make a trait of subtype core).
 type Cluster struct {
-	Key     string
-	Subtype lifecycle.Subtype // of the trait that they make: preference or core
-	Content string
-	Members []uuid.UUID
+	Key     string            `json:"key,omitzero"`
+	Subtype lifecycle.Subtype `json:"subtype,omitzero"` // of the trait that they make: preference or core
+	Content string            `json:"content,omitzero"`
+	Members []uuid.UUID       `json:"members,omitzero"`
 }
 
 // Case is a trait that evidence contradicts, with that evidence.

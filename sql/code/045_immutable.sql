@@ -13,8 +13,10 @@ begin
     column  = field,
     message = format('%s of a memory cannot be changed in place', field),
     detail  = format('The memory is %s %s of user %L.', old.memory_type, old.id, old.user_id),
-    hint    = case field
-      when 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
+    hint    = case
+      when field = 'content' and old.memory_type = 'trait' then
+        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait, and keeps what it said before.', old.user_id, old.id)
+      when field = 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
                                  old.user_id, old.id)
       else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
 end $$;

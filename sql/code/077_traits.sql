@@ -133,9 +133,20 @@ begin
   return new.id;
 end $$;
 
+-- person_actor is the name under which a person's correction is recorded: not one of Oxbow's own.
+create or replace function oxbow.person_actor(_actor text) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if _actor in ('reflection', 'settle', 'import', 'check') then
+    perform oxbow.reject('actor', _actor, 'must not be reflection, settle, import or check, which are Oxbow''s own');
+  end if;
+  return coalesce(_actor, 'user');
+end $$;
+
 -- edit_trait corrects a trait in the name of the person whom it is about: its wording, its context, how sure it is. What is
 -- null stays, except that a person's word makes a trait at least as sure as 0.9. A dissolved trait comes back. Reflection goes
 -- on to weigh evidence, but leaves the wording alone from then on. It returns the trait's id, a new one if it was reworded.
+--   content     at most 1,000 characters
 --   confidence  above 0, below 1
 --   context     work, personal, social, learning, general
 create or replace function oxbow.edit_trait(user_id text, id uuid, content text default null, confidence double precision default null,
@@ -151,6 +162,8 @@ begin
   t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
   if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
     perform oxbow.reject('content', null, 'or confidence or context must be given');
+  elsif length(edit_trait.content) > 1000 then
+    perform oxbow.reject('content', left(edit_trait.content, 100), 'must have at most 1,000 characters in a trait');
   elsif not (edit_trait.confidence > 0 and edit_trait.confidence < 1) then
     perform oxbow.reject('confidence', edit_trait.confidence::text, 'must be above 0 and below 1');
   elsif edit_trait.context <> all(array['work', 'personal', 'social', 'learning', 'general']) then
@@ -158,7 +171,7 @@ begin
   end if;
   _id := t.id;
   if edit_trait.content is not null then
-    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, coalesce(edit_trait.actor, 'user'), edit_trait.reason);
+    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, oxbow.person_actor(edit_trait.actor), edit_trait.reason);
   end if;
   update oxbow.memories_trait m
      set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(), trait_review_due_at = null,
@@ -170,7 +183,7 @@ begin
   e.at := now();
   e.sets := coalesce(edit_trait.confidence, greatest(0.9, case when t.trait_stage not in ('trend', 'dissolved') then
     oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
-  e.actor := coalesce(edit_trait.actor, 'user');
+  e.actor := oxbow.person_actor(edit_trait.actor);
   e.reason := edit_trait.reason;
   e.details := jsonb_strip_nulls(jsonb_build_object('version', case when _id <> t.id then _id end, 'context', edit_trait.context));
   perform oxbow.record_event(e);
@@ -188,14 +201,15 @@ begin
   t := oxbow.lock_trait(dissolve_trait.user_id, dissolve_trait.id);
   update oxbow.memories_trait m set trait_edited_at = now(), trait_review_due_at = null
    where m.user_id = t.user_id and m.id = t.id;
-  if t.trait_stage = 'dissolved' and t.trait_edited_at is not null then
-    return;
+  if (select v.event = 'dissolved' and v.actor not in ('settle', 'reflection')
+        from oxbow.trait_events v where v.user_id = t.user_id and v.trait_id = t.id order by v.seq desc limit 1) then
+    return; -- a person did that already
   end if;
   e.user_id := t.user_id;
   e.trait_id := t.id;
   e.event := 'dissolved';
   e.at := now();
-  e.actor := coalesce(dissolve_trait.actor, 'user');
+  e.actor := oxbow.person_actor(dissolve_trait.actor);
   e.reason := dissolve_trait.reason;
   perform oxbow.record_event(e);
 end $$;

@@ -161,7 +161,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 			if len(s.pro) > 0 {
 				fresh = append(fresh, newCandidate(s, clues[s.key], t))
 			}
-			if len(s.pro) > 0 && len(s.con) > 0 {
+			if len(s.con) > 0 {
 				p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Key: s.key, Evidence: s.con, Reason: denied(s)})
 			}
 			continue
