@@ -92,6 +92,14 @@ func TestInbox(t *testing.T) {
 		select concat_ws(' ', i.user_id, i.memory_type, i.importance, i.session_id, i.valid_at = m.valid_at)
 		  from oxbow.reflection_inbox i join oxbow.memories m on m.user_id = i.user_id and m.id = i.memory_id
 		 where i.user_id in ($1, $2) order by 1`, ann(t), bob(t)))
+
+	exec(t, tx, `insert into oxbow.users (user_id) values ($1)`, ann(t))
+	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.reflection_inbox where user_id = $1`, ann(t)))
+	exec(t, tx, `set local role oxbow_app`)
+	exec(t, tx, `select set_config('oxbow.user_id', $1, true)`, ann(t))
+	exec(t, tx, `update oxbow.users set opted_out = true where user_id = $1`, ann(t))
+	exec(t, tx, `reset role`)
+	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.reflection_inbox where user_id = $1`, ann(t)), "opting out empties it")
 }
 
 // facts remembers the same fact n times, each a minute younger than the one before.

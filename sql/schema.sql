@@ -542,6 +542,17 @@ CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETUR
    where m.forgotten_at is null;
 $$;
 
+-- Name: empty_inbox(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.empty_inbox() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  delete from oxbow.reflection_inbox i where i.user_id = new.user_id;
+  return null;
+end $$;
+
 -- Name: enqueue_embed(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.enqueue_embed() RETURNS trigger
@@ -4136,6 +4147,10 @@ ALTER INDEX oxbow.reflection_inbox_order_idx ATTACH PARTITION oxbow.reflection_i
 
 CREATE TRIGGER complete_trait BEFORE INSERT ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.complete_trait();
 
+-- Name: users empty_inbox; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER empty_inbox AFTER INSERT OR UPDATE OF opted_out ON oxbow.users FOR EACH ROW WHEN (new.opted_out) EXECUTE FUNCTION oxbow.empty_inbox();
+
 -- Name: memories enqueue_embed; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.enqueue_embed();
@@ -5246,6 +5261,10 @@ REVOKE ALL ON FUNCTION oxbow.context_memories(_user_id text, _query text, _embed
 -- Name: FUNCTION context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION empty_inbox(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.empty_inbox() FROM PUBLIC;
 
 -- Name: FUNCTION enqueue_embed(); Type: ACL; Schema: oxbow; Owner: -
 

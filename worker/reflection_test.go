@@ -240,7 +240,10 @@ func TestOptingOutMeanwhile(t *testing.T) {
 
 	b.exec(`update oxbow.users set opted_out = false`)
 	s.before = nil
+	require.Zero(t, b.count(`oxbow.reflection_inbox`), "what was said until then is not reflected on")
+	b.waiting("ann", several(7, "tea")...)
 	b.reflect("ann")
+	require.NotEmpty(t, b.allHeld("ann"))
 	b.waiting("ann", several(7, "no tea")...)
 	b.exec(`update oxbow.memories_trait set trait_review_due_at = now()`)
 	b.exec(`update oxbow.users set opted_out = true`)

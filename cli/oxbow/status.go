@@ -148,11 +148,12 @@ func reasonerLine(r store.ReasonerState, now time.Time) string {
 	if r.DownSince == nil {
 		return fmt.Sprintf("%s answered %s ago", r.Model, ago(*r.WorkedAt))
 	}
-	line := fmt.Sprintf("%s gives no answer of use for %s, %s: %s", r.Model, ago(*r.DownSince), counted(int(r.Failures), "call", "calls"), printable(r.LastError))
-	if r.Waiting > 0 {
-		line += fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "reflection waits", "reflections wait"))
+	if r.Waiting == 0 { // it may not be in use any more
+		return fmt.Sprintf("%s gave no answer of use at its last %s, the first %s ago: %s; nothing waits for it", r.Model,
+			counted(int(r.Failures), "call", "calls"), ago(*r.DownSince), printable(r.LastError))
 	}
-	return line
+	line := fmt.Sprintf("%s gives no answer of use for %s, %s: %s", r.Model, ago(*r.DownSince), counted(int(r.Failures), "call", "calls"), printable(r.LastError))
+	return line + fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "reflection waits", "reflections wait"))
 }
 
 func (a *app) printMemories(counts []store.TypeCount) error {

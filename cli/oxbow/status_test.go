@@ -63,6 +63,7 @@ func TestStatusOfReasoner(t *testing.T) {
 	require.Regexp(t, `reasoner +openai/m answered 3\.0 h ago\n`, d.ok("status"))
 	d.exec(call + `30 minutes', '1 s', 'the server is away')`)
 	d.exec(call + `20 minutes', '1 s', 'the server is still away')`)
+	require.Regexp(t, `reasoner +openai/m gave no answer of use at its last 2 calls, the first 30 min ago: the server is still away; nothing waits for it\n`, d.ok("status"))
 	d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
 		values ('reflect', 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 3}')`)
 	require.Regexp(t, `reasoner +openai/m gives no answer of use for 30 min, 2 calls: the server is still away; 1 reflection waits meanwhile\n`, d.ok("status"))

@@ -58,3 +58,14 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
   select user_id from u where user_id is not null;
 $$;
+
+-- What waits for reflection when a user opts out is not reflected on, also if they opt in again.
+create or replace function oxbow.empty_inbox() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from oxbow.reflection_inbox i where i.user_id = new.user_id;
+  return null;
+end $$;
+revoke all on function oxbow.empty_inbox from public;
+create or replace trigger empty_inbox after insert or update of opted_out on oxbow.users
+  for each row when (new.opted_out) execute function oxbow.empty_inbox();

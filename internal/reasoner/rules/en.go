@@ -21,7 +21,7 @@ var (
 func (f *finder) readEn(sentence string) {
 	f.buf = tokens(sentence, f.buf[:0])
 	all := f.buf
-	if len(all) == 0 || ofOthersEn(all) || strings.HasSuffix(strings.TrimSpace(sentence), "?") {
+	if len(all) == 0 || ofOthersEn(all) || strings.HasSuffix(strings.TrimSpace(sentence), "?") || containsWord(joined(all), "i wish") {
 		return
 	}
 	for start := 0; start < len(all); {

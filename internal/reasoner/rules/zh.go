@@ -103,7 +103,9 @@ func clauseAt(sentence string, start, end int) (clause string, from int) {
 var (
 	tasteZh = strings.Fields("喜欢 爱吃 爱喝 最爱 热爱 爱好 痴迷 迷上 着迷 钟爱 偏爱 酷爱 爱看 爱听 爱玩 习惯 上瘾 百吃不厌 过瘾")
 	kinZh   = strings.Fields("妈妈 爸爸 老妈 老爸 妹妹 弟弟 姐姐 哥哥 儿子 女儿 老公 老婆 丈夫 妻子 同事 朋友 同学 室友 邻居 奶奶 爷爷 外婆 外公 孩子 闺蜜 男友 女友 老板 客户 表弟 表妹 表哥 表姐 我妈 我爸 我妹 我弟 我姐 我哥 我女儿 我儿子 我朋友 我同事")
-	withZh  = []string{"和", "跟", "与", "陪", "带", "同", "给", "帮", "一起", "约", "们去", "们一起"}
+	// what somebody does: a clause that goes on like this from a person is about them
+	doesZh = strings.Fields("喜欢 在 爱 经常 常常 每 天天 总 老是 一直 也 又 特别 最近 今天 昨天 今晚 昨晚 周末 正 说 打算 想 要 很 会 去 报名 学 练")
+	withZh = []string{"和", "跟", "与", "陪", "带", "同", "给", "帮", "一起", "约", "们去", "们一起"}
 )
 
 // addZh adds a finding with what the clause around it says of it.
@@ -130,7 +132,7 @@ func ofKinZh(clause string, before int) bool {
 			if containsAny(rest, withZh) || strings.HasPrefix(clause, "我和") {
 				return false
 			}
-			return strings.HasPrefix(strings.TrimSpace(clause), "我") || containsAny(rest, tasteZh) || strings.HasPrefix(rest, "在")
+			return strings.HasPrefix(strings.TrimSpace(clause), "我") || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)
 		}
 	}
 	return strings.ContainsAny(clause[:before], "他她") && !strings.Contains(clause[:before], "我")
