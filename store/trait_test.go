@@ -108,10 +108,10 @@ func TestUserTraitsPresence(t *testing.T) {
 	}
 	require.Equal(t, TraitsPresence{}, zeroed(presence()))
 	for _, sql := range []string{
+		`insert into oxbow.users (user_id, opted_out) values ($1, true)`,
 		`insert into oxbow.memories (user_id, content) select $1, 'memory ' || n from generate_series(1, 3) n`,
 		`insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		 select user_id, memory_type, id, importance, created_at from oxbow.memories where user_id = $1`,
-		`insert into oxbow.users (user_id, opted_out) values ($1, true)`,
 		`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at) values ($1, 'manual', 'completed', '2025-01-01')`,
 	} {
 		_, err := tx.Exec(t.Context(), sql, user)

@@ -617,6 +617,7 @@ type OxbowTraitClue struct {
 	MemoryType string
 	MemoryID   uuid.UUID
 	Content    string
+	Against    bool
 	SessionKey string
 	Context    *string
 	Stated     bool
