@@ -38,19 +38,21 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current uuid.UUID) {
 	t.Helper()
 	ctx := t.Context()
+	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user) // before its dates are indexed
+	require.NoError(t, err)
 	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.Episodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})
 	b.work(t)
-	current, err := b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved"})
+	current, err = b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved"})
 	require.NoError(t, err)
 	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
 	traittest.Trait{UserID: user, Content: user + " gets up early.", Key: user + " early", Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: user + " was up at five.", At: traittest.Day(1, 9), Session: user + " s1"})}}.Insert(t, b.pool)
 	for _, sql := range []string{
-		`insert into oxbow.users (user_id, timezone, metadata, opted_out) values ($1, 'Asia/Tokyo', jsonb_build_object('name', $1::text), true)`,
+		`update oxbow.users set metadata = jsonb_build_object('name', $1::text), opted_out = true where user_id = $1`,
 		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
 		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
 		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
