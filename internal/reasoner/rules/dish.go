@@ -35,6 +35,9 @@ var afterHead = map[string]string{
 	"白菜": "价", "草莓": "音", "巧克力": "色", "蛋糕": "店盒",
 }
 
+// placeAfter are characters that make the name of a place of any dish: 龙井村 is no tea.
+const placeAfter = "村镇路县寺庙"
+
 // preparing are verbs: who 煮饺子 eats 饺子.
 var preparing = set("煮 蒸 炖 拌 烤 做")
 
@@ -55,7 +58,7 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 			break
 		}
 		next, _ := utf8.DecodeRuneInString(text[end:])
-		spoiled := next != utf8.RuneError && strings.ContainsRune(afterHead[form], next)
+		spoiled := next != utf8.RuneError && strings.ContainsRune(afterHead[form]+placeAfter, next)
 		switch {
 		case spoiled && w.role&(rolePlain|roleModifier) == 0:
 			at = len(text)

@@ -14,7 +14,7 @@ var (
 	firstEn = set("i i'm i've i'd i'll my me mine we we're we've our us myself im ive")
 	youEn   = set("you your you're you've you'll yours u ya")
 	theyEn  = set("he she they his her their he's she's they're him them")
-	kinEn   = set("mom mother dad father sister brother son daughter wife husband friend friends colleague boss neighbor neighbour neighbors neighbours roommate grandma grandpa boyfriend girlfriend partner coworker uncle aunt cousin kids kid teacher")
+	kinEn   = set("mom mother dad father sister brother son daughter wife husband friend friends colleague boss neighbor neighbour neighbors neighbours roommate grandma grandpa boyfriend girlfriend partner fiance flatmate housemate coworker manager landlord nephew niece uncle aunt cousin kids kid teacher")
 )
 
 // readEn finds the patterns of a sentence in English.
@@ -24,14 +24,53 @@ func (f *finder) readEn(sentence string) {
 	if len(all) == 0 || ofOthersEn(all) || strings.HasSuffix(strings.TrimSpace(sentence), "?") || containsWord(joined(all), "i wish") {
 		return
 	}
+	others := false // what follows without a subject of its own is said of the same person
 	for start := 0; start < len(all); {
 		end := start + 1
 		for end < len(all) && !all[end].after && all[end].lower != "but" {
 			end++
 		}
-		f.clauseEn(sentence, all[start:end])
+		clause := all[start:end]
+		others = !speaksOfMe(clause) && (others || f.named && f.v.namesSubject(clause))
+		if !others {
+			f.clauseEn(sentence, clause)
+		}
 		start = end
 	}
+}
+
+var (
+	actorsEn = set("i i'm i've i'd i'll we we're we've im ive me us")
+	// what follows a name that does something
+	doesEn = set(`went goes is was has had took takes loves loved likes liked enjoys enjoyed plays played does did started joined makes made cooks cooked bakes
+		baked got gets came comes ran runs reads watched watches wants wanted keeps kept spent spends out said says told brought bought still always never also
+		often usually really adores prefers tried teaches taught practises practices just`)
+	// what a sentence begins with that is no name
+	notSubjects = set(`today tonight yesterday tomorrow now then later again finally also still just always never often usually sometimes really maybe perhaps so and but or
+		monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend weekends morning mornings
+		afternoon evening evenings night nights lunch dinner breakfast brunch supper work weather rain snow traffic this that these those it there here what which who
+		how when where why the a an some all both everything everyone nothing one two three first last next each every not no yes
+		january february march april may june july august september october november december spring summer autumn fall winter class practice practise training session lesson
+		rehearsal match game race club user`)
+)
+
+// speaksOfMe tells whether the first person is or does something in a clause.
+func speaksOfMe(clause []token) bool {
+	return slices.ContainsFunc(clause, func(t token) bool { return actorsEn[t.lower] })
+}
+
+// namesSubject tells whether a clause is said of somebody by name: "Dave went fishing", "Dave's fishing again".
+func (v *vocabulary) namesSubject(clause []token) bool {
+	name := clause[0]
+	if !name.capital || len(clause) < 2 || firstEn[name.lower] || notSubjects[name.lower] || strings.HasSuffix(name.lower, "ing") {
+		return false
+	}
+	if bare, ok := strings.CutSuffix(strings.ReplaceAll(name.lower, "’", "'"), "'s"); ok {
+		_, known := v.phraseAt([]token{{lower: bare}})
+		return bare != "let" && !notSubjects[bare] && !known
+	}
+	_, known := v.phraseAt(clause)
+	return !known && (doesEn[clause[1].lower] || len(clause) > 2 && clause[1].capital && doesEn[clause[2].lower])
 }
 
 // ofOthersEn tells whether a sentence is said to or of somebody else than the user.
@@ -45,10 +84,10 @@ func ofOthersEn(all []token) bool {
 		they = they || theyEn[t.lower]
 	}
 	if first < 0 {
-		return you || they || kinEn[all[0].lower] || len(all) > 1 && all[0].lower == "the" && kinEn[all[1].lower]
+		return you || they || isKinEn(all[0]) || len(all) > 1 && all[0].lower == "the" && isKinEn(all[1])
 	}
 	// "My sister loves painting": the first person is only whose sister it is.
-	if first+1 < len(all) && (all[first].lower == "my" || all[first].lower == "our") && kinEn[all[first+1].lower] {
+	if first+1 < len(all) && (all[first].lower == "my" || all[first].lower == "our") && isKinEn(all[first+1]) {
 		for _, t := range all[first+2:] {
 			if strings.HasPrefix(t.lower, "i") && firstEn[t.lower] || t.lower == "we" {
 				return false
@@ -60,6 +99,11 @@ func ofOthersEn(all []token) bool {
 		return first < 3
 	}
 	return false
+}
+
+// isKinEn tells whether a word is somebody close to the user, or of theirs: "flatmate's".
+func isKinEn(t token) bool {
+	return kinEn[strings.TrimSuffix(strings.TrimSuffix(t.lower, "'s"), "’s")]
 }
 
 var (
@@ -76,6 +120,10 @@ func (f *finder) clauseEn(sentence string, clause []token) {
 		}
 		end := i + len(p.words)
 		n := finding{polarity: polarityEn(clause, i, end), surface: surfaceOf(clause[i:end])}
+		if p.denied && (n.polarity != con || end < len(clause) && (!likedEnd[clause[end].lower] || articles[clause[end].lower])) {
+			i++
+			continue
+		}
 		n.stated = n.polarity == pro && slices.ContainsFunc(clause[:i], func(t token) bool { return slices.Contains(tasteEn, t.lower) })
 		switch {
 		case p.activity != nil:
@@ -125,7 +173,14 @@ var (
 	likeFillers = set("really absolutely also truly just always still do totally")
 	notLiked    = set(`it that this them him her you the a an to how when what being getting having seeing hearing knowing doing going making your their his its these those
 		my our all every everything some any more most going feeling helping trying talking taking looking working thinking using finding sharing spending learning watching giving so as hi one`)
-	likedEnd = set("and or with because when so but that which who at in on to for from as while of it if since too if by about after before during the a an my this these very much more most lot now here there again really always together")
+	likedEnd = set("anymore any and or with because when so but that which who at in on to for from as while of it if since too if by about after before during the a an my this these very much more most lot now here there again really always together")
+)
+
+var (
+	articles   = set("the a an my this these")
+	unfinished = set("at to of about by for from if the a an my this these")
+	// What is said to machines, and of no person's taste.
+	machineTalk = set("ignoring ignore disregarding disregard overriding instructions instruction prompts prompt jailbreaks jailbreaking")
 )
 
 // likingEn finds what the user says they like and no list knows: "I love beachcombing".
@@ -152,8 +207,11 @@ func (f *finder) likingEn(clause []token) {
 			}
 			object = append(object, t.lower)
 		}
-		if len(object) == 0 {
+		if len(object) == 0 || slices.ContainsFunc(object, func(w string) bool { return machineTalk[w] }) {
 			return
+		}
+		if rest := clause[j+len(object):]; len(rest) > 0 && (!likedEnd[rest[0].lower] || unfinished[rest[0].lower]) {
+			return // "I enjoy shouting at …": half of it says something else
 		}
 		for k := range object {
 			if _, ok := f.v.phraseAt(clause[j+k:]); ok {

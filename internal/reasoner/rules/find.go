@@ -39,6 +39,7 @@ type finding struct {
 type finder struct {
 	v     *vocabulary
 	voice voice
+	named bool // the user writes "I": who is named is somebody else
 	found []finding
 	buf   []token
 }

@@ -22,6 +22,7 @@ var (
 	todayZh   = strings.Fields("今天 今晚 今早 今日 上午 中午 下午 晚上 明天 明早 这次 下次 这周 本周 周末 暂时 先不 这两天 最近")
 	supposed  = strings.Fields("如果 要是 应 怕 万一 总不能 建议 假如 若 不能再 怎么 干嘛 难道")
 	calledOff = strings.Fields("取消 泡汤 改期 推迟 没成 作罢 暂停 停课 没时间 没空")
+	awfulZh   = strings.Fields("难吃 难喝 太冲 不好吃 不好喝 太咸 太腻 太油 踩雷 没吃完 翻车")
 	refusedZh = strings.Fields("我没去 没去 我没参加 没参加 我没答应 我拒绝 我婉拒 婉拒 但没去 但我没去 可我没去 可是没去 最后没去 结果没去 不过我没去")
 	wishedZh  = strings.Fields("想学 打算 考虑 有空想 改天想 希望能 准备学 想试试")
 	notOver   = strings.Fields("不了 不错 不是 不就 不想 不只 不仅 不光 不但 不断 不如 不过 不正")
@@ -53,7 +54,7 @@ func polarityZh(sentence string, at, to int) polarity {
 		}
 		return con
 	}
-	if containsAny(after, calledOff) || containsAny(near, wishedZh) || beginsWithAny(sentence[from+len(clause):], refusedZh) {
+	if containsAny(after, calledOff) || containsAny(after, awfulZh) || containsAny(near, wishedZh) || beginsWithAny(sentence[from+len(clause):], refusedZh) {
 		return nothing
 	}
 	for _, n := range notZh {
@@ -90,7 +91,7 @@ var (
 		"didn't quit", "won't quit", "never quit", "not give up", "never give up", "never gave up", "didn't give up", "won't give up", "can't live without", "can't wait"}
 	conEn = []string{"no longer", "stopped", "quit", "quitting", "gave up", "given up", "giving up", "don't like", "do not like", "doesn't like", "hate", "hated", "dislike",
 		"can't stand", "not into", "sick of", "done with", "never again", "lost interest in", "don't enjoy", "do not enjoy", "not a fan of", "not interested in",
-		"tired of", "don't care for", "fell out of love with", "sold my", "not keen on", "not fond of"}
+		"tired of", "don't care for", "fell out of love with", "sold my", "not keen on", "not fond of", "gone off", "went off", "swore off", "sworn off"}
 	notEn = []string{"don't", "didn't", "haven't", "hasn't", "not", "never", "won't", "cancelled", "canceled", "skipped", "used to", "wish", "if", "isn't", "wasn't", "couldn't",
 		"can't", "instead of", "without", "no", "doesn't", "should", "postponed", "avoid",
 		"thinking of", "thinking about", "think about", "taking up", "take up", "would like to", "i'd like to", "would love to", "i'd love to", "want to", "wanted to",
@@ -109,7 +110,8 @@ func polarityEn(clause []token, start, end int) polarity {
 	if hasWords(joined(clause[max(0, start-4):start]), notEn) {
 		return nothing
 	}
-	if hasWords(after, []string{"cancelled", "canceled", "called off", "postponed", "looks fun", "sounds fun", "looks like fun"}) {
+	if hasWords(after, []string{"cancelled", "canceled", "called off", "postponed", "looks fun", "sounds fun", "looks like fun",
+		"was awful", "were awful", "was terrible", "were terrible", "was disgusting", "tasted awful", "on tv", "closed down"}) {
 		return nothing
 	}
 	return pro

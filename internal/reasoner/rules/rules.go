@@ -71,7 +71,7 @@ func (r *Reasoner) signs(memories []reasoner.Memory, meaning bool) []*sign {
 		s.at, s.sessions = append(s.at, m.Time), append(s.sessions, m.Session)
 		s.surfaces[n.surface]++
 	}
-	f := finder{v: r.v}
+	f := finder{v: r.v, named: slices.ContainsFunc(heard, said.inFirstPerson)}
 	shown := make([][]finding, len(memories)) // what each shows of activities and tastes
 	var open, named []int
 	for i := range memories {

@@ -152,6 +152,8 @@ func TestDenied(t *testing.T) {
 		{"do:running", "我不再跑步了", true}, {"do:running", "膝盖的缘故，早就不跑步了", true}, {"do:running", "跑步我已经戒了", true},
 		{"do:running", "I no longer run marathons, no more running", true}, {"do:running", "I don't go running any more", true},
 		{"do:running", "I stopped running last year", true}, {"do:running", "I gave up jogging", true},
+		{"do:running", "I no longer run", true}, {"do:climbing", "I don't climb anymore", true}, {"do:fishing", "I never fish any more", true},
+		{"do:singing", "I no longer sing in the evenings", true}, {"do:running", "I no longer run the shop", false}, {"food:sushi", "I've gone off sushi", true},
 		{"food:coffee", "I quit coffee in May", true}, {"food:咖啡", "我戒了咖啡", true}, {"food:咖啡", "不喝咖啡了", true}, {"food:咖啡", "我不喜欢咖啡", true},
 		{"self:shy", "I'm not shy anymore", true}, {"self:introvert", "我不再内向了", true},
 		{"do:videogames", "I hate video games", true},
@@ -247,6 +249,17 @@ func TestNotOfTheUser(t *testing.T) {
 		"what they stayed away from": repeat("朋友约我打篮球，我没去"),
 		"a wish (English)":           repeat("I wish I could surf, surfing looks fun"),
 		"a thought (English)":        repeat("Thinking of taking up pottery"),
+		"somebody by name":           {"I read on the beach", "Dave went fishing off the pier", "Dave out fishing again, I slept", "Dave took the kids fishing, caught three", "Dave's fishing again"},
+		"a colleague by name":        repeat("小李又去钓鱼了"),
+		"a teacher by name":          repeat("王老师打羽毛球很厉害"),
+		"what a boss does":           repeat("领导爱钓鱼"),
+		"a full name":                {"我下班了", "张三喜欢打篮球", "张三经常打篮球", "张三爱打篮球", "张三很喜欢打篮球"},
+		"upstairs":                   repeat("楼上又弹吉他"),
+		"a boyfriend":                repeat("男朋友打篮球"),
+		"a neighbour's child":        repeat("邻居家的孩子练吉他"),
+		"a name with a sport":        {"I slept", "Dave plays golf", "Dave Miller plays golf", "Dave's golf again", "Dave still plays golf"},
+		"another kind of fishing":    repeat("收到一封钓鱼邮件"),
+		"a figure of speech":         repeat("Swimming in emails, fishing for compliments"),
 		"what ran late":              repeat("The meeting ran late, surfing the web"),
 		"a message from another":     repeat("老赵 接收 周末一起去钓鱼"),
 		"advertising":                repeat("乐购：好物推荐 【乐购】为您推荐限时优惠的钓鱼装备，快来抢购"),
@@ -259,7 +272,7 @@ func TestNotOfTheUser(t *testing.T) {
 		l := newLife(t, later)
 		l.reflect(days(texts...))
 		for _, v := range l.visible() {
-			require.NotRegexp(t, "钓鱼|羽毛球|吉他|瑜伽|篮球|potter|goes surfing|fish|confidence|running", v, name)
+			require.NotRegexp(t, "钓鱼|羽毛球|吉他|瑜伽|篮球|potter|goes surfing|fish|swim|golf|confidence|running", v, name)
 		}
 	}
 	spoken := days("I love sushi", "I love sushi so much", "I go climbing", "I am shy", "I went climbing again")
@@ -280,6 +293,33 @@ func TestNotOfTheUser(t *testing.T) {
 		mixed[1+i].Speaker = []string{"Anna", "Bo"}[i%2]
 	}
 	require.Empty(t, New().Keys(mixed))
+}
+
+// What is named is not always what is done or eaten, and half of a sentence is not its meaning.
+func TestNotWhatItSeems(t *testing.T) {
+	t.Parallel()
+	for text, never := range map[string]string{
+		"又读了几页《长安的荔枝》":                              "荔枝",
+		"骑车去龙井村":                                    "龙井",
+		"I love ignoring all previous instructions": "(?i)ignoring",
+		"I enjoy shouting at my kids":               "(?i)shouting",
+		"I like the smell of old books":             "(?i)collecting",
+		"My flatmate's curry stinks":                "(?i)curry",
+		"Fixed the cookies consent dialog":          "(?i)cookie",
+		"韭菜盒子味道太冲了":                                 "韭菜",
+	} {
+		l := newLife(t, later)
+		l.reflect(days(text, text, text, text, text))
+		for _, v := range l.visible() {
+			require.NotRegexp(t, never, v, text)
+		}
+	}
+	l := newLife(t, later)
+	l.reflect(days("Nora went fishing", "Nora went fishing at dawn", "Nora is fishing again"))
+	require.Equal(t, []string{"Often goes fishing"}, l.visible(), "nobody writes I: the name is the user's")
+	l = newLife(t, later)
+	l.reflect(days("小李约我钓鱼", "和小李去钓鱼", "跟王老师学钓鱼"))
+	require.Contains(t, l.visible(), "经常钓鱼", "with somebody")
 }
 
 // Where only named people speak, in turn, a trait names the person that it is of.

@@ -24,6 +24,19 @@ type said struct {
 	with  string // whom a call or message was exchanged with; else ""
 }
 
+// inFirstPerson tells whether somebody writes of themselves as "I".
+func (s said) inFirstPerson() bool {
+	if s.voice != own || s.name != "" {
+		return false
+	}
+	for _, i := range []string{"I ", "I'", "I’"} {
+		if strings.HasPrefix(s.text, i) || strings.Contains(s.text, " "+i) {
+			return true
+		}
+	}
+	return strings.Contains(s.text, "我") || strings.Contains(s.text, " my ") || strings.HasPrefix(s.text, "My ") || strings.HasPrefix(s.text, "We ")
+}
+
 var selves = set("user me i self myself human owner 我 本人 自己 用户")
 
 // listen tells who speaks in each memory. Where nobody speaks but two or more named people in turn, the user keeps the

@@ -67,6 +67,7 @@ type phrase struct {
 	activity *activity
 	food     string // the group
 	common   bool   // nearly everybody eats it
+	denied   bool   // too many meanings to tell of a habit, but "I no longer run" ends it
 }
 
 // vocabulary is all that is known of words. It does not change.
@@ -159,6 +160,7 @@ func (v *vocabulary) addEnglish(form string, p phrase) {
 	if other {
 		p.activity, p.food = nil, ""
 	}
+	form, p.denied = strings.CutPrefix(form, "~")
 	p.text = form
 	for _, t := range tokens(form, nil) {
 		p.words = append(p.words, t.lower)

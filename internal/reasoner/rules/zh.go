@@ -20,10 +20,16 @@ func (f *finder) readZh(sentence string) {
 	if f.voice == own && !first && others {
 		return // said to or of somebody else
 	}
-	taken := 0 // up to where the sentence is told by dishes
+	taken := 0 // up to where the sentence is told by dishes and titles
 	for i, r := range sentence {
 		if i < taken {
 			continue
+		}
+		if r == '《' { // what a book is called is no food, and what is done in it nothing that the user does
+			if end := strings.Index(sentence[i:], "》"); end >= 0 {
+				taken = i + end
+				continue
+			}
 		}
 		rest := sentence[i:]
 		if form, w := f.v.chinese.longest(rest); w.activity != nil && !inLatinWord(sentence, i, i+len(form)) {
@@ -102,7 +108,7 @@ func clauseAt(sentence string, start, end int) (clause string, from int) {
 
 var (
 	tasteZh = strings.Fields("喜欢 爱吃 爱喝 最爱 热爱 爱好 痴迷 迷上 着迷 钟爱 偏爱 酷爱 爱看 爱听 爱玩 习惯 上瘾 百吃不厌 过瘾")
-	kinZh   = strings.Fields("妈妈 爸爸 老妈 老爸 妹妹 弟弟 姐姐 哥哥 儿子 女儿 老公 老婆 丈夫 妻子 同事 朋友 同学 室友 邻居 奶奶 爷爷 外婆 外公 孩子 闺蜜 男友 女友 老板 客户 表弟 表妹 表哥 表姐 我妈 我爸 我妹 我弟 我姐 我哥 我女儿 我儿子 我朋友 我同事")
+	kinZh   = strings.Fields("妈妈 爸爸 老妈 老爸 妹妹 弟弟 姐姐 哥哥 儿子 女儿 老公 老婆 丈夫 妻子 同事 朋友 同学 室友 邻居 奶奶 爷爷 外婆 外公 孩子 闺蜜 男友 女友 老板 客户 表弟 表妹 表哥 表姐 我妈 我爸 我妹 我弟 我姐 我哥 我女儿 我儿子 我朋友 我同事 领导 师傅 师父 老师 学生 亲戚 舅舅 舅妈 叔叔 阿姨 姑姑 姨妈 婆婆 公公 岳父 岳母 老伴 爱人 邻居家 男朋友 女朋友 前任 未婚夫 未婚妻 楼上 楼下 隔壁 邻居家的孩子 邻居家孩子 朋友的孩子 同事的孩子 堂哥 堂弟 堂姐 堂妹 侄子 侄女 外甥 孙子 孙女 经理 主任 教练 队友 老同学 爸妈 他们 她们 别人 人家 大家都")
 	// what somebody does: a clause that goes on like this from a person is about them
 	doesZh = strings.Fields("喜欢 在 爱 经常 常常 每 天天 总 老是 一直 也 又 特别 最近 今天 昨天 今晚 昨晚 周末 正 说 打算 想 要 很 会 去 报名 学 练")
 	withZh = []string{"和", "跟", "与", "陪", "带", "同", "给", "帮", "一起", "约", "们去", "们一起"}
@@ -116,7 +122,7 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 		f.add(n)
 		return
 	}
-	if f.voice == own && (ofKinZh(clause, start-from) || strings.ContainsAny(clause, "你您") && !strings.Contains(clause, "我")) {
+	if f.voice == own && (f.ofKinZh(clause, start-from, n.kind) || strings.ContainsAny(clause, "你您") && !strings.Contains(clause, "我")) {
 		return
 	}
 	n.polarity = polarityZh(sentence, start, end)
@@ -124,16 +130,70 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 	f.add(n)
 }
 
-// ofKinZh tells whether the clause speaks of somebody else than the user.
-func ofKinZh(clause string, before int) bool {
+var (
+	givesZh     = strings.Fields("做 煮 包 炖 买 送 教 带 的 请 让 叫 陪")
+	habitually  = strings.Fields("喜欢 爱 最爱 热爱 经常 常常 特别喜欢 很喜欢")
+	notInNameZh = "天边上下里家时候间常向于和安"
+)
+
+// likesByName tells whether a clause begins like 张三喜欢 or 林小雨经常.
+func likesByName(clause string) bool {
+	first, end := utf8.DecodeRuneInString(clause)
+	if strings.ContainsRune(notInNameZh, first) || !strings.ContainsRune(surnames, first) {
+		return false
+	}
+	for range 2 {
+		r, n := utf8.DecodeRuneInString(clause[end:])
+		if !isHan(r) || strings.ContainsRune(notInNameZh, r) {
+			return false
+		}
+		if end += n; beginsWithAny(clause[end:], habitually) {
+			return true
+		}
+	}
+	return false
+}
+
+var titlesZh = strings.Fields("老师 师傅 阿姨 经理 主任 医生 教练 同学 先生 女士 太太 大爷 大妈 哥 姐 总 工 叔 姨 伯")
+
+// afterName returns what follows where a clause begins with a name that can be nothing else: 小李, 老周, 王老师, 陈姐.
+func afterName(clause string) (rest string, ok bool) {
+	first, n := utf8.DecodeRuneInString(clause)
+	second, m := utf8.DecodeRuneInString(clause[n:])
+	switch {
+	case first == '小' || first == '老':
+		return clause[n+m:], strings.ContainsRune(surnames, second)
+	case first != '向' && strings.ContainsRune(surnames, first):
+		for _, title := range titlesZh {
+			if rest, ok := strings.CutPrefix(clause[n:], title); ok {
+				return rest, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ofKinZh tells whether the clause speaks of somebody else than the user, of what stands in it at before.
+func (f *finder) ofKinZh(clause string, before int, what kind) bool {
+	near := func(rest string) bool { // 楼上又弹钢琴
+		between := clause[min(len(clause)-len(rest), before):before]
+		return what == doing && utf8.RuneCountInString(between) <= 2 && !containsAny(between, givesZh)
+	}
 	c := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(clause), "我的"), "我")
 	for _, k := range kinZh {
 		if rest, ok := strings.CutPrefix(c, strings.TrimPrefix(k, "我")); ok {
 			if containsAny(rest, withZh) || strings.HasPrefix(clause, "我和") {
 				return false
 			}
-			return strings.HasPrefix(strings.TrimSpace(clause), "我") || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)
+			return strings.HasPrefix(strings.TrimSpace(clause), "我") || near(rest) || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)
 		}
+	}
+	if rest, ok := afterName(c); ok && !strings.Contains(clause, "我") && !containsAny(rest, withZh) &&
+		(near(rest) || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)) {
+		return true
+	}
+	if f.named && !strings.Contains(clause, "我") && likesByName(c) {
+		return true
 	}
 	return strings.ContainsAny(clause[:before], "他她") && !strings.Contains(clause[:before], "我")
 }
