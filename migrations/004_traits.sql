@@ -1,19 +1,5 @@
 -- Traits: the evidence for and against each, what happened to it, and what reflection notes on the way.
 
--- First what reads tables, so that memories are locked for a moment only, at the end of it.
-
--- conversations in which something happened since they were reflected on
-create index sessions_unreflected_idx on oxbow.sessions (user_id)
-  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
-
-alter table oxbow.reflection_cycles
-  add column reasoner text,
-  add column now timestamptz,                        -- the clock's moment
-  add column dropped jsonb not null default '[]',    -- proposals that were not followed: [{"what": …, "reason": …}]
-  drop constraint reflection_cycles_trigger_type_check,
-  add constraint reflection_cycles_trigger_type_check
-    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
-
 -- when time alone will change the trait's stage
 alter table oxbow.memories add column trait_next_transition_at timestamptz;
 -- the pattern that it was made from, as the reasoner names it
@@ -86,8 +72,7 @@ create table oxbow.trait_clues (
   key         text not null,
   memory_type oxbow.memory_type not null,
   memory_id   uuid not null,
-  content     text not null, -- what the trait would say; of what speaks against it, why
-  against     boolean not null default false,
+  content     text not null, -- what the trait would say
   session_key text not null,
   context     text,
   stated      boolean not null default false,
@@ -125,6 +110,18 @@ create table oxbow.llm_calls (
 );
 create index llm_calls_started_idx on oxbow.llm_calls (started_at desc);
 create index llm_calls_user_idx on oxbow.llm_calls (user_id, started_at desc);
+
+-- conversations in which something happened since they were reflected on
+create index sessions_unreflected_idx on oxbow.sessions (user_id)
+  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+
+alter table oxbow.reflection_cycles
+  add column reasoner text,
+  add column now timestamptz,                        -- the clock's moment
+  add column dropped jsonb not null default '[]',    -- proposals that were not followed: [{"what": …, "reason": …}]
+  drop constraint reflection_cycles_trigger_type_check,
+  add constraint reflection_cycles_trigger_type_check
+    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review'));
 
 -- Traits that were imported before have no events, and may lack what the rules need. Each gets the events that lead to where
 -- it stands: created, and reinforced and contradicted as often as it says, to no effect. settle works out the rest.

@@ -604,6 +604,11 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  -- A language model may say the same in words of its own, and name no memory that there is.
+  update oxbow.reflection_cycles c set dropped = '[]'
+    from oxbow.memories m
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
+     and c.reasoner not like 'rules-%' and coalesce(c.completed_at, c.started_at) >= m.created_at;
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
     return; -- no event names anything else
   end if;
@@ -2285,6 +2290,7 @@ begin
              where m.user_id = _user_id and m.trait_next_transition_at <= _now and m.expired_at is null
              order by m.id for no key update) d;
   end if;
+  settled := coalesce(cardinality(_due), 0);
   with due as materialized (
     select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
            oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
@@ -2314,7 +2320,7 @@ begin
                 else d.stage || ' to ' || d.next end
       from turned d
   )
-  select count(*), count(*) filter (where t.next = 'dissolved') into settled, dissolved from turned t;
+  select count(*) filter (where t.next = 'dissolved') into dissolved from turned t;
 end $$;
 
 -- Name: shorten(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2548,6 +2554,9 @@ CREATE FUNCTION oxbow.traits_as_of(user_id text, at timestamp with time zone) RE
 #variable_conflict use_column
 begin
   perform oxbow.check_access(traits_as_of.user_id);
+  if not isfinite(traits_as_of.at) then
+    perform oxbow.reject('at', traits_as_of.at::text, 'must be a moment, and not infinite');
+  end if;
   return query
   with recursive version as (
     -- events stay with the newest version of a trait
@@ -3356,12 +3365,12 @@ CREATE TABLE oxbow.trait_clues (
     memory_type oxbow.memory_type NOT NULL,
     memory_id uuid NOT NULL,
     content text NOT NULL,
-    against boolean DEFAULT false NOT NULL,
     session_key text NOT NULL,
     context text,
     stated boolean DEFAULT false NOT NULL,
     observed_at timestamp with time zone NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    against boolean DEFAULT false NOT NULL
 );
 
 -- Name: trait_evidence; Type: TABLE; Schema: oxbow; Owner: -

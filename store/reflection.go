@@ -56,7 +56,7 @@ func (p Person) Session(sessionID string, at time.Time) string {
 
 // InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner gets to see them, and, in
 // the same order, all rows of the inbox that were looked at: forgotten memories are among those only. A memory's time is
-// never later than now. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
+// never later than now, and its text is cut after 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
 // load that is nothing, and every batch would read all of its user's memories.
 func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time.Time, limit int) ([]reasoner.Memory, []Unreflected, error) {
 	rows, err := db.Query(ctx, `
@@ -66,7 +66,7 @@ func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time
 		   order by i.valid_at, i.memory_id limit $2
 		)
 		select b.memory_type::text, b.memory_id, b.valid_at, b.importance, coalesce(b.session_id, ''), m.forgotten_at is null,
-		       m.content, coalesce(m.speaker, ''), coalesce(m.metadata ->> 'context', ''),
+		       left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.metadata ->> 'context', ''),
 		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number' then (m.metadata #>> '{emotion,arousal}')::double precision else 0 end,
 		       v.embedding
 		  from batch b
@@ -385,7 +385,7 @@ func each(ctx context.Context, db DB, what string, dest []any, do func(), sql st
 // ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
 func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p Person, limit int) ([]reasoner.Evidence, error) {
 	rows, err := db.Query(ctx, `
-		select e.memory_type::text, e.memory_id, m.content, coalesce(m.speaker, ''), e.observed_at, e.session_key, coalesce(e.context, ''),
+		select e.memory_type::text, e.memory_id, left(m.content, 6000), coalesce(m.speaker, ''), e.observed_at, e.session_key, coalesce(e.context, ''),
 		       m.importance, e.quality
 		  from (select * from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = $2 and e.direction = $3
 		         order by e.observed_at desc, e.memory_id limit $4) e

@@ -191,7 +191,7 @@ $$;
 
 -- settle_traits applies what time did to traits that are due: decayed over a boundary of stages, too weak, or a trend
 -- whose window ended. With a user it takes all of that user's that are due, otherwise up to _limit that nobody else holds. It
--- returns how many it took and how many of these dissolved. The cost follows the traits that are due, not those there are:
+-- returns how many it took, those included that turned out not to be due, and how many dissolved. The cost follows the traits that are due, not those there are:
 -- they are locked first, and stay where they are then, so that the second statement finds them by their place.
 create or replace function oxbow.settle_traits(_now timestamptz, _limit integer, _user_id text default null, _cycle_id uuid default null,
   out settled bigint, out dissolved bigint)
@@ -210,6 +210,7 @@ begin
              where m.user_id = _user_id and m.trait_next_transition_at <= _now and m.expired_at is null
              order by m.id for no key update) d;
   end if;
+  settled := coalesce(cardinality(_due), 0);
   with due as materialized (
     select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
            oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
@@ -239,5 +240,5 @@ begin
                 else d.stage || ' to ' || d.next end
       from turned d
   )
-  select count(*), count(*) filter (where t.next = 'dissolved') into settled, dissolved from turned t;
+  select count(*) filter (where t.next = 'dissolved') into dissolved from turned t;
 end $$;

@@ -28,6 +28,9 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 #variable_conflict use_column
 begin
   perform oxbow.check_access(traits_as_of.user_id);
+  if not isfinite(traits_as_of.at) then
+    perform oxbow.reject('at', traits_as_of.at::text, 'must be a moment, and not infinite');
+  end if;
   return query
   with recursive version as (
     -- events stay with the newest version of a trait

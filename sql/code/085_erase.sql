@@ -74,6 +74,11 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
+  -- A language model may say the same in words of its own, and name no memory that there is.
+  update oxbow.reflection_cycles c set dropped = '[]'
+    from oxbow.memories m
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
+     and c.reasoner not like 'rules-%' and coalesce(c.completed_at, c.started_at) >= m.created_at;
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
     return; -- no event names anything else
   end if;

@@ -617,12 +617,12 @@ type OxbowTraitClue struct {
 	MemoryType string
 	MemoryID   uuid.UUID
 	Content    string
-	Against    bool
 	SessionKey string
 	Context    *string
 	Stated     bool
 	ObservedAt time.Time
 	CreatedAt  time.Time
+	Against    bool
 }
 
 type OxbowTraitEvent struct {
