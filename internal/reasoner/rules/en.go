@@ -21,7 +21,7 @@ var (
 func (f *finder) readEn(sentence string) {
 	f.buf = tokens(sentence, f.buf[:0])
 	all := f.buf
-	if len(all) == 0 || ofOthersEn(all) || strings.HasSuffix(strings.TrimSpace(sentence), "?") || containsWord(joined(all), "i wish") {
+	if len(all) == 0 || f.voice != recorded && ofOthersEn(all) || strings.HasSuffix(strings.TrimSpace(sentence), "?") || containsWord(joined(all), "i wish") {
 		return
 	}
 	others := false // what follows without a subject of its own is said of the same person
@@ -31,7 +31,7 @@ func (f *finder) readEn(sentence string) {
 			end++
 		}
 		clause := all[start:end]
-		others = !speaksOfMe(clause) && (others || f.named && f.v.namesSubject(clause))
+		others = f.voice != recorded && !speaksOfMe(clause) && (others || f.named && f.v.namesSubject(clause))
 		if !others {
 			f.clauseEn(sentence, clause)
 		}

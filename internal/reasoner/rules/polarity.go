@@ -18,7 +18,7 @@ const (
 var (
 	proZh     = strings.Fields("没有放弃 没放弃 不放弃 从没停 没停过 从未停 从不间断 舍不得放弃 离不开 忍不住 不得不夸")
 	conZh     = strings.Fields("不再 再也不 再也没 戒了 戒掉 戒除 放弃 不喜欢 不爱 讨厌 告别 停止 厌倦 受够 早就不 已经不 反感 退出")
-	conTailZh = strings.Fields("戒了 戒掉 不再 放弃了 停掉 卖掉了 再也不 早就不 已经不")
+	conTailZh = strings.Fields("不打了 不去了 不练了 不玩了 不学了 不吃了 不喝了 不跳了 不画了 不做了 不弹了 不跑了 不看了 不钓了 不爬了 不唱了 不养了 不收了 送人了 算是丢了 玩腻了 吃腻了 喝腻了 戒了 戒掉 不再 放弃了 停掉 卖掉了 再也不 早就不 已经不")
 	todayZh   = strings.Fields("今天 今晚 今早 今日 上午 中午 下午 晚上 明天 明早 这次 下次 这周 本周 周末 暂时 先不 这两天 最近")
 	supposed  = strings.Fields("如果 要是 应 怕 万一 总不能 建议 假如 若 不能再 怎么 干嘛 难道")
 	calledOff = strings.Fields("取消 泡汤 改期 推迟 没成 作罢 暂停 停课 没时间 没空")
@@ -91,8 +91,10 @@ var (
 		"didn't quit", "won't quit", "never quit", "not give up", "never give up", "never gave up", "didn't give up", "won't give up", "can't live without", "can't wait"}
 	conEn = []string{"no longer", "stopped", "quit", "quitting", "gave up", "given up", "giving up", "don't like", "do not like", "doesn't like", "hate", "hated", "dislike",
 		"can't stand", "not into", "sick of", "done with", "never again", "lost interest in", "don't enjoy", "do not enjoy", "not a fan of", "not interested in",
-		"tired of", "don't care for", "fell out of love with", "sold my", "not keen on", "not fond of", "gone off", "went off", "swore off", "sworn off"}
-	notEn = []string{"don't", "didn't", "haven't", "hasn't", "not", "never", "won't", "cancelled", "canceled", "skipped", "used to", "wish", "if", "isn't", "wasn't", "couldn't",
+		"tired of", "don't care for", "fell out of love with", "sold my", "not keen on", "not fond of", "gone off", "went off", "swore off", "sworn off",
+		"fed up with", "i'm over", "i am over", "bored of", "bored with", "goodbye to"}
+	conAfterEn = []string{"isn't for me", "is not for me", "days are over", "days are behind me", "is over for me", "no more", "is a thing of the past"}
+	notEn      = []string{"don't", "didn't", "haven't", "hasn't", "not", "never", "won't", "cancelled", "canceled", "skipped", "used to", "wish", "if", "isn't", "wasn't", "couldn't",
 		"can't", "instead of", "without", "no", "doesn't", "should", "postponed", "avoid",
 		"thinking of", "thinking about", "think about", "taking up", "take up", "would like to", "i'd like to", "would love to", "i'd love to", "want to", "wanted to",
 		"hope to", "hoping to", "plan to", "planning to", "considering", "might"}
@@ -104,7 +106,7 @@ func polarityEn(clause []token, start, end int) polarity {
 	if hasWords(before, proEn) {
 		return pro
 	}
-	if hasWords(before, conEn) || hasWords(before, notEn) && hasWords(after, []string{"anymore", "any more", "any longer"}) {
+	if gaveUp(before) || strings.HasSuffix(before, " dropped ") || strings.HasSuffix(before, " ditched ") || hasWords(after, conAfterEn) || hasWords(before, notEn) && hasWords(after, []string{"anymore", "any more", "any longer"}) {
 		return con
 	}
 	if hasWords(joined(clause[max(0, start-4):start]), notEn) {
@@ -117,20 +119,33 @@ func polarityEn(clause []token, start, end int) polarity {
 	return pro
 }
 
+// gaveUp tells whether something was given up in the words before a pattern, and not for its sake: "ditched chess for golf".
+func gaveUp(before string) bool {
+	for _, p := range conEn {
+		if i := wordAt(before, p); i >= 0 && !containsWord(before[i+len(p):], "for") {
+			return true
+		}
+	}
+	return false
+}
+
 // hasWords tells whether text, words with a space on either side, has one of some phrases.
 func hasWords(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return containsWord(text, p) })
 }
 
-func containsWord(text, phrase string) bool {
+func containsWord(text, phrase string) bool { return wordAt(text, phrase) >= 0 }
+
+// wordAt returns where a phrase stands in text, or -1.
+func wordAt(text, phrase string) int {
 	for from := 0; ; {
 		i := strings.Index(text[from:], phrase)
 		if i < 0 {
-			return false
+			return -1
 		}
 		i += from
 		if text[i-1] == ' ' && text[i+len(phrase)] == ' ' { // joined begins and ends with a space
-			return true
+			return i
 		}
 		from = i + 1
 	}

@@ -6,6 +6,7 @@ package rules
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -165,6 +166,9 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 				p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Key: s.key, Evidence: s.con, Reason: denied(s)})
 			}
 			continue
+		case t.Edited && !r.stillSays(t, s):
+			p.Dropped = append(p.Dropped, unsaid(t, s))
+			continue
 		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind, s.finding.rank)):
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
 		}
@@ -175,6 +179,51 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 	p.Patterns = r.choose(fresh, room, traits)
 	p.Clusters = r.clusters(traits, room)
 	return p, nil
+}
+
+// Words by which a person takes back or narrows what a trait said.
+var (
+	narrowsEn = []string{"not", "never", "no", "doesn't", "don't", "isn't", "can't", "won't", "without", "only", "except", "but", "hardly", "rarely", "seldom", "used to", "hates", "dislikes", "loathes"}
+	narrowsZh = strings.Fields("不 没 只 仅 除 讨厌 戒 很少 极少 偶尔 从未 停")
+)
+
+// stillSays tells whether a trait that the user worded says what a pattern shows, and neither denies nor narrows it: what
+// these rules cannot read out of the user's own words is no evidence for or against them.
+func (r *Reasoner) stillSays(t *reasoner.Trait, s *sign) bool {
+	text := strings.ToLower(t.Content)
+	if s.finding.say != "" && text == strings.ToLower(s.finding.say) {
+		return true
+	}
+	words := joined(tokens(text, nil))
+	if hasWords(words, narrowsEn) || hasWords(words, conEn) || containsAny(text, narrowsZh) {
+		return false
+	}
+	names := []string{s.finding.id, s.finding.say}
+	if a := r.v.activities[s.finding.id]; s.kind == doing && a != nil {
+		names = append(names, a.zh, a.en)
+	}
+	for surface := range s.surfaces {
+		names = append(names, surface)
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.Contains(text, strings.ToLower(name)) }) {
+		return true
+	}
+	f := finder{v: r.v, voice: recorded}
+	f.read(t.Content)
+	return slices.ContainsFunc(f.found, func(n finding) bool { return keyOf(n, s.name) == s.key && n.polarity == pro })
+}
+
+// unsaid is what is not followed because the user worded a trait otherwise.
+func unsaid(t *reasoner.Trait, s *sign) reasoner.Dropped {
+	var memories []uuid.UUID
+	for _, e := range slices.Concat(s.pro, s.con) {
+		memories = append(memories, e.Memory)
+	}
+	what, err := json.Marshal(map[string]any{"trait": t.ID, "memories": memories})
+	if err != nil {
+		panic(err) // ids alone
+	}
+	return reasoner.Dropped{What: string(what), Reason: "the person worded the trait, and these memories are about what it said before"}
 }
 
 func denied(s *sign) string {

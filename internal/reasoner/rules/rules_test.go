@@ -154,6 +154,9 @@ func TestDenied(t *testing.T) {
 		{"do:running", "I stopped running last year", true}, {"do:running", "I gave up jogging", true},
 		{"do:running", "I no longer run", true}, {"do:climbing", "I don't climb anymore", true}, {"do:fishing", "I never fish any more", true},
 		{"do:singing", "I no longer sing in the evenings", true}, {"do:running", "I no longer run the shop", false}, {"food:sushi", "I've gone off sushi", true},
+		{"do:badminton", "羽毛球不打了", true}, {"do:badminton", "羽毛球不打了，拍子送人了", true}, {"do:badminton", "今天羽毛球不打了", false},
+		{"do:climbing", "I'm over climbing", true}, {"do:climbing", "I dropped climbing", true}, {"do:climbing", "My climbing days are over", true},
+		{"do:climbing", "Fed up with climbing", true}, {"do:climbing", "Climbing isn't for me anymore", true}, {"do:climbing", "Ditched climbing for tennis", true},
 		{"food:coffee", "I quit coffee in May", true}, {"food:咖啡", "我戒了咖啡", true}, {"food:咖啡", "不喝咖啡了", true}, {"food:咖啡", "我不喜欢咖啡", true},
 		{"self:shy", "I'm not shy anymore", true}, {"self:introvert", "我不再内向了", true},
 		{"do:videogames", "I hate video games", true},
@@ -216,6 +219,32 @@ func TestTraitsOfOthersAreReinforced(t *testing.T) {
 	require.Len(t, p.Reinforcements, 1)
 	require.Equal(t, id, p.Reinforcements[0].Trait)
 	require.Empty(t, p.Patterns)
+}
+
+// A person's own wording takes no evidence that it denies, narrows, or does not speak of.
+func TestWordedByTheUser(t *testing.T) {
+	t.Parallel()
+	for content, follows := range map[string]bool{
+		"Enjoys painting": true, "Enjoys painting, mostly watercolours": true, "Paints in the evenings": true, "喜欢画画": true, "周末爱画油画": true,
+		"Does not paint and never did": false, "Paints only at Christmas": false, "Hates painting": false, "从不画画": false, "Ada swims": false, "只在圣诞画画": false,
+	} {
+		memories := days("Painting on the balcony again", "I no longer paint")
+		for i, m := range memories {
+			trait := reasoner.Trait{ID: uuid.New(), Key: "do:painting", Content: content, Subtype: lifecycle.Behavior, Stage: lifecycle.Core, Confidence: 0.9, Edited: true}
+			p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: []reasoner.Memory{m}, Traits: []reasoner.Trait{trait}})
+			require.NoError(t, err)
+			require.Empty(t, p.Patterns, content)
+			if !follows {
+				require.Empty(t, p.Reinforcements, content)
+				require.Empty(t, p.Contradictions, content)
+				require.Len(t, p.Dropped, 1, content)
+				require.Contains(t, p.Dropped[0].What, m.ID.String())
+				continue
+			}
+			require.Len(t, p.Reinforcements, 1-i, content)
+			require.Len(t, p.Contradictions, i, content)
+		}
+	}
 }
 
 func TestStatedOutright(t *testing.T) {
