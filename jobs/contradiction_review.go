@@ -149,7 +149,7 @@ func (r *Reflection) loadCase(ctx context.Context, db store.DB, s *snapshot) (*r
 
 // judge asks the reasoner, where it is not decided already.
 func (r *Reflection) judge(ctx context.Context, s *snapshot, c *reasoner.Case, job int64) (verdict reasoner.Verdict, err error) {
-	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
+	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited || c.Trait.Content == "" {
 		return reasoner.Verdict{Action: reasoner.Keep}, nil
 	}
 	if len(c.Contradicting) == 0 {

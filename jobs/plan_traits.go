@@ -181,7 +181,7 @@ func (p *plan) contradict(c *change, supports []support, reason string) {
 
 // changes is what the plan writes.
 func (p *plan) changes() store.Changes {
-	c := store.Changes{UserID: p.user, Timezone: p.person.Timezone, Cycle: p.cycle, Clues: p.clues, Closed: p.closed}
+	c := store.Changes{UserID: p.user, Timezone: p.person.Timezone, Cycle: p.cycle, Now: p.now, Clues: p.clues, Closed: p.closed}
 	memories := map[uuid.UUID]bool{}
 	for _, m := range p.batch {
 		memories[m.ID] = true

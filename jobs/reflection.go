@@ -203,6 +203,9 @@ func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
 	if shown.Stage == lifecycle.Dissolved {
 		shown.Edited = t.Rejected
 	}
+	if _, hit := sensitive.Category(t.Content); hit {
+		shown.Content = "" // a person worded it so: it is theirs, and nobody else's to read
+	}
 	if shown.Stage != lifecycle.Trend {
 		shown.Confidence = t.State.ConfidenceAt(s.now)
 	}

@@ -96,6 +96,9 @@ func (r *Reflection) reviewNow(ctx context.Context, db DB, s *snapshot, c *reaso
 		if err := store.LockChanges(ctx, tx, changes); err != nil {
 			return err
 		}
+		if out, err := store.OptedOut(ctx, tx, s.user); err != nil || out {
+			return cmp.Or(err, error(&OptedOutError{s.user}))
+		}
 		o, err = r.writeReview(ctx, tx, p, changes, c)
 		return err
 	})

@@ -381,3 +381,21 @@ func TestEraseWhileReflecting(t *testing.T) {
 	require.Equal(t, []string{"created"}, all[string](t, conn, `select distinct event from oxbow.trait_events`))
 	require.Equal(t, 6, one[int](t, conn, `select count(*) from oxbow.trait_evidence`))
 }
+
+// What a language model proposed and nobody followed may tell of any memory that it was shown, in words of its own.
+func TestErasingTakesWhatAModelSaid(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	user := ann(t)
+	secret := one[string](t, tx, `insert into oxbow.memories (user_id, memory_type, content) values ($1, 'fact', 'The word is hunter2.') returning id::text`, user)
+	other := one[string](t, tx, `insert into oxbow.memories (user_id, memory_type, content) values ($1, 'fact', 'Ann sketches.') returning id::text`, user)
+	exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, started_at, completed_at, reasoner, dropped)
+		select $1, 'manual', now() + at, now() + at, r, jsonb_build_array(jsonb_build_object('what', '{"evidence": "m1", "content": "hunter2"}', 'reason', 'no'))
+		  from (values (interval '1 minute', 'openai/m'), ('-1 minute', 'openai/m'), ('1 minute', 'rules-v1')) c(at, r)`, user)
+	exec(t, tx, `insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, observed_at)
+		select $1, key, 'x', 'fact', id::uuid, 's', now() from unnest($2::text[]) id, unnest('{says hunter2 sketches,do:sketching}'::text[]) key`, user, []string{secret, other})
+	exec(t, tx, `select oxbow.erase_memory($1, $2::text::uuid)`, user, secret)
+	require.Equal(t, []string{"-00:01:00 openai/m", "00:01:00 rules-v1"}, all[string](t, tx, `
+		select (started_at - now())::text || ' ' || reasoner from oxbow.reflection_cycles where user_id = $1 and dropped <> '[]' order by 1`, user))
+	require.Equal(t, []string{"do:sketching " + other}, all[string](t, tx, `select key || ' ' || memory_id from oxbow.trait_clues where user_id = $1`, user))
+}

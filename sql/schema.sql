@@ -604,11 +604,15 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
-  -- A language model may say the same in words of its own, and name no memory that there is.
+  -- A language model may say the same in words of its own, and name no memory that there is. What the rules note is of their
+  -- own vocabulary, or stands in each memory that it is noted of.
   update oxbow.reflection_cycles c set dropped = '[]'
     from oxbow.memories m
-   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
-     and c.reasoner not like 'rules-%' and coalesce(c.completed_at, c.started_at) >= m.created_at;
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and c.reasoner not like 'rules-%'
+     and (m.memory_type = 'trait' or coalesce(c.completed_at, c.started_at) >= m.created_at);
+  delete from oxbow.trait_clues c
+   where c.user_id = _user_id and c.key like 'says %'
+     and c.key in (select e.key from oxbow.trait_clues e where e.user_id = _user_id and e.memory_id = _id);
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
     return; -- no event names anything else
   end if;
@@ -1954,7 +1958,8 @@ CREATE FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timesta
 declare
   e oxbow.trait_events;
 begin
-  for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id and t.at <= _until order by t.seq loop
+  for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
+    exit when e.at > _until;
     select * into subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
       from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e);
   end loop;
@@ -2602,12 +2607,14 @@ begin
       union all
       select w.head, m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
     ), past as (
-      select distinct on (e.trait_id) e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
-             (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
-             first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
-        from oxbow.trait_events e
-       where e.user_id = _user_id and e.at <= _believed
-      window sofar as (partition by e.trait_id order by e.seq)
+      select distinct on (e.trait_id) e.*
+        from (select e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
+                     (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
+                     first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
+                from oxbow.trait_events e
+               where e.user_id = _user_id
+              window sofar as (partition by e.trait_id order by e.seq)) e
+       where e.at <= _believed
        order by e.trait_id, e.seq desc
     ), state as (
       select p.trait_id as id, p.seq, p.stage, p.confidence, p.subtype, p.reinforcements, p.at, p.window_end from past p

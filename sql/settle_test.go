@@ -113,7 +113,7 @@ func TestSettlePutsOff(t *testing.T) {
 	exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = $2 where id = $1`, id, state.At)
 	var settled int
 	require.NoError(t, tx.QueryRow(t.Context(), `select settled from oxbow.settle_traits($1, 0, $2)`, state.At.Add(time.Hour), ann(t)).Scan(&settled))
-	require.Zero(t, settled)
+	require.Equal(t, 1, settled, "it was looked at")
 	after, put := rowState(t, tx, id)
 	require.Equal(t, state, after)
 	require.Equal(t, next, put)
@@ -130,6 +130,25 @@ func TestSettleWithAClockThatIsBehind(t *testing.T) {
 	now := traittest.Day(2, 2)
 	exec(t, tx, `select oxbow.settle_traits($1, 0, $2)`, now, ann(t))
 	requireSettled(t, tx, id, state.Apply(lifecycle.Event{Kind: lifecycle.Dissolution, At: now}))
+}
+
+// What was said to be due and is not takes its place in a batch, so that whoever settles goes on to the next one.
+func TestSettleGoesPastWhatIsNotDue(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	now := traittest.Day(2, 2)
+	var last uuid.UUID
+	for i := range 5 {
+		last = traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Created(now.Add(-time.Hour), 0.5)}}.Insert(t, tx)
+		exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = $2 where id = $1`, last, now.Add(time.Duration(i-10)*time.Minute))
+	}
+	exec(t, tx, `update oxbow.memories_trait set trait_confidence = 0.300001, trait_confidence_at = $2 where id = $1`, last, now.Add(-time.Hour))
+	for _, want := range []int{2, 2, 1, 0} {
+		settled, dissolved := settle(t, tx, now, 2)
+		require.Equal(t, want, settled)
+		require.Zero(t, dissolved)
+	}
+	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1 and trait_stage = 'candidate'`, ann(t)))
 }
 
 // However often time is applied, and in whatever steps, rows and events agree, and the confidence is that of one decay.

@@ -95,6 +95,30 @@ func TestTraitsAsOf(t *testing.T) {
 	require.Empty(t, heldAsOf(t, tx, user, traittest.Day(3, 10)), "what is forgotten is not told, as of any time")
 }
 
+// Where a clock went backwards, what happened later is no earlier, for everybody who asks what was held.
+func TestAsOfWithAClockThatWentBackwards(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	user := ann(t)
+	id := traittest.Trait{UserID: user, Events: []traittest.Event{
+		traittest.Created(traittest.Day(1, 1), 0.4), traittest.Reinforced(traittest.Day(3, 1), 0.25), traittest.Reinforced(traittest.Day(2, 1), 0.25)}}.Insert(t, tx)
+	for _, c := range []struct {
+		at     time.Time
+		events int
+	}{{traittest.Day(2, 10), 1}, {traittest.Day(3, 1), 3}, {traittest.Day(3, 20), 3}} {
+		var want lifecycle.State
+		for _, e := range []lifecycle.Event{{Kind: lifecycle.Created, At: traittest.Day(1, 1), Sets: 0.4, Subtype: lifecycle.Behavior},
+			{Kind: lifecycle.Reinforced, At: traittest.Day(3, 1), Factor: 0.25}, {Kind: lifecycle.Reinforced, At: traittest.Day(2, 1), Factor: 0.25}}[:c.events] {
+			want = want.Apply(e)
+		}
+		require.InDelta(t, want.ConfidenceAt(c.at), heldAsOf(t, tx, user, c.at)[0].Confidence, 1e-12)
+		require.InDelta(t, want.ConfidenceAt(c.at), one[float64](t, tx,
+			`select (oxbow.traits_then($1, $2) -> $3 ->> 'confidence')::double precision`, user, c.at, id.String()), 1e-12)
+	}
+	_, err := tx.Exec(t.Context(), `select * from oxbow.traits_as_of($1, 'infinity')`, user)
+	require.ErrorContains(t, err, "must be a moment, and not infinite")
+}
+
 // A rewording is a new row: everything goes over to it, and the past keeps the old wording.
 func TestEditTraitRewords(t *testing.T) {
 	t.Parallel()

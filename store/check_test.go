@@ -113,6 +113,7 @@ var tampered = []struct {
 	{name: "reinforcements", sql: `update oxbow.memories_trait set trait_reinforcement_count = 7 where user_id = $1 and id = $2`, kinds: []string{"reinforcements"}},
 	{name: "contradictions", sql: `update oxbow.memories_trait set trait_contradiction_count = null where user_id = $1 and id = $2`, kinds: []string{"contradictions"}},
 	{name: "window", sql: `update oxbow.memories_trait set trait_window_end = now() where user_id = $1 and id = $2`, kinds: []string{"window"}},
+	{name: "a correction", sql: `update oxbow.memories_trait set trait_edited_at = now() where user_id = $1 and id = $2`, kinds: []string{"corrected"}},
 	{name: "window's begin", sql: `update oxbow.memories_trait set trait_window_start = now() where user_id = $1 and id = $2`, kinds: []string{"window"}},
 	{name: "next transition", sql: `update oxbow.memories_trait set trait_next_transition_at = trait_next_transition_at + interval '3 seconds' where user_id = $1 and id = $2`, kinds: []string{"next transition"}},
 	{name: "no next transition", sql: `update oxbow.memories_trait set trait_next_transition_at = null where user_id = $1 and id = $2`, kinds: []string{"next transition"}},

@@ -21,7 +21,7 @@ func repairTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (left 
 		if _, err := queries.CheckReattach(ctx, tx, &dbsqlc.CheckReattachParams{UserID: userID, TraitID: id}); err != nil {
 			return err
 		}
-		for _, step := range []string{repairWording, repairParent, repairDue, repairState} {
+		for _, step := range []string{repairWording, repairParent, repairDue, repairState, repairCorrected} {
 			if _, err := tx.Exec(ctx, step, userID, id); err != nil {
 				return err
 			}
@@ -90,6 +90,18 @@ const repairDue = `
 	update oxbow.memories_trait t set trait_next_transition_at = null, trait_review_due_at = null
 	 where t.user_id = $1 and t.id = $2 and t.expired_at is not null
 	   and (t.trait_next_transition_at is not null or t.trait_review_due_at is not null)`
+
+// A person corrected the trait if an event says so; of an imported one the events may not tell.
+const repairCorrected = `
+	with person as (
+	  select max(e.at) filter (where e.event in ('edited', 'dissolved') and e.actor not in ('reflection', 'settle', 'import', 'check')) as at,
+	         bool_or(e.seq = 1 and e.actor in ('import', 'check')) as imported
+	    from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2
+	)
+	update oxbow.memories_trait t set trait_edited_at = p.at
+	  from person p
+	 where t.user_id = $1 and t.id = $2 and t.expired_at is null and (t.trait_edited_at is null) <> (p.at is null)
+	   and (p.at is not null or not p.imported)`
 
 // What the evidence says goes into the events, and what these lead to into the row.
 const repairState = `

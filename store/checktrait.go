@@ -45,6 +45,7 @@ func (t *checkedTrait) problems() []Problem {
 		t.wrong("beginning", "the first event is "+t.events[0].Event, "created")
 	default:
 		t.weights()
+		t.corrections()
 		t.compare(t.replay())
 	}
 	return t.seen
@@ -134,6 +135,21 @@ func weightOf(event string, v dbsqlc.CheckEvidenceRow) float64 {
 		return lifecycle.UseFactor
 	}
 	return 0
+}
+
+// corrections compares whether a person is said to have corrected the trait with what is recorded. One that was imported may
+// have been corrected where it came from.
+func (t *checkedTrait) corrections() {
+	own := []string{"reflection", "settle", "import", "check"}
+	last := slices.IndexFunc(t.events, func(e dbsqlc.CheckEventsRow) bool {
+		return (e.Event == string(lifecycle.Edited) || e.Event == string(lifecycle.Dissolution)) && !slices.Contains(own, e.Actor)
+	})
+	switch at := t.row.TraitEditedAt; {
+	case at != nil && last < 0 && !slices.Contains(own[2:], t.events[0].Actor):
+		t.wrong("corrected", "on "+momentText(at), "never, by its events")
+	case at == nil && last >= 0:
+		t.wrong("corrected", "never", fmt.Sprintf("by event %d", t.events[last].Seq))
+	}
 }
 
 // replay returns the state that the events lead to, and compares what each says that followed from it.

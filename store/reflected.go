@@ -75,6 +75,7 @@ type Changes struct {
 	UserID   string
 	Timezone string
 	Cycle    uuid.UUID
+	Now      time.Time
 	Memories []uuid.UUID // facts and episodes that it was decided on: nobody erases them meanwhile
 	Traits   []TraitChange
 	Clues    []NotedClue
@@ -110,7 +111,7 @@ func (c *TraitChange) row() traitRow {
 		ID: c.ID, Version: c.Version, Content: c.Content, Key: pointer(c.Key), Subtype: string(c.State.Subtype), Stage: string(c.State.Stage),
 		ConfidenceAt: c.State.At, Reinforcements: c.State.Reinforcements, Contradictions: c.State.Contradictions,
 		WindowStart: pointer(c.WindowStart), WindowEnd: pointer(c.State.WindowEnd), Context: c.Context, Tendencies: c.Tendencies,
-		EvidenceIn: c.Contexts, Parent: pointer(c.Parent), First: pointer(c.FirstObserved), Last: pointer(c.LastReinforced),
+		EvidenceIn: c.Contexts, Parent: pointer(c.Parent), First: pointer(c.FirstObserved.UTC()), Last: pointer(c.LastReinforced.UTC()),
 		Review: pointer(c.ReviewDueAt), Derived: c.Derived,
 	}
 	if r.EvidenceIn == nil {
@@ -157,6 +158,9 @@ func (c *Changes) write(ctx context.Context, db DB) error {
 			old = append(old, t.row())
 		}
 		events, evidence = append(events, t.Events...), append(evidence, t.Evidence...)
+		for j := range t.Evidence { // the year 1 begins in the year 0 further west, which JSON and PostgreSQL do not write alike
+			evidence[len(evidence)-len(t.Evidence)+j].ObservedAt = t.Evidence[j].ObservedAt.UTC()
+		}
 	}
 	steps := []struct {
 		what string
@@ -196,8 +200,8 @@ func (c *Changes) write(ctx context.Context, db DB) error {
 	return c.noteClues(ctx, db)
 }
 
-// LockChanges takes the memories first and then the traits, each in the order of their ids, as all do who lock several. It
-// comes before everything else in a transaction: who erases a user waits for the user's memories and has their jobs last.
+// LockChanges takes the memories first and then the traits, those included that are due and will be settled, each in the order
+// of their ids, as all do who lock several. It comes before everything else in a transaction: who erases a user waits for the user's memories and has their jobs last.
 func LockChanges(ctx context.Context, db DB, c Changes) error {
 	if _, err := db.Exec(ctx, `
 		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
@@ -210,8 +214,12 @@ func LockChanges(ctx context.Context, db DB, c Changes) error {
 			ids = append(ids, t.ID)
 		}
 	}
-	if _, err := db.Exec(ctx, `select from oxbow.memories_trait where user_id = $1 and id = any($2) order by id for no key update`,
-		c.UserID, ids); err != nil {
+	if _, err := db.Exec(ctx, `
+		select from oxbow.memories_trait
+		 where user_id = $1
+		   and id = any($2::uuid[] || array(select id from oxbow.memories_trait where user_id = $1 and trait_next_transition_at <= $3 and expired_at is null))
+		 order by id for no key update`,
+		c.UserID, ids, c.Now); err != nil {
 		return fmt.Errorf("lock the traits: %w", err)
 	}
 	return nil

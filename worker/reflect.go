@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile: whoever is first with a batch
@@ -42,12 +43,28 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	return err
 }
 
+// Workers that take the user's batches first are given time, so often in a row.
+const (
+	outrunPause = 100 * time.Millisecond
+	outrunLimit = 100
+)
+
 func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue, report func(jobs.Outcome), once bool) error {
-	for {
+	for outrun := 0; ; {
 		outcome, more, err := r.Step(ctx, db, userID, enqueue)
+		if errors.Is(err, store.ErrStale) && outrun < outrunLimit {
+			outrun++
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(outrunPause):
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
+		outrun = 0
 		if !more {
 			return nil
 		}

@@ -62,6 +62,55 @@ func TestTraitsSettle(t *testing.T) {
 	}
 }
 
+// No single memory keeps its user from being reflected on: neither a huge one, nor one of a year that begins in the year 0 further
+// west.
+func TestOddMemoriesHoldNothingUp(t *testing.T) {
+	b := setup(t)
+	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // noon in New York, or a little before
+	b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'America/New_York')`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
+		select 'ann', 'fact', repeat(x, 150000), $1::timestamptz - interval '5 days', 1 from unnest('{0 1 ,a-a-,e t ,毛病}'::text[]) x`, morning)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
+		values ('ann', 'episodic', 'Went running in the year one.', '0001-01-01 00:00:00+00', 1)`)
+	b.waiting("ann", "Went running.", "Went running again.", "Running by the river.", "A run in the rain: went running.")
+	begun := time.Now()
+	b.reflect("ann")
+	require.Less(t, time.Since(begun), 20*time.Second)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.reflection_inbox`))
+	require.Equal(t, "Often goes running", b.held("ann").Content)
+	b.consistent()
+}
+
+// What a person made of a trait is not what its pattern shows any more: what the pattern shows leaves it alone.
+func TestWhatAPersonWordedIsNotRefuted(t *testing.T) {
+	b := setup(t)
+	b.cfg.Now = func() time.Time { return morning }
+	run := []string{"Went running.", "Went running again.", "Running by the river.", "Went running in the rain."}
+	b.waiting("ann", run...)
+	b.reflect("ann")
+	b.exec(`select oxbow.edit_trait('ann', $1, content => 'Ann swims; she does not run any more')`, b.held("ann").ID)
+	corrected := b.held("ann")
+	afterwards := time.Now().Truncate(24 * time.Hour).Add(10*24*time.Hour + 12*time.Hour)
+	b.cfg.Now = func() time.Time { return afterwards }
+	b.waiting("ann", append(run, "I no longer run.")...)
+	b.reflect("ann")
+	after := b.held("ann")
+	require.Equal(t, corrected, after, "neither made anew, nor reinforced, nor contradicted")
+	require.Positive(t, b.count(`oxbow.reflection_cycles where dropped::text like '%the person worded the trait%'`))
+	b.consistent()
+
+	// nor is what a person says of such things shown to a reasoner
+	s := b.script(b.cfg.Now())
+	b.exec(`select oxbow.edit_trait('ann', $1, content => 'Ann lives with HIV.')`, after.ID)
+	b.waiting("ann", "tea: 1")
+	b.reflect("ann")
+	require.Len(t, s.asked, 1)
+	for _, shown := range s.asked[0].Traits {
+		require.Empty(t, shown.Content)
+	}
+}
+
 // Why a reflection ran is written down with the value that was enough.
 func TestTriggersAreRecorded(t *testing.T) {
 	t.Parallel()

@@ -155,7 +155,7 @@ func (a *app) sayNoTraits(ctx context.Context, d *database, user string, past bo
 	case reflection.InInbox > 0:
 		a.say("The reflections on user %q have found no traits yet; %s %s for the next one.", user, waiting, waits(reflection.InInbox))
 	default:
-		a.say("The memories of user %q have shown no traits yet: a trait takes evidence from at least two conversations.", user)
+		a.say("The memories of user %q show no traits: a trait takes what recurs in several conversations, and the rules three days of it.", user)
 	}
 	return nil
 }

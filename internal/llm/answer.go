@@ -76,12 +76,27 @@ func decode(answer string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(answer))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return problemf("the answer does not fit the schema: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return problemf("the answer does not fit the schema: %s", misfit(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return problemf("something follows after the JSON object")
 	}
 	return nil
+}
+
+// misfit says why an answer could not be read. Errors are kept, and the names of members that nobody asked for may say what
+// memories say.
+func misfit(err error) string {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("the member %q must not be a JSON %s", kind.Field, kind.Value)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Sprintf("%s, after %d bytes", syntax, syntax.Offset)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ends too early"
+	}
+	return "it has a member that the schema does not have"
 }
 
 // complete tells what is not there: an object that has nothing of it is no answer.

@@ -27,9 +27,9 @@ func TestRepair(t *testing.T) {
 		"a list":           {llmtest.Say("[]"), "not a JSON object"},
 		"nothing of it":    {llmtest.Say("{}"), "is missing"},
 		"null lists":       {llmtest.Say(`{"patterns": null, "reinforcements": [], "contradictions": [], "clusters": []}`), `"patterns" is missing`},
-		"unknown member":   {llmtest.Say(strings.Replace(nothing, "{", `{"confidence": 1, `, 1)), `unknown field "confidence"`},
-		"a number in it":   {llmtest.Say(`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), `unknown field "confidence"`},
-		"a wrong type":     {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)), "cannot unmarshal string"},
+		"unknown member":   {llmtest.Say(strings.Replace(nothing, "{", `{"confidence": 1, `, 1)), "a member that the schema does not have"},
+		"a number in it":   {llmtest.Say(`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), "a member that the schema does not have"},
+		"a wrong type":     {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)), `"clusters" must not be a JSON string`},
 		"two answers":      {llmtest.Say(nothing + nothing), "something follows"},
 		"prose after it":   {llmtest.Say(nothing + " Is that right?"), "something follows"},
 		"cut off":          {llmtest.Truncated(nothing), "cut off after 80 tokens"},
@@ -37,7 +37,7 @@ func TestRepair(t *testing.T) {
 		"empty":            {llmtest.Say(" \n"), "empty"},
 		"a fence alone":    {llmtest.Fenced(""), "not a JSON object"},
 		"thoughts no end":  {llmtest.Say("<think>hm " + nothing), "not a JSON object"},
-		"a review instead": {llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()), "unknown field"},
+		"a review instead": {llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()), "a member that the schema does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

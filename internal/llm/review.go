@@ -25,7 +25,7 @@ func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
 		return v, nil
 	case reasoner.Revise, reasoner.Split:
 	default:
-		return v, problemf("the action is %q, and not one of keep, revise, split, dissolve", beginning(a.Action, 40))
+		return v, problemf("the action is not one of keep, revise, split, dissolve")
 	}
 	if trait.Edited && v.Action == reasoner.Revise {
 		return v, problemf("the user worded the trait: it cannot be revised")
@@ -43,7 +43,7 @@ func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
 	v.Tendencies = map[string]string{}
 	for _, t := range a.Tendencies {
 		if knownContext(t.Context) == "" {
-			return v, problemf("the context of a tendency is %q, and not one of work, personal, social, learning, general", beginning(t.Context, 40))
+			return v, problemf("the context of a tendency is not one of work, personal, social, learning, general")
 		}
 		if v.Tendencies[t.Context], err = sentence(t.Tendency); err != nil {
 			return v, problemf("the tendency at %s is of no use: %s", t.Context, err)

@@ -95,6 +95,9 @@ func show(b reasoner.Batch) *shown {
 	}
 	refs := map[uuid.UUID]string{}
 	for _, t := range b.Traits {
+		if t.Content == "" {
+			continue
+		}
 		if t.Stage == lifecycle.Dissolved && t.Edited {
 			s.data.Rejected = append(s.data.Rejected, beginning(t.Content, maxText))
 		}

@@ -48,7 +48,7 @@ type Memory struct {
 type Trait struct {
 	ID         uuid.UUID
 	Key        string // of the pattern that it was made from; empty: none
-	Content    string
+	Content    string // empty where a person worded it about what nothing is inferred about
 	Subtype    lifecycle.Subtype
 	Stage      lifecycle.Stage // decayed to the batch's now
 	Confidence float64         // decayed to the batch's now, 0 to 1; 0 of a trend

@@ -79,7 +79,8 @@ create or replace function oxbow.ceil_second(_at timestamptz) returns timestampt
 language sql immutable parallel safe
 return date_trunc('second', _at, 'UTC') + interval '1 second';
 
--- replay_trait returns the state that a trait's events up to a moment lead to. stage is null where there are none.
+-- replay_trait returns the state that a trait's events up to a moment lead to. stage is null where there are none. Where a clock
+-- went backwards, an event is taken to be no earlier than those before it.
 create or replace function oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamptz default 'infinity',
   out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz, out reinforcements integer,
   out contradictions integer, out window_end timestamptz)
@@ -88,7 +89,8 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   e oxbow.trait_events;
 begin
-  for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id and t.at <= _until order by t.seq loop
+  for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
+    exit when e.at > _until;
     select * into subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
       from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e);
   end loop;

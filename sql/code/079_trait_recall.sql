@@ -25,12 +25,14 @@ begin
       union all
       select w.head, m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
     ), past as (
-      select distinct on (e.trait_id) e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
-             (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
-             first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
-        from oxbow.trait_events e
-       where e.user_id = _user_id and e.at <= _believed
-      window sofar as (partition by e.trait_id order by e.seq)
+      select distinct on (e.trait_id) e.*
+        from (select e.trait_id, e.seq, e.stage, e.confidence, max(e.at) over sofar as at,
+                     (count(*) filter (where e.event = 'reinforced') over sofar)::integer as reinforcements,
+                     first_value(e.subtype) over sofar as subtype, first_value(e.window_end) over sofar as window_end
+                from oxbow.trait_events e
+               where e.user_id = _user_id
+              window sofar as (partition by e.trait_id order by e.seq)) e
+       where e.at <= _believed
        order by e.trait_id, e.seq desc
     ), state as (
       select p.trait_id as id, p.seq, p.stage, p.confidence, p.subtype, p.reinforcements, p.at, p.window_end from past p

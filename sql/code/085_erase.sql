@@ -74,11 +74,15 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
-  -- A language model may say the same in words of its own, and name no memory that there is.
+  -- A language model may say the same in words of its own, and name no memory that there is. What the rules note is of their
+  -- own vocabulary, or stands in each memory that it is noted of.
   update oxbow.reflection_cycles c set dropped = '[]'
     from oxbow.memories m
-   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
-     and c.reasoner not like 'rules-%' and coalesce(c.completed_at, c.started_at) >= m.created_at;
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and c.reasoner not like 'rules-%'
+     and (m.memory_type = 'trait' or coalesce(c.completed_at, c.started_at) >= m.created_at);
+  delete from oxbow.trait_clues c
+   where c.user_id = _user_id and c.key like 'says %'
+     and c.key in (select e.key from oxbow.trait_clues e where e.user_id = _user_id and e.memory_id = _id);
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
     return; -- no event names anything else
   end if;

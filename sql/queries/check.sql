@@ -86,6 +86,7 @@ update oxbow.trait_evidence v set event_seq = e.seq
 -- The next traits of users between two, in the order of their keys, with what their parents are.
 select t.user_id, t.id, t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count,
        t.trait_contradiction_count, t.trait_window_start, t.trait_window_end, t.trait_next_transition_at, t.trait_review_due_at, t.trait_parent_id,
+       t.trait_edited_at,
        t.expired_at, t.superseded_by, p.id as parent_id, p.expired_at as parent_expired_at, coalesce(c.subtype, p.trait_subtype) as parent_subtype
   from oxbow.memories_trait t
   left join oxbow.memories_trait p on p.user_id = t.user_id and p.id = t.trait_parent_id

@@ -328,6 +328,7 @@ func (q *Queries) CheckReattach(ctx context.Context, db DBTX, arg *CheckReattach
 const checkTraits = `-- name: CheckTraits :many
 select t.user_id, t.id, t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count,
        t.trait_contradiction_count, t.trait_window_start, t.trait_window_end, t.trait_next_transition_at, t.trait_review_due_at, t.trait_parent_id,
+       t.trait_edited_at,
        t.expired_at, t.superseded_by, p.id as parent_id, p.expired_at as parent_expired_at, coalesce(c.subtype, p.trait_subtype) as parent_subtype
   from oxbow.memories_trait t
   left join oxbow.memories_trait p on p.user_id = t.user_id and p.id = t.trait_parent_id
@@ -361,6 +362,7 @@ type CheckTraitsRow struct {
 	TraitNextTransitionAt   *time.Time
 	TraitReviewDueAt        *time.Time
 	TraitParentID           *uuid.UUID
+	TraitEditedAt           *time.Time
 	ExpiredAt               *time.Time
 	SupersededBy            *uuid.UUID
 	ParentID                *uuid.UUID
@@ -399,6 +401,7 @@ func (q *Queries) CheckTraits(ctx context.Context, db DBTX, arg *CheckTraitsPara
 			&i.TraitNextTransitionAt,
 			&i.TraitReviewDueAt,
 			&i.TraitParentID,
+			&i.TraitEditedAt,
 			&i.ExpiredAt,
 			&i.SupersededBy,
 			&i.ParentID,
