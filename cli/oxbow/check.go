@@ -67,6 +67,13 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) erro
 	if err != nil {
 		return err
 	}
+	if o.UserID != "" && c.Traits == 0 {
+		if memories, err := store.UserPresence(ctx, d.pool, o.UserID); err != nil {
+			return err
+		} else if !memories.Any {
+			a.say("There are no memories of user %q.", o.UserID)
+		}
+	}
 	if asJSON {
 		err = a.printJSON(c)
 	} else {

@@ -122,7 +122,7 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 	d.exec(`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at) values ('ada', 'manual', 'completed', now())`)
 	says(`The reflections on user "ada" have found no traits yet; 1 memory waits for the next one.`)
 	d.exec(`delete from oxbow.reflection_inbox`)
-	says(`The memories of user "ada" have shown no traits yet: a trait takes evidence from at least two conversations.`)
+	says(`The memories of user "ada" show no traits: a trait takes what recurs in several conversations, and the rules three days of it.`)
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
 	d.exec(`insert into oxbow.users (user_id, opted_out) values ('ada', true)`)
 	says(`User "ada" has opted out of reflection, and has no traits.`)
