@@ -2711,6 +2711,34 @@ ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+-- Name: document_chunks; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.document_chunks (
+    user_id text NOT NULL,
+    file_id uuid NOT NULL,
+    nth integer NOT NULL,
+    memory_type oxbow.memory_type DEFAULT 'document'::text NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT document_chunks_memory_type_check CHECK (((memory_type)::text = 'document'::text))
+);
+
+-- Name: document_files; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.document_files (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    path text NOT NULL,
+    media_type text NOT NULL,
+    bytes bigint NOT NULL,
+    content_hash text NOT NULL,
+    chunks integer DEFAULT 0 NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT path_length CHECK ((((octet_length(path) >= 1) AND (octet_length(path) <= 4096)) OR oxbow.reject('path'::text, path, 'must have 1 to 4096 bytes'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
 -- Name: embedding_refusals; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.embedding_refusals (
@@ -3009,7 +3037,8 @@ CREATE TABLE oxbow.memory_history (
     actor text DEFAULT 'system'::text NOT NULL,
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text])))
+    message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text])))
 );
 
 -- Name: memory_links; Type: TABLE; Schema: oxbow; Owner: -
@@ -3171,6 +3200,9 @@ CREATE TABLE oxbow.messages (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     extracted_at timestamp with time zone,
+    speaker text,
+    extract_failures integer DEFAULT 0 NOT NULL,
+    extract_error text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT role_known CHECK (((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])) OR oxbow.reject('role'::text, role, 'must be user, assistant, system or tool'::text))),
     CONSTRAINT session_id_length CHECK ((((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text))),
@@ -3339,6 +3371,32 @@ CREATE TABLE oxbow.river_queue (
 
 CREATE TABLE oxbow.schema_version (
     version integer NOT NULL
+);
+
+-- Name: sensory; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.sensory (
+    user_id text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text DEFAULT 'input'::text NOT NULL,
+    content text NOT NULL,
+    hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+)
+PARTITION BY RANGE (at);
+
+-- Name: sensory_candidates; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.sensory_candidates (
+    user_id text NOT NULL,
+    hash uuid NOT NULL,
+    content text NOT NULL,
+    times integer NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL
 );
 
 -- Name: sessions; Type: TABLE; Schema: oxbow; Owner: -
@@ -3531,6 +3589,21 @@ ALTER TABLE ONLY oxbow.river_notification ALTER COLUMN id SET DEFAULT nextval('o
 ALTER TABLE ONLY oxbow.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (user_id, id);
 
+-- Name: document_chunks document_chunks_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_chunks
+    ADD CONSTRAINT document_chunks_pkey PRIMARY KEY (user_id, file_id, nth);
+
+-- Name: document_files document_files_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_files
+    ADD CONSTRAINT document_files_pkey PRIMARY KEY (user_id, id);
+
+-- Name: document_files document_files_user_id_path_key; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_files
+    ADD CONSTRAINT document_files_user_id_path_key UNIQUE (user_id, path);
+
 -- Name: embedding_refusals embedding_refusals_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.embedding_refusals
@@ -3716,6 +3789,16 @@ ALTER TABLE ONLY oxbow.river_notification
 ALTER TABLE ONLY oxbow.river_queue
     ADD CONSTRAINT river_queue_pkey PRIMARY KEY (name);
 
+-- Name: sensory_candidates sensory_candidates_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.sensory_candidates
+    ADD CONSTRAINT sensory_candidates_pkey PRIMARY KEY (user_id, hash);
+
+-- Name: sensory sensory_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.sensory
+    ADD CONSTRAINT sensory_pkey PRIMARY KEY (user_id, at, id);
+
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.sessions
@@ -3750,6 +3833,10 @@ ALTER TABLE ONLY oxbow.trait_refusals
 
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+-- Name: document_chunks_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX document_chunks_memory_idx ON oxbow.document_chunks USING btree (user_id, memory_type, memory_id);
 
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -3930,6 +4017,10 @@ CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (u
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX messages_session_idx ON oxbow.messages USING btree (user_id, session_id, seq);
+
+-- Name: messages_unextracted_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, session_id, seq) WHERE (extracted_at IS NULL);
 
 -- Name: reflection_cycles_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -4243,6 +4334,16 @@ CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_fact REFERENCING
 
 CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_trait REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.uncount_terms();
 
+-- Name: document_chunks document_chunks_user_id_file_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_chunks
+    ADD CONSTRAINT document_chunks_user_id_file_id_fkey FOREIGN KEY (user_id, file_id) REFERENCES oxbow.document_files(user_id, id) ON DELETE CASCADE;
+
+-- Name: document_chunks document_chunks_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_chunks
+    ADD CONSTRAINT document_chunks_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
 -- Name: embedding_refusals embedding_refusals_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.embedding_refusals
@@ -4518,6 +4619,22 @@ CREATE POLICY app_select ON oxbow.activity FOR SELECT TO oxbow_app USING ((user_
 
 COMMENT ON POLICY app_select ON oxbow.activity IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: document_chunks app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.document_chunks FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON document_chunks; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.document_chunks IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: document_files app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.document_files FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON document_files; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.document_files IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: embedding_refusals app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.embedding_refusals FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -4726,6 +4843,22 @@ CREATE POLICY app_select ON oxbow.reflection_inbox_fact FOR SELECT TO oxbow_app 
 
 COMMENT ON POLICY app_select ON oxbow.reflection_inbox_fact IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: sensory app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.sensory FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON sensory; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.sensory IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: sensory_candidates app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.sensory_candidates FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON sensory_candidates; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.sensory_candidates IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: sessions app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.sessions FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -4846,6 +4979,14 @@ CREATE POLICY app_update ON oxbow.users FOR UPDATE TO oxbow_app USING ((user_id 
 
 COMMENT ON POLICY app_update ON oxbow.users IS 'for update to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true)) with check (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: document_chunks; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.document_chunks ENABLE ROW LEVEL SECURITY;
+
+-- Name: document_files; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.document_files ENABLE ROW LEVEL SECURITY;
+
 -- Name: embedding_refusals; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.embedding_refusals ENABLE ROW LEVEL SECURITY;
@@ -4950,6 +5091,14 @@ ALTER TABLE oxbow.reflection_inbox_episodic ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE oxbow.reflection_inbox_fact ENABLE ROW LEVEL SECURITY;
 
+-- Name: sensory; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.sensory ENABLE ROW LEVEL SECURITY;
+
+-- Name: sensory_candidates; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.sensory_candidates ENABLE ROW LEVEL SECURITY;
+
 -- Name: sessions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.sessions ENABLE ROW LEVEL SECURITY;
@@ -4985,6 +5134,22 @@ CREATE POLICY worker ON oxbow.activity TO oxbow_worker USING (true) WITH CHECK (
 -- Name: POLICY worker ON activity; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.activity IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: document_chunks worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.document_chunks TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON document_chunks; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.document_chunks IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: document_files worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.document_files TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON document_files; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.document_files IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: embedding_refusals worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -5193,6 +5358,22 @@ CREATE POLICY worker ON oxbow.reflection_inbox_fact TO oxbow_worker USING (true)
 -- Name: POLICY worker ON reflection_inbox_fact; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.reflection_inbox_fact IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: sensory worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.sensory TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON sensory; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.sensory IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: sensory_candidates worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.sensory_candidates TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON sensory_candidates; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.sensory_candidates IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: sessions worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -5423,6 +5604,16 @@ GRANT SELECT ON TABLE oxbow.activity TO oxbow_app;
 
 GRANT SELECT,USAGE ON SEQUENCE oxbow.activity_id_seq TO oxbow_worker;
 
+-- Name: TABLE document_chunks; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.document_chunks TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.document_chunks TO oxbow_app;
+
+-- Name: TABLE document_files; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.document_files TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.document_files TO oxbow_app;
+
 -- Name: TABLE embedding_refusals; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.embedding_refusals TO oxbow_worker;
@@ -5586,6 +5777,16 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.river_queue TO oxbow_worker;
 
 GRANT SELECT ON TABLE oxbow.schema_version TO oxbow_app;
 GRANT SELECT ON TABLE oxbow.schema_version TO oxbow_worker;
+
+-- Name: TABLE sensory; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sensory TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.sensory TO oxbow_app;
+
+-- Name: TABLE sensory_candidates; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sensory_candidates TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.sensory_candidates TO oxbow_app;
 
 -- Name: TABLE sessions; Type: ACL; Schema: oxbow; Owner: -
 

@@ -70,6 +70,27 @@ type OxbowActivity struct {
 	At       time.Time
 }
 
+type OxbowDocumentChunk struct {
+	UserID     string
+	FileID     uuid.UUID
+	Nth        int32
+	MemoryType string
+	MemoryID   uuid.UUID
+}
+
+type OxbowDocumentFile struct {
+	UserID      string
+	ID          uuid.UUID
+	Path        string
+	MediaType   string
+	Bytes       int64
+	ContentHash string
+	Chunks      int32
+	Metadata    json.RawMessage
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
 type OxbowEmbeddingRefusal struct {
 	UserID     string
 	MemoryType string
@@ -348,6 +369,7 @@ type OxbowMemoryHistory struct {
 	Actor       string
 	Reason      *string
 	CreatedAt   time.Time
+	MessageIds  []uuid.UUID
 }
 
 type OxbowMemoryLink struct {
@@ -453,15 +475,18 @@ type OxbowMemoryVectorsTrait struct {
 }
 
 type OxbowMessage struct {
-	UserID      string
-	SessionID   string
-	ID          uuid.UUID
-	Seq         int64
-	Role        string
-	Content     string
-	Metadata    json.RawMessage
-	CreatedAt   time.Time
-	ExtractedAt *time.Time
+	UserID          string
+	SessionID       string
+	ID              uuid.UUID
+	Seq             int64
+	Role            string
+	Content         string
+	Metadata        json.RawMessage
+	CreatedAt       time.Time
+	ExtractedAt     *time.Time
+	Speaker         *string
+	ExtractFailures int32
+	ExtractError    *string
 }
 
 type OxbowReflectionCycle struct {
@@ -563,6 +588,25 @@ type OxbowRiverQueue struct {
 
 type OxbowSchemaVersion struct {
 	Version int32
+}
+
+type OxbowSensory struct {
+	UserID   string
+	At       time.Time
+	ID       uuid.UUID
+	Kind     string
+	Content  string
+	Hash     *uuid.UUID
+	Metadata json.RawMessage
+}
+
+type OxbowSensoryCandidate struct {
+	UserID  string
+	Hash    uuid.UUID
+	Content string
+	Times   int32
+	FirstAt time.Time
+	LastAt  time.Time
 }
 
 type OxbowSession struct {
