@@ -21,6 +21,7 @@ const (
 	QueueEmbed   = "embed"
 	QueueDefault = river.QueueDefault
 	QueueReflect = "reflect"
+	QueueExtract = "extract"
 )
 
 // Timeout limits a job of a kind that does not say otherwise. None of those asks anything outside the database.

@@ -24,6 +24,8 @@ type Config struct {
 	CallTexts int
 	// Reasoner draws conclusions.
 	Reasoner reasoner.Reasoner
+	// Extractor makes memories of messages. What is said of Reasoner holds for it too: it is the same provider.
+	Extractor reasoner.Extractor
 	// ReasonerProvider records how Reasoner fares.
 	ReasonerProvider *Provider
 	// ReasonerCallTime limits one call of Reasoner.
@@ -48,6 +50,7 @@ func Register(workers *river.Workers, c Config) {
 	reflection := c.Reflection()
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
+	river.AddWorker(workers, &extractWorker{db: c.DB, extractor: c.Extractor, embed: newEmbedWorker(c), calls: reflection, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
 	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})

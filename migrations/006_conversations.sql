@@ -15,11 +15,23 @@ alter table oxbow.memory_history
     check (event in ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST')) not valid;
 alter table oxbow.memory_history validate constraint memory_history_event_check;
 
+-- how many extractions wrote something of a user: whoever decides before it waits for its turn sees whether others came first
+create table oxbow.extractions (
+  user_id text not null primary key,
+  number  bigint not null
+);
+
+-- how conversations are extracted from: see docs/conversations.md
+insert into oxbow.settings (key, value) values ('conversations', '{"quiet_seconds": 10, "messages": 20, "ended_session": "reopen"}');
+
 -- What was there before has nobody waiting for it: only what comes from now on is extracted.
 update oxbow.messages set extracted_at = created_at where extracted_at is null;
 
 ---- create above / drop below ----
 
+drop table oxbow.extractions;
+drop trigger if exists take_messages on oxbow.messages;
+delete from oxbow.settings where key = 'conversations';
 delete from oxbow.memory_history where event in ('NOOP', 'BOOST');
 alter table oxbow.memory_history
   drop column message_ids,

@@ -553,6 +553,29 @@ begin
   return null;
 end $$;
 
+-- Name: end_session(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.end_session(user_id text, session_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _ended timestamptz;
+begin
+  perform oxbow.check_access(end_session.user_id);
+  select s.ended_at into _ended from oxbow.sessions s where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
+  if not found then
+    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', end_session.user_id));
+  elsif _ended is not null then
+    return false;
+  end if;
+  update oxbow.sessions s set ended_at = now(), last_activity_at = greatest(s.last_activity_at, now())
+   where s.user_id = end_session.user_id and s.id = end_session.session_id;
+  insert into oxbow.river_job (kind, queue, max_attempts, args)
+  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id));
+  return true;
+end $$;
+
 -- Name: enqueue_embed(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.enqueue_embed() RETURNS trigger
@@ -2362,6 +2385,32 @@ begin
   return rtrim(regexp_replace(left(line, low), ' [^ ]{0,20}$', ''), E' \u200D') || '…';
 end $_$;
 
+-- Name: similar_facts(text, public.halfvec[], integer, double precision); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) RETURNS TABLE(nth integer, id uuid, content text, speaker text, category text, at timestamp with time zone, similarity double precision)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  for i in 1 .. cardinality(_embeddings) loop
+    return query
+    select i, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
+      from (select v.memory_id, v.embedding <=> _embeddings[i] as distance
+              from oxbow.memory_vectors v
+             where v.user_id = _user_id and v.memory_type = 'fact'
+             order by distance limit 4 * _limit) n
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id) m
+     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
+       and (m.invalid_at is null or m.invalid_at > now())
+     order by n.distance, m.id
+     limit _limit;
+  end loop;
+end $$;
+
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.supersede(user_id text, id uuid, content text, valid_at timestamp with time zone DEFAULT NULL::timestamp with time zone, metadata jsonb DEFAULT NULL::jsonb, reason text DEFAULT NULL::text, actor text DEFAULT 'app'::text) RETURNS uuid
@@ -2408,6 +2457,49 @@ begin
   values (old.user_id, old.memory_type, old.id, 'SUPERSEDE', old.content, supersede.content, old.metadata,
     coalesce(supersede.metadata, old.metadata), coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
+end $$;
+
+-- Name: take_messages(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.take_messages() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _rules constant jsonb := coalesce((select s.value from oxbow.settings s where s.key = 'conversations'), '{}');
+  _quiet constant interval := make_interval(secs => coalesce((_rules ->> 'quiet_seconds')::double precision, 10));
+  _enough constant integer := coalesce((_rules ->> 'messages')::integer, 20);
+  _ended record;
+begin
+  insert into oxbow.sessions (user_id, id, started_at, last_activity_at)
+  select i.user_id, i.session_id, min(i.created_at), max(i.created_at)
+    from inserted i
+   where not exists (select from oxbow.sessions s where s.user_id = i.user_id and s.id = i.session_id)
+   group by i.user_id, i.session_id
+   order by i.user_id, i.session_id
+  on conflict do nothing;
+
+  select s.user_id, s.id, s.ended_at into _ended
+    from oxbow.sessions s
+   where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i)
+   limit 1;
+  if found then
+    if _rules ->> 'ended_session' = 'reject' then
+      perform oxbow.reject('session_id', _ended.id, format('must not be that of a session that ended, which this one did at %s', _ended.ended_at));
+    end if;
+    update oxbow.sessions s set ended_at = null
+     where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);
+  end if;
+
+  insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id),
+         case when w.waiting >= _enough then 'available' else 'scheduled' end::oxbow.river_job_state,
+         case when w.waiting >= _enough then now() else now() + _quiet end
+    from (select i.user_id, i.session_id,
+                 (select count(*) from (select from oxbow.messages m
+                   where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null limit _enough) m) as waiting
+            from (select distinct user_id, session_id from inserted where extracted_at is null) i) w;
+  return null;
 end $$;
 
 -- Name: term_query(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2644,6 +2736,101 @@ begin
   return null;
 end $$;
 
+-- Name: write_extraction(text, text, text, uuid[], json, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  _policies constant jsonb := coalesce((select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
+  r record;
+  old oxbow.memories;
+  _policy text;
+begin
+  added := 0; updated := 0; deleted := 0; mentioned := 0; boosted := 0;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
+    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
+           metadata jsonb, sources uuid[], operation text)
+   cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+   where m.operation in ('ADD', 'UPDATE');
+
+  for r in
+    select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
+      operation text, target uuid, policy text)
+  loop
+    if r.target is not null then
+      select * into old from oxbow.memories m
+       where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+         for no key update;
+      if not found then
+        raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
+      end if;
+    end if;
+    case r.operation
+      when 'ADD' then
+        added := added + 1;
+      when 'UPDATE' then
+        updated := updated + 1;
+        _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
+        if r.at < coalesce(old.valid_at, old.created_at) then
+          update oxbow.memories m set invalid_at = coalesce(old.valid_at, old.created_at), expired_at = now(), superseded_by = old.id, updated_at = now()
+           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
+        elsif _policy = 'weight_balance' then
+          update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
+           where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        else
+          update oxbow.memories m
+             set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now(),
+                 expired_at = case when _policy = 'latest_wins' then now() end,
+                 superseded_by = case when _policy = 'latest_wins' then r.id end,
+                 strength = case when _policy = 'version_keep' then m.strength * 0.2 else m.strength end
+           where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        end if;
+        insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+        values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
+        on conflict do nothing;
+      when 'DELETE' then
+        deleted := deleted + 1;
+        update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), expired_at = now(), updated_at = now()
+         where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+      when 'NOOP' then
+        mentioned := mentioned + 1;
+        update oxbow.memories m set mention_count = m.mention_count + 1, updated_at = now()
+         where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+    end case;
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
+    values (_user_id, case when r.target is null then r.type else old.memory_type end, coalesce(r.target, r.id), r.operation,
+      case when r.operation in ('UPDATE', 'DELETE') then old.content end, case when r.operation in ('ADD', 'UPDATE') then r.content end,
+      _actor, r.reason, r.sources);
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
+    select _user_id, case when r.operation in ('ADD', 'UPDATE') then r.type else old.memory_type end,
+           case when r.operation in ('ADD', 'UPDATE') then r.id else old.id end, _session_id, g
+      from unnest(r.sources) g
+    on conflict do nothing;
+  end loop;
+
+  with boosted as (
+    update oxbow.memories m set strength = m.strength + 0.3, updated_at = now()
+     where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
+    returning m.memory_type, m.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason, message_ids)
+    select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
+  )
+  select count(*) into boosted from boosted;
+
+  insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
+  on conflict (user_id) do update set number = x.number + 1;
+  update oxbow.messages g set extracted_at = now(), extract_error = null where g.user_id = _user_id and g.id = any(_messages);
+  update oxbow.sessions s set last_activity_at = g.at
+    from (select max(g.created_at) as at from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)) g
+   where s.user_id = _user_id and s.id = _session_id and s.last_activity_at < g.at;
+end $$;
+
 -- Name: write_state(text, uuid, text, double precision, timestamp with time zone, integer, integer, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) RETURNS void
@@ -2748,6 +2935,13 @@ CREATE TABLE oxbow.embedding_refusals (
     model text NOT NULL,
     reason text NOT NULL,
     refused_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: extractions; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.extractions (
+    user_id text NOT NULL,
+    number bigint NOT NULL
 );
 
 -- Name: installed_code; Type: TABLE; Schema: oxbow; Owner: -
@@ -3609,6 +3803,11 @@ ALTER TABLE ONLY oxbow.document_files
 ALTER TABLE ONLY oxbow.embedding_refusals
     ADD CONSTRAINT embedding_refusals_pkey PRIMARY KEY (user_id, memory_type, memory_id, model);
 
+-- Name: extractions extractions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.extractions
+    ADD CONSTRAINT extractions_pkey PRIMARY KEY (user_id);
+
 -- Name: installed_code installed_code_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.installed_code
@@ -4314,6 +4513,10 @@ CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, 
 
 CREATE TRIGGER reweigh_traits AFTER DELETE ON oxbow.trait_evidence REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION oxbow.reweigh_traits();
 
+-- Name: messages take_messages; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER take_messages AFTER INSERT ON oxbow.messages REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.take_messages();
+
 -- Name: memory_terms uncount_terms; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.uncount_terms();
@@ -4642,6 +4845,14 @@ CREATE POLICY app_select ON oxbow.embedding_refusals FOR SELECT TO oxbow_app USI
 -- Name: POLICY app_select ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY app_select ON oxbow.embedding_refusals IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: extractions app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.extractions FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON extractions; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.extractions IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
 -- Name: llm_calls app_select; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -4991,6 +5202,10 @@ ALTER TABLE oxbow.document_files ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE oxbow.embedding_refusals ENABLE ROW LEVEL SECURITY;
 
+-- Name: extractions; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.extractions ENABLE ROW LEVEL SECURITY;
+
 -- Name: llm_calls; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.llm_calls ENABLE ROW LEVEL SECURITY;
@@ -5158,6 +5373,14 @@ CREATE POLICY worker ON oxbow.embedding_refusals TO oxbow_worker USING (true) WI
 -- Name: POLICY worker ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.embedding_refusals IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: extractions worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.extractions TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON extractions; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.extractions IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: llm_calls worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -5586,9 +5809,23 @@ REVOKE ALL ON FUNCTION oxbow.set_policy(_table regclass, _name text, _policy tex
 REVOKE ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text, _cycle_id uuid, OUT settled bigint, OUT dissolved bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit integer, _user_id text, _cycle_id uuid, OUT settled bigint, OUT dissolved bigint) TO oxbow_worker;
 
+-- Name: FUNCTION similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) TO oxbow_worker;
+
+-- Name: FUNCTION take_messages(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
+
 -- Name: FUNCTION uncount_terms(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
+
+-- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) TO oxbow_worker;
 
 -- Name: FUNCTION write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
@@ -5618,6 +5855,11 @@ GRANT SELECT ON TABLE oxbow.document_files TO oxbow_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.embedding_refusals TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.embedding_refusals TO oxbow_app;
+
+-- Name: TABLE extractions; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.extractions TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.extractions TO oxbow_app;
 
 -- Name: TABLE installed_code; Type: ACL; Schema: oxbow; Owner: -
 

@@ -50,9 +50,10 @@ type Config struct {
 	// Logger gets what is done. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast        bool              // tests: no staggered start of maintenance
-	thinks      reasoner.Reasoner // tests: the reasoner, whatever Reasoner says
-	reembedPage int               // how many memories one step of Reembed looks at and commits
+	fast        bool               // tests: no staggered start of maintenance
+	thinks      reasoner.Reasoner  // tests: the reasoner, whatever Reasoner says
+	extracts    reasoner.Extractor // tests: the extractor
+	reembedPage int                // how many memories one step of Reembed looks at and commits
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -124,7 +125,7 @@ func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 	}
 	if !strings.Contains(c.DatabaseURL, "pool_max_conns") {
 		// one for each job, and those of River itself: fetching, completing, listening, leading
-		cfg.MaxConns = int32(c.Concurrency + defaultWorkers + reflectWorkers + 6)
+		cfg.MaxConns = int32(c.Concurrency + defaultWorkers + reflectWorkers + extractWorkers + 6)
 	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow worker " + hostname()

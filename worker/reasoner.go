@@ -16,14 +16,15 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules
 }
 
-func (c Config) openReasoner() (reasoner.Reasoner, error) {
+func (c Config) openReasoner() (reasoner.Reasoner, reasoner.Extractor, error) {
 	if c.thinks != nil {
-		return c.thinks, nil
+		return c.thinks, c.extracts, nil
 	}
 	if c.byRules() {
-		return rules.New(), nil
+		return rules.New(), c.extracts, nil
 	}
-	return llm.Open(c.Reasoner)
+	model, err := llm.Open(c.Reasoner)
+	return model, c.extracts, err
 }
 
 // reasonerCallTime limits one call of the reasoner, in which a model may be asked twice.

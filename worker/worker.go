@@ -27,6 +27,7 @@ const (
 
 	defaultWorkers = 4
 	reflectWorkers = 2
+	extractWorkers = 4
 
 	// rescueAfter is the least time after which a running job is taken for one whose worker was killed. A kind whose
 	// timeout is longer gets that time. River looks every 30 seconds.
@@ -38,14 +39,15 @@ const (
 
 // Worker works jobs until it is stopped. It is made by New, for one Run or RunUntilIdle, and ended by Close.
 type Worker struct {
-	cfg      Config
-	pool     *pgxpool.Pool
-	provider *jobs.Provider
-	embedder embedding.Embedder
-	thinker  *jobs.Provider // how the reasoner fares
-	reasoner reasoner.Reasoner
-	log      *slog.Logger
-	started  atomic.Bool
+	cfg       Config
+	pool      *pgxpool.Pool
+	provider  *jobs.Provider
+	embedder  embedding.Embedder
+	thinker   *jobs.Provider // how the reasoner fares
+	reasoner  reasoner.Reasoner
+	extractor reasoner.Extractor
+	log       *slog.Logger
+	started   atomic.Bool
 }
 
 // New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
@@ -59,7 +61,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	thinks, err := cfg.openReasoner()
+	thinks, extracts, err := cfg.openReasoner()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		thinker: jobs.NewProvider(), reasoner: thinks, log: cfg.Logger}, nil
+		thinker: jobs.NewProvider(), reasoner: thinks, extractor: extracts, log: cfg.Logger}, nil
 }
 
 // checkDatabase looks at the schema before the pool does: its connections need the extension.
@@ -174,7 +176,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 func (w *Worker) jobs() jobs.Config {
 	return jobs.Config{
 		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: w.reasoner, ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		Reasoner: w.reasoner, Extractor: w.extractor, ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Now: w.cfg.Now,
 	}
 }
@@ -190,6 +192,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
 			// What follows from a memory may wait a second where no notification comes.
 			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
+			jobs.QueueExtract: {MaxWorkers: extractWorkers, FetchCooldown: 5 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
 			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: w.cfg.reflectPoll()},
 		},
 		PeriodicJobs:                periodic,

@@ -100,6 +100,11 @@ type OxbowEmbeddingRefusal struct {
 	RefusedAt  time.Time
 }
 
+type OxbowExtraction struct {
+	UserID string
+	Number int64
+}
+
 type OxbowInstalledCode struct {
 	Name        string
 	Checksum    string

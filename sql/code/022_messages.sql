@@ -1,0 +1,94 @@
+-- An INSERT into messages begins the sessions that are new and enqueues their extraction, in the same transaction: one job
+-- per session and statement, due when the session has been quiet for a while, or at once when enough messages wait. No row
+-- of a session that is there is touched, so that open transactions do not wait for each other; a session that is just
+-- beginning, or that had ended, is. How the worker folds the jobs of one session is told in jobs/extract.go.
+create or replace function oxbow.take_messages() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _rules constant jsonb := coalesce((select s.value from oxbow.settings s where s.key = 'conversations'), '{}');
+  _quiet constant interval := make_interval(secs => coalesce((_rules ->> 'quiet_seconds')::double precision, 10));
+  _enough constant integer := coalesce((_rules ->> 'messages')::integer, 20);
+  _ended record;
+begin
+  insert into oxbow.sessions (user_id, id, started_at, last_activity_at)
+  select i.user_id, i.session_id, min(i.created_at), max(i.created_at)
+    from inserted i
+   where not exists (select from oxbow.sessions s where s.user_id = i.user_id and s.id = i.session_id)
+   group by i.user_id, i.session_id
+   order by i.user_id, i.session_id
+  on conflict do nothing;
+
+  select s.user_id, s.id, s.ended_at into _ended
+    from oxbow.sessions s
+   where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i)
+   limit 1;
+  if found then
+    if _rules ->> 'ended_session' = 'reject' then
+      perform oxbow.reject('session_id', _ended.id, format('must not be that of a session that ended, which this one did at %s', _ended.ended_at));
+    end if;
+    update oxbow.sessions s set ended_at = null
+     where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);
+  end if;
+
+  insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id),
+         case when w.waiting >= _enough then 'available' else 'scheduled' end::oxbow.river_job_state,
+         case when w.waiting >= _enough then now() else now() + _quiet end
+    from (select i.user_id, i.session_id,
+                 (select count(*) from (select from oxbow.messages m
+                   where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null limit _enough) m) as waiting
+            from (select distinct user_id, session_id from inserted where extracted_at is null) i) w;
+  return null;
+end $$;
+
+create or replace trigger take_messages after insert on oxbow.messages
+  referencing new table as inserted for each statement execute function oxbow.take_messages();
+
+-- end_session ends a conversation: what was said in it and is not extracted yet is extracted at once, and then reflected on.
+-- One that ended already stays as it was. It returns whether the session was open; there has to be one.
+create or replace function oxbow.end_session(user_id text, session_id text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _ended timestamptz;
+begin
+  perform oxbow.check_access(end_session.user_id);
+  select s.ended_at into _ended from oxbow.sessions s where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
+  if not found then
+    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', end_session.user_id));
+  elsif _ended is not null then
+    return false;
+  end if;
+  update oxbow.sessions s set ended_at = now(), last_activity_at = greatest(s.last_activity_at, now())
+   where s.user_id = end_session.user_id and s.id = end_session.session_id;
+  insert into oxbow.river_job (kind, queue, max_attempts, args)
+  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id));
+  return true;
+end $$;
+
+-- similar_facts returns, for each vector in order, the current facts of a user that are at least as similar as _least, the
+-- most similar first, at most _limit. All of the user's facts are compared, exactly.
+create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer, _least double precision)
+returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz, similarity double precision)
+language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+begin
+  for i in 1 .. cardinality(_embeddings) loop
+    return query
+    select i, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
+      from (select v.memory_id, v.embedding <=> _embeddings[i] as distance
+              from oxbow.memory_vectors v
+             where v.user_id = _user_id and v.memory_type = 'fact'
+             order by distance limit 4 * _limit) n
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id) m
+     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
+       and (m.invalid_at is null or m.invalid_at > now())
+     order by n.distance, m.id
+     limit _limit;
+  end loop;
+end $$;
+-- pgvector's operators are found where its extension was installed.
+do $$
+begin
+  execute 'alter function oxbow.similar_facts set search_path = '
+    || (select format('pg_catalog, %I, pg_temp', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+end $$;

@@ -1,0 +1,102 @@
+-- write_extraction writes what was decided of a batch of messages: all new memories in one statement, so that they share
+-- their embed jobs, and then what each operation does to the memory that it is about. The caller holds the user's lock.
+--   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
+--                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "policy"}]
+--   _used      memories that a reply used
+-- A target that is not a current memory is the error OX105. What becomes of the old memory of an UPDATE is its category's
+-- policy, from the settings or as given:
+--   latest_wins     it was true until now, and is superseded
+--   version_keep    it was true until now, and is kept with a fifth of its strength
+--   weight_balance  both stand; the old one has half its strength
+-- What happened before the old memory began does not replace it: then the new one was true until the old one began.
+create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[],
+  out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  _policies constant jsonb := coalesce((select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
+  r record;
+  old oxbow.memories;
+  _policy text;
+begin
+  added := 0; updated := 0; deleted := 0; mentioned := 0; boosted := 0;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
+    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
+           metadata jsonb, sources uuid[], operation text)
+   cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+   where m.operation in ('ADD', 'UPDATE');
+
+  for r in
+    select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
+      operation text, target uuid, policy text)
+  loop
+    if r.target is not null then
+      select * into old from oxbow.memories m
+       where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+         for no key update;
+      if not found then
+        raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
+      end if;
+    end if;
+    case r.operation
+      when 'ADD' then
+        added := added + 1;
+      when 'UPDATE' then
+        updated := updated + 1;
+        _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
+        if r.at < coalesce(old.valid_at, old.created_at) then
+          update oxbow.memories m set invalid_at = coalesce(old.valid_at, old.created_at), expired_at = now(), superseded_by = old.id, updated_at = now()
+           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
+        elsif _policy = 'weight_balance' then
+          update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
+           where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        else
+          update oxbow.memories m
+             set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now(),
+                 expired_at = case when _policy = 'latest_wins' then now() end,
+                 superseded_by = case when _policy = 'latest_wins' then r.id end,
+                 strength = case when _policy = 'version_keep' then m.strength * 0.2 else m.strength end
+           where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        end if;
+        insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+        values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
+        on conflict do nothing;
+      when 'DELETE' then
+        deleted := deleted + 1;
+        update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), expired_at = now(), updated_at = now()
+         where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+      when 'NOOP' then
+        mentioned := mentioned + 1;
+        update oxbow.memories m set mention_count = m.mention_count + 1, updated_at = now()
+         where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+    end case;
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
+    values (_user_id, case when r.target is null then r.type else old.memory_type end, coalesce(r.target, r.id), r.operation,
+      case when r.operation in ('UPDATE', 'DELETE') then old.content end, case when r.operation in ('ADD', 'UPDATE') then r.content end,
+      _actor, r.reason, r.sources);
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
+    select _user_id, case when r.operation in ('ADD', 'UPDATE') then r.type else old.memory_type end,
+           case when r.operation in ('ADD', 'UPDATE') then r.id else old.id end, _session_id, g
+      from unnest(r.sources) g
+    on conflict do nothing;
+  end loop;
+
+  with boosted as (
+    update oxbow.memories m set strength = m.strength + 0.3, updated_at = now()
+     where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
+    returning m.memory_type, m.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason, message_ids)
+    select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
+  )
+  select count(*) into boosted from boosted;
+
+  insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
+  on conflict (user_id) do update set number = x.number + 1;
+  update oxbow.messages g set extracted_at = now(), extract_error = null where g.user_id = _user_id and g.id = any(_messages);
+  update oxbow.sessions s set last_activity_at = g.at
+    from (select max(g.created_at) as at from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)) g
+   where s.user_id = _user_id and s.id = _session_id and s.last_activity_at < g.at;
+end $$;

@@ -1,0 +1,358 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Session is a conversation of a user, with what is to be extracted from it.
+type Session struct {
+	UserID string
+	ID     string
+	Ended  bool
+	Due    bool    // enough messages wait, or nobody is going to say more
+	Jobs   []int64 // extractions of it that wait; each was enqueued with messages that are there
+	Number int64   // of the extractions that wrote something of the user
+}
+
+// ReadSession looks at what waits in a session. It comes before SessionMessages: the messages of the jobs that it finds are
+// among those then. present is the job that asks. Jobs that try again what failed are not looked at.
+func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (Session, error) {
+	s := Session{UserID: userID, ID: id}
+	var later, waiting, enough int
+	err := db.QueryRow(ctx, `
+		with jobs as (
+		  select j.id, j.scheduled_at from oxbow.river_job j
+		   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.id <> $3 and not j.args ? 'retry'
+		     and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text)
+		)
+		select coalesce((select array_agg(id) from jobs), '{}'),
+		       (select count(*) from jobs where scheduled_at > now()),
+		       coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0),
+		       coalesce((select s.ended_at is not null from oxbow.sessions s where s.user_id = $1 and s.id = $2), false),
+		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null limit 1000) m),
+		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)`,
+		userID, id, present).Scan(&s.Jobs, &later, &s.Number, &s.Ended, &waiting, &enough)
+	if err != nil {
+		return s, fmt.Errorf("look at the session: %w", err)
+	}
+	s.Due = s.Ended || later == 0 || waiting >= enough
+	return s, nil
+}
+
+// SessionMessages returns the messages of a session that are to be extracted from, at most limit, with up to before earlier
+// ones, in their order. With failed they are those on which extraction failed, the one of the fewest failures alone.
+func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed bool, limit, before int) ([]reasoner.Message, error) {
+	if failed {
+		limit = 1
+	}
+	rows, err := db.Query(ctx, `
+		with fresh as (
+		  select m.id, m.seq from oxbow.messages m
+		   where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and (m.extract_failures > 0) = $5
+		   order by m.extract_failures, m.seq, m.id limit $3
+		), earlier as (
+		  select m.id from oxbow.messages m
+		   where m.user_id = $1 and m.session_id = $2 and m.seq < (select min(seq) from fresh) and m.extracted_at is not null
+		   order by m.seq desc, m.id desc limit $4
+		)
+		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.extracted_at is null
+		  from oxbow.messages m
+		 where m.user_id = $1 and m.id in (select id from fresh union all select id from earlier)
+		 order by m.seq, m.id`, s.UserID, s.ID, limit, before, failed)
+	if err != nil {
+		return nil, fmt.Errorf("load the messages: %w", err)
+	}
+	messages, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m reasoner.Message, err error) {
+		err = row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &m.New)
+		m.Time = m.Time.In(p.Zone)
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the messages: %w", err)
+	}
+	return messages, nil
+}
+
+// SessionIsWorked tells whether an older job is extracting from a session. It holds that job's row until the transaction ends,
+// and waits for one that is just completing.
+func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (worked bool, err error) {
+	err = db.QueryRow(ctx, `
+		select exists (select from (
+		  select from oxbow.river_job j
+		   where j.kind = 'extract' and j.state = 'running' and j.id < $3 and not j.args ? 'retry'
+		     and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text)
+		   order by j.id for no key update) j)`, userID, session, present).Scan(&worked)
+	if err != nil {
+		return false, fmt.Errorf("look for other extractions: %w", err)
+	}
+	return worked, nil
+}
+
+// MessagesLeft tells whether messages wait in a session, with failed those on which extraction failed, and no job for them.
+func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (left bool, err error) {
+	err = db.QueryRow(ctx, `
+		select exists (select from oxbow.messages m
+		                where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and (m.extract_failures > 0) = $3)
+		   and not exists (select from oxbow.river_job j
+		                    where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable') and j.id <> $4 and (j.args ? 'retry') = $3
+		                      and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text))`,
+		userID, session, failed, present).Scan(&left)
+	if err != nil {
+		return false, fmt.Errorf("look for messages that are left: %w", err)
+	}
+	return left, nil
+}
+
+// RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
+func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
+	rows, err := db.Query(ctx, `
+		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0
+		  from oxbow.memories m
+		 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null
+		   and m.id::text in (select jsonb_array_elements_text(g.metadata -> 'recalled') from oxbow.messages g
+		                       where g.user_id = $1 and g.id = any($2) and jsonb_typeof(g.metadata -> 'recalled') = 'array')
+		 order by m.seq, m.id limit $3`, userID, messages, limit)
+	if err != nil {
+		return nil, fmt.Errorf("load what was recalled: %w", err)
+	}
+	held, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reasoner.Held])
+	if err != nil {
+		return nil, fmt.Errorf("load what was recalled: %w", err)
+	}
+	return held, nil
+}
+
+// SimilarFacts returns, for each vector, the current facts of the user that are at least as similar as least (-1 to 1), the
+// most similar first, at most limit each.
+func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32, limit int, least float64) ([][]reasoner.Held, error) {
+	all := make([][]reasoner.Held, len(vectors))
+	if len(vectors) == 0 {
+		return all, nil
+	}
+	rows, err := db.Query(ctx, `select nth, id, left(content, 6000), speaker, category, at, similarity from oxbow.similar_facts($1, $2, $3, $4)`,
+		userID, halfVectors(vectors), limit, least)
+	if err != nil {
+		return nil, fmt.Errorf("look for similar facts: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var nth int
+		h := reasoner.Held{Type: string(Fact)}
+		if err := rows.Scan(&nth, &h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.Similarity); err != nil {
+			return nil, fmt.Errorf("look for similar facts: %w", err)
+		}
+		all[nth-1] = append(all[nth-1], h)
+	}
+	return all, rows.Err()
+}
+
+// Extracted is a candidate with what becomes of it.
+type Extracted struct {
+	reasoner.Candidate
+	reasoner.Resolution
+	Vector []float32 // nil: it could not be made
+}
+
+// Extraction is what is written of one batch of messages.
+type Extraction struct {
+	Session  Session
+	Actor    string // the extractor
+	Model    EmbeddingModel
+	Messages []uuid.UUID // those that were extracted from
+	Memories []Extracted
+	Used     []uuid.UUID // recalled memories that a reply used
+}
+
+// Extracted tells what an extraction did.
+type ExtractionCounts struct {
+	Added, Updated, Deleted, Mentioned, Boosted int
+}
+
+// LockExtraction keeps other extractions of the user waiting until the transaction ends, and the session's messages from
+// being extracted twice. It tells whether others wrote something since the session was read. The error is ErrStale if any of
+// the messages was extracted, or erased, meanwhile.
+func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
+	if _, err := db.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID); err != nil {
+		return false, fmt.Errorf("wait for the user's other extractions: %w", err)
+	}
+	var n int
+	err = db.QueryRow(ctx, `
+		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3, count(*) from (select from oxbow.messages where user_id = $1 and id = any($2) and extracted_at is null order by id for update) m`,
+		e.Session.UserID, e.Messages, e.Session.Number).Scan(&others, &n)
+	if err == nil && n != len(e.Messages) {
+		err = ErrStale
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock the messages: %w", err)
+	}
+	return others, nil
+}
+
+// newMemory is a row of memories as it is inserted.
+type newMemory struct {
+	ID         uuid.UUID       `json:"id"`
+	Type       string          `json:"type"`
+	Content    string          `json:"content"`
+	At         time.Time       `json:"at"`
+	Speaker    *string         `json:"speaker"`
+	Category   *string         `json:"category"`
+	Importance float64         `json:"importance"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Sources    []uuid.UUID     `json:"sources"`
+	Reason     *string         `json:"reason"`
+	Operation  string          `json:"operation"`
+	Target     *uuid.UUID      `json:"target"`
+	Policy     string          `json:"policy"`
+}
+
+// extractedMetadata is what is kept beside a memory.
+type extractedMetadata struct {
+	Context  string            `json:"context,omitempty"`
+	Emotion  *reasoner.Emotion `json:"emotion,omitempty"`
+	Entities []reasoner.Entity `json:"entities,omitempty"`
+}
+
+// WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
+// vectors, what they supersede, mentions, and for each operation its sources and a row of the history. The messages are
+// extracted then.
+func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
+	same, err := sameFacts(ctx, db, e)
+	if err != nil {
+		return counts, err
+	}
+	rows := []newMemory{}
+	var ids []uuid.UUID
+	var vectors [][]float32
+	for _, m := range e.Memories {
+		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
+		}
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities})
+		if err != nil {
+			return counts, err
+		}
+		row := newMemory{ID: uuid.New(), Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
+			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
+			Target: pointer(m.Target), Policy: policyOf(m.Category)}
+		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+			same[m.Content] = row.ID
+		}
+		if m.Vector != nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+			ids, vectors = append(ids, row.ID), append(vectors, m.Vector)
+		}
+		rows = append(rows, row)
+	}
+	given, err := json.Marshal(rows)
+	if err != nil {
+		return counts, err
+	}
+	err = db.QueryRow(ctx, `select added, updated, deleted, mentioned, boosted from oxbow.write_extraction($1, $2, $3, $4, $5, $6)`,
+		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used).
+		Scan(&counts.Added, &counts.Updated, &counts.Deleted, &counts.Mentioned, &counts.Boosted)
+	if err != nil {
+		return counts, fmt.Errorf("write the extraction: %w", staleTarget(err))
+	}
+	if _, err := WriteVectors(ctx, db, e.Session.UserID, e.Model, ids, vectors); err != nil {
+		return counts, err
+	}
+	return counts, nil
+}
+
+// sameFacts returns the current facts of the user that say the same, by their text.
+func sameFacts(ctx context.Context, db DB, e Extraction) (map[string]uuid.UUID, error) {
+	contents := []string{}
+	for _, m := range e.Memories {
+		contents = append(contents, m.Content)
+	}
+	rows, err := db.Query(ctx, `
+		select c.content, m.id
+		  from (select distinct unnest($2::text[]) as content) c
+		 cross join lateral (
+		       select m.id from oxbow.memories_fact m
+		        where m.user_id = $1 and m.content_hash = md5(c.content)::uuid and m.expired_at is null and m.forgotten_at is null
+		          and (m.invalid_at is null or m.invalid_at > now())
+		        order by m.created_at, m.id limit 1) m`, e.Session.UserID, contents)
+	if err != nil {
+		return nil, fmt.Errorf("look for the same facts: %w", err)
+	}
+	same := map[string]uuid.UUID{}
+	var content string
+	var id uuid.UUID
+	if _, err := pgx.ForEachRow(rows, []any{&content, &id}, func() error {
+		same[content] = id
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for the same facts: %w", err)
+	}
+	return same, nil
+}
+
+// policyOf is what becomes of the old memory in a conflict, unless the settings say otherwise.
+func policyOf(c reasoner.Category) string {
+	switch c {
+	case reasoner.StablePreference:
+		return "version_keep"
+	case reasoner.ShortPreference:
+		return "weight_balance"
+	}
+	return "latest_wins"
+}
+
+// staleTarget recognises the error OX105 of oxbow.write_extraction.
+func staleTarget(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "OX105" {
+		return fmt.Errorf("%w: %w", ErrStale, err)
+	}
+	return err
+}
+
+// ExtractionDone marks the other jobs of a session as needless: what they were about is extracted. It comes last in the
+// transaction, and leaves those alone that somebody is working.
+func ExtractionDone(ctx context.Context, db DB, s Session) error {
+	_, err := db.Exec(ctx, `
+		delete from oxbow.river_job where id in (
+		  select id from oxbow.river_job where id = any($1) and state in ('available', 'scheduled') for update skip locked)`, s.Jobs)
+	if err != nil {
+		return fmt.Errorf("take away needless jobs: %w", err)
+	}
+	return nil
+}
+
+// PassOverMessages marks messages as extracted of which nothing is kept: those of a user who opted out.
+func PassOverMessages(ctx context.Context, db DB, s Session) error {
+	_, err := db.Exec(ctx, `update oxbow.messages set extracted_at = now() where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
+	if err != nil {
+		return fmt.Errorf("pass over messages: %w", err)
+	}
+	return nil
+}
+
+// ExtractionFailed notes why nothing could be extracted from messages, and returns how often that was so for the one that
+// failed most.
+func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (times int, err error) {
+	err = db.QueryRow(ctx, `
+		with failed as (
+		  update oxbow.messages set extract_failures = extract_failures + 1, extract_error = left($3, 1000)
+		   where user_id = $1 and id = any($2) and extracted_at is null returning extract_failures)
+		select coalesce(max(extract_failures), 0) from failed`, userID, messages, plain(why)).Scan(&times)
+	if err != nil {
+		return 0, fmt.Errorf("note why nothing was extracted: %w", err)
+	}
+	return times, nil
+}
+
+// EndSession ends a conversation, and tells whether it was open.
+func EndSession(ctx context.Context, db DB, userID, sessionID string) (open bool, err error) {
+	err = db.QueryRow(ctx, `select oxbow.end_session($1, $2)`, userID, sessionID).Scan(&open)
+	return open, Explain(err)
+}

@@ -1,0 +1,331 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// listener is an extractor that makes a fact of each user message "fact: …", an episode of each "event: …", and nothing of
+// others. "… is now …" takes the place of what begins alike. What a test wants to happen meanwhile, before does.
+type listener struct {
+	mu     sync.Mutex
+	before func(n int, c reasoner.Conversation) (*reasoner.Extraction, error) // n: how often it was asked before
+	heard  []reasoner.Conversation
+	asked  [][]reasoner.Conflict
+}
+
+func (*listener) Name() string { return "listener" }
+
+func (l *listener) Extract(_ context.Context, c reasoner.Conversation) (e reasoner.Extraction, err error) {
+	l.mu.Lock()
+	n := len(l.heard)
+	l.heard = append(l.heard, c)
+	l.mu.Unlock()
+	if l.before != nil {
+		if given, err := l.before(n, c); given != nil || err != nil {
+			if given == nil {
+				given = &e
+			}
+			return *given, err
+		}
+	}
+	for _, m := range c.Messages {
+		kind, text, _ := strings.Cut(m.Content, ": ")
+		if !m.New || m.Role != "user" || kind != "fact" && kind != "event" {
+			continue
+		}
+		candidate := reasoner.Candidate{Type: map[string]string{"fact": "fact", "event": "episodic"}[kind], Content: text, Category: reasoner.Identity,
+			Importance: 0.7, Sources: []uuid.UUID{m.ID}}
+		e.Candidates = append(e.Candidates, candidate)
+	}
+	return e, nil
+}
+
+func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+	l.mu.Lock()
+	l.asked = append(l.asked, conflicts)
+	l.mu.Unlock()
+	decided := make([]reasoner.Resolution, len(conflicts))
+	for i, c := range conflicts {
+		decided[i].Operation = reasoner.Add
+		what, _, changed := strings.Cut(c.Candidate.Content, " is now ")
+		for _, h := range c.Similar {
+			if changed && strings.HasPrefix(h.Content, what+" is") {
+				decided[i] = reasoner.Resolution{Operation: reasoner.Update, Target: h.ID, Reason: "it changed"}
+				break
+			}
+		}
+	}
+	return decided, nil
+}
+
+// listen sets the extractor.
+func (b *bundle) listen() *listener {
+	l := &listener{}
+	b.script(time.Now().Add(time.Hour))
+	b.cfg.Now = nil
+	b.cfg.extracts = l
+	return l
+}
+
+// say inserts messages of a session, each in a statement of its own, as the user's unless they begin with a role.
+func (b *bundle) say(user, session string, messages ...string) {
+	b.Helper()
+	for _, text := range messages {
+		role := "user"
+		for _, r := range []string{"assistant", "system", "tool"} {
+			if rest, ok := strings.CutPrefix(text, r+"> "); ok {
+				role, text = r, rest
+			}
+		}
+		b.exec(`insert into oxbow.messages (user_id, session_id, role, content) values ($1, $2, $3, $4)`, user, session, role, text)
+	}
+}
+
+func TestMessagesBecomeMemories(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.exec(`insert into oxbow.users (user_id, timezone, language) values ('ann', 'Asia/Tokyo', 'ja')`)
+	b.say("ann", "s1", "hello", "fact: Ann's home is Lisbon", "assistant> fact: I am an assistant", "event: Ann saw the sea")
+	require.Equal(t, 1, b.count(`oxbow.sessions where user_id = 'ann' and id = 's1' and ended_at is null`))
+	require.Equal(t, 4, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and scheduled_at > now()`))
+	b.hurry()
+	require.NoError(t, b.drain())
+
+	require.Len(t, l.heard, 1, "a burst is extracted from at once")
+	require.Len(t, l.heard[0].Messages, 4)
+	require.Equal(t, "ja", l.heard[0].Language)
+	require.Equal(t, "Asia/Tokyo", l.heard[0].Messages[0].Time.Location().String())
+	require.Equal(t, 2, b.count(`oxbow.memories`))
+	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memory_sources s on s.memory_id = m.id join oxbow.messages g on g.id = s.message_id
+		where m.content = 'Ann''s home is Lisbon' and m.source = 'extraction' and m.session_id = 's1' and m.category = 'identity' and m.importance = 0.7
+		  and m.seq = g.seq and m.valid_at = g.created_at and g.content like 'fact: %'`))
+	require.Equal(t, 2, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'listener' and cardinality(message_ids) = 1`))
+	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+	require.Equal(t, 2, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 2, b.count(`oxbow.memory_terms`), "they can be found by their words")
+
+	b.say("ann", "s1", "event: Ann went home")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Len(t, l.heard, 2)
+	require.Len(t, l.heard[1].Messages, 5, "with what was said before")
+	require.False(t, l.heard[1].Messages[0].New)
+	require.Equal(t, 3, b.count(`oxbow.memories`))
+}
+
+// What changes is superseded on both timelines; the same said again counts as a mention.
+func TestOperations(t *testing.T) {
+	b := setup(t)
+	b.listen()
+	b.say("ann", "s1", "fact: Ann's home is Lisbon")
+	b.hurry()
+	require.NoError(t, b.drain())
+	b.say("ann", "s2", "fact: Ann's home is Lisbon", "fact: Ann's home is now Porto", "fact: Ann's home is now Porto")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, 1, b.count(`oxbow.memories_fact where content = 'Ann''s home is now Porto' and expired_at is null and mention_count = 2`))
+	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by where m.content = 'Ann''s home is Lisbon'
+		and m.expired_at is not null and m.invalid_at = n.valid_at and m.mention_count = 2`))
+	require.Equal(t, 1, b.count(`oxbow.memory_links where relation = 'supersedes'`))
+	require.Equal(t, "ADD,NOOP,UPDATE,NOOP", get[string](b, `select string_agg(event, ',' order by created_at) from oxbow.memory_history`))
+	require.Equal(t, 4, b.count(`oxbow.memory_sources`))
+}
+
+// A category's policy decides what becomes of the old memory, and what happened before it takes nothing's place.
+func TestConflictPolicies(t *testing.T) {
+	for policy, want := range map[string]string{
+		"latest_wins":    "Ann's home is Lisbon: expired, ended, 1.0; Ann's home is now Porto: 1.0",
+		"version_keep":   "Ann's home is Lisbon: ended, 0.2; Ann's home is now Porto: 1.0",
+		"weight_balance": "Ann's home is Lisbon: 0.5; Ann's home is now Porto: 1.0",
+		"":               "Ann's home is Lisbon: expired, ended, 1.0; Ann's home is now Porto: 1.0",
+		"earlier":        "Ann's home is Lisbon: 1.0; Ann's home is now Porto: expired, ended, 1.0",
+	} {
+		t.Run(policy, func(t *testing.T) {
+			b := setup(t)
+			b.listen()
+			b.say("ann", "s1", "fact: Ann's home is Lisbon")
+			b.hurry()
+			require.NoError(t, b.drain())
+			at := time.Now()
+			switch policy {
+			case "earlier":
+				at = at.AddDate(-1, 0, 0)
+			case "":
+			default:
+				b.exec(`update oxbow.settings set value = value || jsonb_build_object('policies', jsonb_build_object('identity', $1::text)) where key = 'conversations'`, policy)
+			}
+			b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at) values ('ann', 's2', 'fact: Ann''s home is now Porto', $1)`, at)
+			b.hurry()
+			require.NoError(t, b.drain())
+			require.Equal(t, want, get[string](b, `
+				select string_agg(content || ': ' || case when expired_at is not null then 'expired, ' else '' end || case when invalid_at is not null then 'ended, ' else '' end
+				  || strength::numeric(3, 1), '; ' order by content) from oxbow.memories_fact`))
+		})
+	}
+}
+
+// Many conversations of one user at once leave each fact once, with its mentions, and lose no change.
+func TestConversationsAtOnce(t *testing.T) {
+	b := setup(t)
+	b.listen()
+	b.cfg.Concurrency = 4
+	const conversations, facts = 20, 10
+	for i := range conversations {
+		var said []string
+		for j := range facts {
+			said = append(said, fmt.Sprintf("fact: Ann's thing number %d is here", j))
+		}
+		b.say("ann", fmt.Sprintf("s%d", i), said...)
+	}
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, facts, b.count(`oxbow.memories_fact where expired_at is null`))
+	require.Equal(t, facts, b.count(`oxbow.memories_fact where mention_count = $1`, conversations))
+	require.Equal(t, facts, b.count(`oxbow.memories_fact`), "no duplicate had to be folded")
+	require.Equal(t, conversations*facts, b.count(`oxbow.memory_sources`))
+	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+}
+
+// A message that nothing can be made of waits for another try, later each time, and holds up no other.
+func TestExtractorAnswersNonsense(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
+		for _, m := range c.Messages {
+			if m.New && m.Content == "poison" {
+				return nil, &reasoner.AnswerError{Problem: "that is prose", Answer: "Once upon a time"}
+			}
+		}
+		return nil, nil
+	}
+	b.say("ann", "s1", "poison", "fact: Ann plays chess")
+	b.hurry()
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 2, b.count(`oxbow.messages where extracted_at is null and extract_failures = 1 and extract_error like '%that is prose%'`))
+	b.say("ann", "s1", "fact: Ann has a cat")
+	b.hurry()
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 1, b.count(`oxbow.memories_fact`), "what was said later does not wait")
+	b.hurry()
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 2, b.count(`oxbow.memories_fact`), "nor does, one by one, what failed with it")
+	require.Equal(t, 1, b.count(`oxbow.messages where extracted_at is null and content = 'poison'`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and args ->> 'retry' = 'true'`))
+	l.before = nil
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+}
+
+// What an extractor names that is not there, or is somebody else's, changes nothing.
+func TestExtractorInventsThings(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.say("bob", "s1", "fact: Bob's home is Rome")
+	b.hurry()
+	require.NoError(t, b.drain())
+	others := get[uuid.UUID](b, `select id from oxbow.memories where user_id = 'bob'`)
+	message := get[uuid.UUID](b, `select id from oxbow.messages where user_id = 'bob'`)
+	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
+		e := &reasoner.Extraction{Used: []uuid.UUID{others, uuid.New()}}
+		for i := range 1000 {
+			e.Candidates = append(e.Candidates, reasoner.Candidate{Type: "fact", Content: fmt.Sprintf("flood %d of it", i), Importance: 7, Sources: []uuid.UUID{c.Messages[0].ID}})
+		}
+		e.Candidates[0].Sources = []uuid.UUID{message}
+		e.Candidates[1].Type = "trait"
+		e.Candidates[2].Content = " \n"
+		return e, nil
+	}
+	b.say("ann", "s1", "anything")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, 197, b.count(`oxbow.memories where user_id = 'ann' and importance = 1`))
+	require.Zero(t, b.count(`oxbow.memories where user_id = 'ann' and memory_type <> 'fact'`))
+	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and strength = 1 and mention_count = 1`))
+}
+
+func TestOptedOutIsNotExtractedFrom(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+	b.say("ann", "s1", "fact: Ann plays chess")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Empty(t, l.heard)
+	require.Zero(t, b.count(`oxbow.memories`))
+	b.exec(`update oxbow.users set opted_out = false`)
+	b.say("ann", "s1", "fact: Ann has a cat")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, 1, b.count(`oxbow.memories`), "what was said until then stays unheard")
+}
+
+// A used memory gains strength, one that was only recalled does not.
+func TestUsedMemoriesGainStrength(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.say("ann", "s1", "fact: Ann plays chess", "fact: Ann has a cat")
+	b.hurry()
+	require.NoError(t, b.drain())
+	chess := get[uuid.UUID](b, `select id from oxbow.memories where content = 'Ann plays chess'`)
+	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
+		require.Len(t, c.Recalled, 2)
+		return &reasoner.Extraction{Used: []uuid.UUID{chess}}, nil
+	}
+	b.exec(`insert into oxbow.messages (user_id, session_id, role, content, metadata)
+		select 'ann', 's1', 'assistant', 'How about a game?', jsonb_build_object('recalled', (select jsonb_agg(id) from oxbow.memories))`)
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, "Ann has a cat 1.0, Ann plays chess 1.3", get[string](b, `select string_agg(content || ' ' || strength::numeric(2, 1), ', ' order by content) from oxbow.memories`))
+	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, chess))
+}
+
+// The end of a session extracts what is left and asks for a reflection; a message reopens it, or is refused.
+func TestEndSession(t *testing.T) {
+	b := setup(t)
+	b.listen()
+	b.say("ann", "s1", "fact: Ann plays chess")
+	require.True(t, get[bool](b, `select oxbow.end_session('ann', 's1')`))
+	require.False(t, get[bool](b, `select oxbow.end_session('ann', 's1')`))
+	_, err := b.pool.Exec(t.Context(), `select oxbow.end_session('ann', 's9')`)
+	require.ErrorContains(t, err, "session_id must be a session of user 'ann'")
+	require.NoError(t, b.drain())
+	require.Equal(t, 1, b.count(`oxbow.memories`), "at once, though its quiet time is not over")
+	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where trigger_type = 'session_end'`))
+
+	b.say("ann", "s1", "fact: Ann has a cat")
+	require.Equal(t, 1, b.count(`oxbow.sessions where ended_at is null`), "reopened")
+	b.exec(`select oxbow.end_session('ann', 's1')`)
+	b.exec(`update oxbow.settings set value = value || '{"ended_session": "reject"}' where key = 'conversations'`)
+	_, err = b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, content) values ('ann', 's1', 'x')`)
+	require.ErrorContains(t, err, "session_id must not be that of a session that ended")
+}
+
+// Enough messages are extracted at once; fewer wait until nobody has said more for a while.
+func TestBurstsAreExtractedTogether(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	for i := range 19 {
+		b.say("ann", "s1", fmt.Sprintf("event: number %d", i))
+	}
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state = 'available'`))
+	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where id = (select min(id) from oxbow.river_job where kind = 'extract')`)
+	_ = b.drain()
+	require.Empty(t, l.heard, "the first job leaves them to those that are due later")
+	b.say("ann", "s1", "event: number 20")
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'available'`))
+	require.NoError(t, b.drain())
+	require.Len(t, l.heard, 1)
+	require.Equal(t, 20, b.count(`oxbow.memories_episodic`))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state <> 'completed'`), "the needless ones are gone")
+}
