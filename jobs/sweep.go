@@ -32,6 +32,7 @@ const (
 	sweepLost      = 2000             // new memories without a job
 	sweepWalk      = 2000             // memories looked at in the walk through all
 	sweepUsers     = 500              // inboxes
+	sweepSessions  = 200              // with messages that nobody sees to
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
@@ -57,6 +58,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued again what embed jobs had given up", w.inTx(w.reviveGivenUp)},
 		{"enqueued new memories without a job", w.inTx(w.embedRecent)},
 		{"enqueued memories without a job", w.inTx(w.embedWalk)},
+		{"enqueued extractions of messages without a job", w.inTx(w.extractLost)},
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
 		{"enqueued reviews that nobody was going to do", w.inTx(w.reviveReviews)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
@@ -181,6 +183,22 @@ func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, e
 		}
 	}
 	return made, nil
+}
+
+// extractLost sees to messages whose job was lost or given up.
+func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
+	sessions, err := store.LostMessages(ctx, tx, time.Now().Add(-sweepAge), sweepSessions)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range sessions {
+		for _, retry := range []bool{false, true} {
+			if err := enqueue(ctx, tx, ExtractArgs{UserID: s.UserID, SessionID: s.ID, Retry: retry}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(sessions), nil
 }
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {

@@ -58,6 +58,7 @@ func populate(t *testing.T, tx db, user string) {
 	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", user)
 	exec(t, tx, "insert into oxbow.sessions (user_id, id) values ($1, 's')", user)
 	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
+	exec(t, tx, "insert into oxbow.extractions (user_id, number) values ($1, 1)", user)
 	exec(t, tx, "insert into oxbow.activity (user_id, memory_id) values ($1, $2)", user, first)
 	exec(t, tx, "insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) values ($1, 'fact', $2, 'm', 'r')", user, first)
 	exec(t, tx, "insert into oxbow.memory_history (user_id, memory_type, memory_id, event) values ($1, 'fact', $2, 'UPDATE')", user, first)

@@ -813,6 +813,23 @@ begin
   return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
 end $$;
 
+-- Name: facts_as_of(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.facts_as_of(user_id text, valid timestamp with time zone DEFAULT now(), believed timestamp with time zone DEFAULT now()) RETURNS TABLE(id uuid, content text, category text, valid_at timestamp with time zone, invalid_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(facts_as_of.user_id);
+  return query
+  select m.id, m.content, m.category, coalesce(m.valid_at, m.created_at), case when m.expired_at > facts_as_of.believed then null else m.invalid_at end
+    from oxbow.memories_fact m
+   where m.user_id = facts_as_of.user_id and m.forgotten_at is null
+     and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed, now())
+   order by coalesce(m.valid_at, m.created_at), m.id;
+end $$;
+
 -- Name: fold_activity(integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.fold_activity(_limit integer) RETURNS bigint

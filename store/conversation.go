@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -355,4 +356,106 @@ func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid
 func EndSession(ctx context.Context, db DB, userID, sessionID string) (open bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.end_session($1, $2)`, userID, sessionID).Scan(&open)
 	return open, Explain(err)
+}
+
+// NewMessage is something that was said in a conversation.
+type NewMessage struct {
+	ID        uuid.UUID // zero: a new one; a message whose id is there already is not stored again
+	UserID    string    // whose memory it is about
+	SessionID string
+	Role      string // user, assistant, system, tool; empty: user
+	Speaker   string // the name of who said it; empty: the one whom the role names
+	Content   string
+	At        time.Time      // zero: now
+	Metadata  map[string]any // {"recalled": [ids]} names the memories that were recalled for it
+}
+
+// AddMessages inserts messages in one statement, and returns their ids.
+func AddMessages(ctx context.Context, db DB, messages []NewMessage) ([]uuid.UUID, error) {
+	type row struct {
+		ID        uuid.UUID      `json:"id"`
+		UserID    string         `json:"user_id"`
+		SessionID string         `json:"session_id"`
+		Role      string         `json:"role"`
+		Speaker   *string        `json:"speaker"`
+		Content   string         `json:"content"`
+		At        *time.Time     `json:"at"`
+		Metadata  map[string]any `json:"metadata"`
+		Nth       int            `json:"nth"`
+	}
+	rows, ids := make([]row, len(messages)), make([]uuid.UUID, len(messages))
+	for i, m := range messages {
+		ids[i] = m.ID
+		if m.ID == uuid.Nil {
+			ids[i] = uuid.New()
+		}
+		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content, pointer(m.At.UTC()), m.Metadata, i}
+	}
+	given, err := json.Marshal(rows)
+	if err != nil {
+		return nil, fmt.Errorf("the messages cannot be written as JSON: %w", err)
+	}
+	_, err = db.Exec(ctx, `
+		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, seq)
+		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()), coalesce(m.metadata, '{}'),
+		       (extract(epoch from coalesce(m.at, clock_timestamp())) * 1000000)::bigint + m.nth
+		  from json_to_recordset($1::json) m (user_id text, id uuid, session_id text, role text, speaker text, content text, at timestamptz,
+		       metadata jsonb, nth integer)
+		 order by m.nth
+		on conflict do nothing`, string(given))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return ids, nil
+}
+
+// Known is a fact as it was known at a moment.
+type Known struct {
+	ID        uuid.UUID
+	Content   string
+	Category  string    // empty: none
+	ValidAt   time.Time // when it began to be true
+	InvalidAt time.Time // when it ended to be; zero: not yet, as was believed then
+}
+
+// FactsAsOf calls oxbow.facts_as_of; a zero time is now.
+func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]Known, error) {
+	rows, err := db.Query(ctx, `
+		select id, content, coalesce(category, ''), valid_at, coalesce(invalid_at, '0001-01-01 00:00:00+00')
+		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	facts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Known])
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for i := range facts {
+		if facts[i].InvalidAt.Year() == 1 {
+			facts[i].InvalidAt = time.Time{}
+		}
+	}
+	return facts, nil
+}
+
+// LostMessages returns sessions with messages that came in before a moment, and wait, and that no job is going to see to.
+func LostMessages(ctx context.Context, db DB, before time.Time, limit int) ([]Session, error) {
+	rows, err := db.Query(ctx, `
+		select s.user_id, s.session_id
+		  from (select distinct m.user_id, m.session_id from oxbow.messages m
+		         where m.extracted_at is null and m.created_at < $1 limit $2) s
+		 where not exists (select from oxbow.river_job j
+		                    where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running')
+		                      and j.args @> jsonb_build_object('user_id', s.user_id, 'session_id', s.session_id))`, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for lost messages: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Session, err error) {
+		err = row.Scan(&s.UserID, &s.ID)
+		return s, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for lost messages: %w", err)
+	}
+	return found, nil
 }

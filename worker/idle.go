@@ -89,10 +89,10 @@ func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) 
 func (w *Worker) waitingKinds() []string {
 	kinds := []string{}
 	if w.provider.Status().Down() {
-		kinds = append(kinds, jobs.EmbedArgs{}.Kind())
+		kinds = append(kinds, jobs.EmbedArgs{}.Kind(), jobs.ExtractArgs{}.Kind())
 	}
 	if w.thinker.Status().Down() {
-		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind())
+		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind(), jobs.ExtractArgs{}.Kind())
 	}
 	return kinds
 }
