@@ -67,6 +67,11 @@ kill-reflect: ## kill the worker 50 times during a reflection on RECORDS, and co
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=50 OXBOW_KILL_RECORDS=$(abspath $(RECORDS)) go test -count=1 -timeout=60m -run TestKilledReflection -v ./cli/oxbow
 
+.PHONY: kill-extract
+kill-extract: ## kill the worker 100 times during an extraction from 10,000 messages, and compare with an undisturbed run
+	@./scripts/setup --for-tests
+	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go test -count=1 -timeout=60m -run TestKilledExtraction -v ./cli/oxbow
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null

@@ -50,7 +50,7 @@ func Register(workers *river.Workers, c Config) {
 	reflection := c.Reflection()
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
-	river.AddWorker(workers, &extractWorker{db: c.DB, extractor: c.Extractor, embed: newEmbedWorker(c), calls: reflection, now: c.Now, log: c.Logger})
+	river.AddWorker(workers, &extractWorker{Extraction: c.Extraction()})
 	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
 	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})

@@ -320,7 +320,12 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 	}
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state = 'available'`))
 	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where id = (select min(id) from oxbow.river_job where kind = 'extract')`)
-	_ = b.drain()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.worker().Run(ctx) }()
+	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'extract' and state = 'completed'`) == 1 }, 20*time.Second, 20*time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
 	require.Empty(t, l.heard, "the first job leaves them to those that are due later")
 	b.say("ann", "s1", "event: number 20")
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'available'`))

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// Every message is extracted once, however often the worker is killed: the real binary is killed with SIGKILL at random
+// moments of an extraction, and what it leaves in the end is what an undisturbed run leaves. OXBOW_KILLS and
+// OXBOW_KILL_MESSAGES make it a long one, OXBOW_KILL_SEED repeats it: make kill-extract.
+func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
+	number := func(name string, otherwise int) int {
+		if s := os.Getenv(name); s != "" {
+			n, err := strconv.Atoi(s)
+			require.NoError(t, err)
+			return n
+		}
+		return otherwise
+	}
+	kills, messages := number("OXBOW_KILLS", 8), number("OXBOW_KILL_MESSAGES", 1000)
+	k := newKilling(t)
+	k.exec(k.dsn, fmt.Sprintf(`
+		insert into oxbow.messages (user_id, session_id, seq, role, content, created_at)
+		select 'person ' || i %% 20, 's' || i %% 60, i, case when i %% 5 = 4 then 'assistant' else 'user' end,
+		       case i %% 5 when 0 then format('I bought a bicycle with the number %%s.', i) when 1 then format('我在仓库里找到了第%%s号箱子。', i)
+		         when 2 then format('Yesterday I met customer number %%s in Hamburg.', i) when 3 then 'ok' else 'I see, tell me more.' end,
+		       timestamptz '2026-01-01 08:00:00+00' + i * interval '1 minute'
+		  from generate_series(1, %d) i`, messages))
+	calm, wild := k.clone("calm"), k.clone("wild")
+	begun := time.Now()
+	k.oxbow(calm, "work", "--until-idle")
+	calmly := time.Since(begun)
+	killed := k.killExtracting(wild, kills, calmly)
+	k.oxbow(wild, "work", "--until-idle")
+
+	want, got := k.extracted(calm), k.extracted(wild)
+	t.Logf("seed %d: %d extractions were interrupted by %d kills; undisturbed it took %s; %d messages, %d lines of memories, sources and history",
+		k.seed, killed, kills, calmly.Round(time.Millisecond), messages, len(want))
+	require.Positive(t, killed)
+	require.Greater(t, len(want), messages)
+	require.Equal(t, want, got)
+	for _, dsn := range []string{calm, wild} {
+		require.Zero(t, k.count(dsn, `oxbow.messages where extracted_at is null`))
+		require.Zero(t, k.count(dsn, `oxbow.memories m where source = 'extraction' and not exists (select from oxbow.memory_sources s where s.memory_id = m.id)`))
+		require.Zero(t, k.count(dsn, `(select from oxbow.memories_fact where expired_at is null group by user_id, content having count(*) > 1) d`))
+	}
+}
+
+// killExtracting starts a worker, and kills it at a random moment after it began to extract, again and again.
+func (k *killing) killExtracting(dsn string, kills int, calmly time.Duration) (running int) {
+	for range kills {
+		worker := k.command(dsn, "work")
+		require.NoError(k, worker.Start())
+		deadline := time.Now().Add(20 * time.Second)
+		for k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`) == 0 &&
+			k.count(dsn, `oxbow.messages where extracted_at is null`) > 0 && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / float64(kills)))
+		require.NoError(k, worker.Process.Kill())
+		_ = worker.Wait() // it was killed
+		require.Eventually(k, func() bool {
+			return k.count(dsn, `pg_stat_activity where application_name like 'oxbow worker%' and datname = current_database()`) == 0
+		}, 10*time.Second, time.Millisecond)
+		running += k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`)
+		k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)
+	}
+	return running
+}
+
+// extracted is all that extraction wrote, without ids and the columns of the wall clock.
+func (k *killing) extracted(dsn string) (lines []string) {
+	conn := k.connect(dsn)
+	defer conn.Close(context.Background())
+	for _, sql := range []string{
+		`select jsonb_build_array('memory', user_id, memory_type, content, valid_at, invalid_at, expired_at is null, session_id, seq, speaker, source, category,
+		        importance, strength, mention_count, metadata) from oxbow.memories where memory_type <> 'trait'`,
+		`select jsonb_build_array('source', s.user_id, m.content, g.content) from oxbow.memory_sources s
+		   join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id`,
+		`select jsonb_build_array('history', h.user_id, m.content, h.event, h.old_content, h.new_content, h.actor, h.reason,
+		        (select jsonb_agg(g.content order by g.seq) from oxbow.messages g where g.user_id = h.user_id and g.id = any(h.message_ids)))
+		   from oxbow.memory_history h join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id where m.memory_type <> 'trait'`,
+		`select jsonb_build_array('session', user_id, id, last_activity_at, ended_at) from oxbow.sessions`,
+	} {
+		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
+		require.NoError(k, err)
+		some, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(k, err)
+		lines = append(lines, some...)
+	}
+	return lines
+}

@@ -1,0 +1,286 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const (
+	extractedMessages = 40 // at once
+	earlierMessages   = 6  // shown with them
+	recalledMemories  = 50 // shown with them
+	similarFacts      = 5  // of a candidate
+	leastSimilar      = 0.5
+	maxCandidates     = 200 // of a batch
+)
+
+// Extraction makes memories of messages. It is made by Config.Extraction.
+type Extraction struct {
+	db        store.DB
+	extractor reasoner.Extractor
+	embed     *embedWorker
+	calls     *Reflection // limits what a model may take, and accounts for it
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+// Extraction is what the jobs extract with.
+func (c Config) Extraction() *Extraction {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Extraction{db: c.DB, extractor: c.Extractor, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
+}
+
+// Step does at once what a job would do next for a session: it extracts from the next messages. more is false when there were
+// none. The error is an *UnavailableError, a *reasoner.AnswerError, or one of the database.
+func (x *Extraction) Step(ctx context.Context, userID, sessionID string) (done int, more bool, err error) {
+	for try := 1; ; try++ {
+		done, err = x.step(ctx, userID, sessionID)
+		if !stale(err) || try == rereadings {
+			return done, done > 0, err
+		}
+	}
+}
+
+func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, error) {
+	session, err := store.ReadSession(ctx, x.db, userID, sessionID, 0)
+	if err != nil {
+		return 0, err
+	}
+	person, err := store.ReadPerson(ctx, x.db, userID)
+	if err != nil || person.OptedOut {
+		return 0, err
+	}
+	e, err := x.decide(ctx, session, person, false, 0)
+	if err != nil || len(e.Messages) == 0 {
+		return 0, err
+	}
+	return len(e.Messages), pgx.BeginFunc(ctx, x.db, func(tx pgx.Tx) error { return x.write(ctx, tx, e) })
+}
+
+// extraction is one batch of messages on its way.
+type extraction struct {
+	store.Extraction
+	asked [][]float32 // the vectors for which similar facts were looked up
+	shown [][]reasoner.Held
+}
+
+func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
+	for _, m := range messages {
+		if m.New {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// decide reads the next messages of a session, asks for candidates, makes their vectors, and decides what becomes of each.
+// With an error of the extractor, the messages are still returned.
+func (x *Extraction) decide(ctx context.Context, session store.Session, person store.Person, failed bool, job int64) (*extraction, error) {
+	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.extractor.Name(), Model: x.embed.model()}}
+	messages, err := store.SessionMessages(ctx, x.db, session, person, failed, extractedMessages, earlierMessages)
+	if err != nil {
+		return e, err
+	}
+	if e.Messages = fresh(messages); len(e.Messages) == 0 {
+		return e, nil
+	}
+	recalled, err := store.RecalledInto(ctx, x.db, e.Session.UserID, e.Messages, recalledMemories)
+	if err != nil {
+		return e, err
+	}
+	now := x.now().In(person.Zone)
+	var found reasoner.Extraction
+	err = x.ask(ctx, e.Session.UserID, job, func(ctx context.Context) (err error) {
+		found, err = x.extractor.Extract(ctx, reasoner.Conversation{Now: now, Language: person.Language, Messages: messages, Recalled: recalled})
+		return err
+	})
+	if err != nil {
+		return e, err
+	}
+	candidates := x.admit(ctx, found.Candidates, messages)
+	e.Used = among(found.Used, recalled)
+	for _, d := range found.Dropped {
+		x.log.InfoContext(ctx, "a proposal of the extractor is not followed", "reason", d.Reason)
+	}
+	vectors, err := x.vectors(ctx, candidates)
+	if err != nil {
+		return e, err
+	}
+	e.Memories, err = x.resolve(ctx, job, e, now, candidates, vectors)
+	return e, err
+}
+
+// ask calls the extractor within its limits, and accounts for what that took.
+func (x *Extraction) ask(ctx context.Context, userID string, job int64, ask func(context.Context) error) error {
+	return x.calls.call(ctx, &snapshot{user: userID}, job, ask)
+}
+
+// admit checks what the extractor proposes: whatever it is, it rests on messages that are new.
+func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate, messages []reasoner.Message) []reasoner.Candidate {
+	said := map[uuid.UUID]reasoner.Message{}
+	for _, m := range messages {
+		if m.New {
+			said[m.ID] = m
+		}
+	}
+	if len(candidates) > maxCandidates {
+		x.log.WarnContext(ctx, "the extractor proposes more memories of a few messages than are kept", "number", len(candidates), "kept", maxCandidates)
+		candidates = candidates[:maxCandidates]
+	}
+	var admitted []reasoner.Candidate
+	for _, c := range candidates {
+		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources), func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
+		if len(c.Sources) == 0 || line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
+			x.log.WarnContext(ctx, "a memory that the extractor proposes is not kept: it rests on no new message, or is none")
+			continue
+		}
+		c.Importance = min(max(c.Importance, 0), 1)
+		c.Category = cmp.Or(c.Category, reasoner.Objective)
+		if c.Context = knownContext(c.Context); c.Time.IsZero() {
+			c.Time = said[c.Sources[0]].Time
+		}
+		admitted = append(admitted, c)
+	}
+	return admitted
+}
+
+// among returns the ids that are those of memories.
+func among(ids []uuid.UUID, held []reasoner.Held) []uuid.UUID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool {
+		return !slices.ContainsFunc(held, func(h reasoner.Held) bool { return h.ID == id })
+	})
+}
+
+// vectors makes those of the candidates, nil for what the provider refuses.
+func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidate) ([][]float32, error) {
+	if err := store.CheckModel(ctx, x.db, x.embed.model()); err != nil {
+		return nil, err
+	}
+	texts := make([]store.Embeddable, len(candidates))
+	for i, c := range candidates {
+		texts[i] = store.Embeddable{ID: uuid.New(), Text: store.EmbeddedText(c.Speaker, c.Content)}
+	}
+	made := map[uuid.UUID][]float32{}
+	for _, call := range Calls(texts, x.embed.callTexts, func(m store.Embeddable) int { return len(m.Text) }) {
+		part, err := x.embed.call(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range part.ids {
+			made[id] = part.vectors[i]
+		}
+	}
+	all := make([][]float32, len(candidates))
+	for i, t := range texts {
+		all[i] = made[t.ID]
+	}
+	return all, nil
+}
+
+// resolve decides what becomes of the candidates. Similarity only nominates: the extractor says what it means. Episodes are
+// what happened, and take nothing's place.
+func (x *Extraction) resolve(ctx context.Context, job int64, e *extraction, now time.Time, candidates []reasoner.Candidate, vectors [][]float32) ([]store.Extracted, error) {
+	all := make([]store.Extracted, len(candidates))
+	var asked []int
+	for i, c := range candidates {
+		all[i] = store.Extracted{Candidate: c, Vector: vectors[i], Resolution: reasoner.Resolution{Operation: reasoner.Add}}
+		if c.Type == string(store.Fact) && vectors[i] != nil {
+			asked, e.asked = append(asked, i), append(e.asked, vectors[i])
+		}
+	}
+	similar, err := store.SimilarFacts(ctx, x.db, e.Session.UserID, e.asked, similarFacts, leastSimilar)
+	if err != nil {
+		return nil, err
+	}
+	e.shown = similar
+	var conflicts []reasoner.Conflict
+	var at []int
+	for k, i := range asked {
+		if len(similar[k]) > 0 {
+			conflicts, at = append(conflicts, reasoner.Conflict{Candidate: candidates[i], Similar: similar[k]}), append(at, i)
+		}
+	}
+	if len(conflicts) == 0 {
+		return all, nil
+	}
+	var decided []reasoner.Resolution
+	err = x.ask(ctx, e.Session.UserID, job, func(ctx context.Context) (err error) {
+		decided, err = x.extractor.Resolve(ctx, now, conflicts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	taken := map[uuid.UUID]bool{} // by an operation that ends it
+	for k, i := range at {
+		if k >= len(decided) {
+			break
+		}
+		all[i].Resolution = x.checked(ctx, decided[k], conflicts[k], taken)
+	}
+	return all, nil
+}
+
+// checked takes a resolution only as far as it is about what was shown; otherwise the candidate is a memory of its own.
+func (x *Extraction) checked(ctx context.Context, r reasoner.Resolution, c reasoner.Conflict, taken map[uuid.UUID]bool) reasoner.Resolution {
+	r.Reason = shortened(r.Reason)
+	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == r.Target })
+	switch {
+	case r.Operation == reasoner.Add:
+		return reasoner.Resolution{Operation: reasoner.Add, Reason: r.Reason}
+	case !shown || taken[r.Target]:
+		x.log.WarnContext(ctx, "an operation on a memory that was not shown, or has just ended, is not followed", "operation", string(r.Operation))
+		return reasoner.Resolution{Operation: reasoner.Add}
+	case r.Operation == reasoner.Update, r.Operation == reasoner.Delete:
+		taken[r.Target] = true
+	case r.Operation != reasoner.Noop:
+		x.log.WarnContext(ctx, "an operation that there is not is not followed", "operation", string(r.Operation))
+		return reasoner.Resolution{Operation: reasoner.Add}
+	}
+	return r
+}
+
+// write writes what was decided. Others of the same user wait for its lock. Where some came first and changed what there is
+// to decide on, the error is store.ErrStale.
+func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error {
+	others, err := store.LockExtraction(ctx, tx, e.Extraction)
+	if err == nil && others {
+		err = x.lookAgain(ctx, tx, e)
+	}
+	if err != nil {
+		return err
+	}
+	if out, err := store.OptedOut(ctx, tx, e.Session.UserID); err != nil {
+		return err
+	} else if out { // while the extractor was thinking
+		e.Memories, e.Used = nil, nil
+	}
+	_, err = store.WriteExtraction(ctx, tx, e.Extraction)
+	return err
+}
+
+// lookAgain compares what is similar now with what was shown.
+func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) error {
+	similar, err := store.SimilarFacts(ctx, tx, e.Session.UserID, e.asked, similarFacts, leastSimilar)
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(similar, e.shown, func(a, b []reasoner.Held) bool {
+		return slices.EqualFunc(a, b, func(a, b reasoner.Held) bool { return a.ID == b.ID })
+	}) {
+		return fmt.Errorf("decide on memories: %w", store.ErrStale)
+	}
+	return nil
+}
