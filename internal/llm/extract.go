@@ -60,7 +60,7 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 			continue
 		}
 		same := func(other reasoner.Candidate) bool {
-			return other.Type == c.Type && other.Speaker == c.Speaker && other.Negates == c.Negates && folded(other.Content) == folded(c.Content)
+			return other.Type == c.Type && other.Speaker == c.Speaker && folded(other.Content) == folded(c.Content)
 		}
 		if at := slices.IndexFunc(e.Candidates, same); at >= 0 { // said twice by the model is not mentioned twice by the user
 			for _, source := range c.Sources {
