@@ -88,7 +88,8 @@ func decode(answer string, into any) error {
 // memories say.
 func misfit(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("the member %q must not be a JSON %s", kind.Field, kind.Value)
+		value, _, _ := strings.Cut(kind.Value, " ") // of a number that is too large, the digits follow
+		return fmt.Sprintf("the member %q must not be a JSON %s", kind.Field, value)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("%s, after %d bytes", syntax, syntax.Offset)
@@ -110,39 +111,44 @@ func (a reflectAnswer) complete() error {
 	return nil
 }
 
-// resolving turns references into what they name, and notes what is dropped.
-type resolving struct {
-	*shown
+// notes are of what is dropped.
+type notes struct {
 	dropped []reasoner.Dropped
 }
 
-func (r *resolving) drop(what any, reason string, args ...any) {
+func (n *notes) drop(what any, reason string, args ...any) {
 	text, err := marshal(what)
 	if err != nil {
 		text = fmt.Append(nil, what)
 	}
-	r.dropped = append(r.dropped, reasoner.Dropped{What: beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
+	n.dropped = append(n.dropped, reasoner.Dropped{What: beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
+}
+
+// resolving turns references into what they name, and notes what is dropped.
+type resolving struct {
+	*shown
+	notes
 }
 
 // resolve turns an answer into proposals.
 func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
 	r := &resolving{shown: s}
-	for _, a := range bounded(r, a.Patterns) {
+	for _, a := range bounded(&r.notes, a.Patterns) {
 		if pattern, ok := r.pattern(a); ok {
 			p.Patterns = append(p.Patterns, pattern)
 		}
 	}
-	for _, a := range bounded(r, a.Reinforcements) {
+	for _, a := range bounded(&r.notes, a.Reinforcements) {
 		if trait, evidence, ok := r.about(a.Trait, a.Evidence, a); ok {
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: trait, Evidence: evidence})
 		}
 	}
-	for _, a := range bounded(r, a.Contradictions) {
+	for _, a := range bounded(&r.notes, a.Contradictions) {
 		if trait, evidence, ok := r.about(a.Trait, a.Evidence, a); ok {
 			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: trait, Evidence: evidence, Reason: remark(a.Reason)})
 		}
 	}
-	for _, a := range bounded(r, a.Clusters) {
+	for _, a := range bounded(&r.notes, a.Clusters) {
 		if cluster, ok := r.cluster(a); ok {
 			p.Clusters = append(p.Clusters, cluster)
 		}
@@ -151,12 +157,16 @@ func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
 	return p
 }
 
-// bounded cuts a list.
-func bounded[T any](r *resolving, list []T) []T {
-	for _, beyond := range list[min(len(list), maxEntries):] {
-		r.drop(beyond, "more than %d of them", maxEntries)
+// bounded cuts a list. Of what is beyond it, the beginning is noted one by one, and the rest by number.
+func bounded[T any](n *notes, list []T) []T {
+	surplus := list[min(len(list), maxEntries):]
+	for _, beyond := range surplus[:min(len(surplus), maxEntries)] {
+		n.drop(beyond, "more than %d of them", maxEntries)
 	}
-	return list[:min(len(list), maxEntries)]
+	if more := len(surplus) - maxEntries; more > 0 {
+		n.drop(fmt.Sprintf("%d further ones", more), "more than %d of them", maxEntries)
+	}
+	return list[:len(list)-len(surplus)]
 }
 
 func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {

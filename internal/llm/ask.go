@@ -17,7 +17,8 @@ import (
 type question struct {
 	purpose string // names the prompt
 	schema  *schema
-	data    any // what the prompt is filled with
+	data    any    // what the prompt is filled with
+	refused *notes // nil: the result has room for them
 }
 
 const (
@@ -65,6 +66,9 @@ func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reaso
 			err = read(answer)
 		}
 		usage.Latency, usage.Err = time.Since(usage.StartedAt), err
+		if err == nil && q.refused != nil {
+			usage.Refused = q.refused.dropped
+		}
 		reasoner.Record(ctx, usage)
 		if err == nil || ctx.Err() != nil || adapted == maxAdaptation || !r.terms.adapt(how, x) {
 			return answer, err

@@ -1,13 +1,27 @@
 package llm
 
-import "github.com/tmc/langchaingo/llms/openai"
+import (
+	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
 
 // schema is a JSON schema, in the part of the language that OpenAI's strict mode knows: every member is required, others
 // are not allowed.
 type schema = openai.ResponseFormatJSONSchemaProperty
 
-// contexts are those in which a trait may show.
-var contexts = []string{"work", "personal", "social", "learning", "general"}
+// What a model may choose from.
+var (
+	contexts   = []string{"work", "personal", "social", "learning", "general"} // in which a trait may show
+	types      = []string{"fact", "episodic"}
+	categories = []string{string(reasoner.Identity), string(reasoner.StablePreference), string(reasoner.ShortPreference),
+		string(reasoner.Objective), string(reasoner.Skill), string(reasoner.Temporary)}
+	kinds      = []string{"person", "place", "organization", "animal", "work", "other"}
+	emotions   = []string{noEmotion, "joy", "love", "pride", "hope", "calm", "surprise", "sadness", "fear", "anger", "disgust", "shame", "boredom"}
+	operations = []string{string(reasoner.Add), string(reasoner.Update), string(reasoner.Delete), string(reasoner.Noop)}
+)
+
+const noEmotion = "none"
 
 func object(required []string, members map[string]*schema) *schema {
 	return &schema{Type: "object", Properties: members, Required: required}
@@ -24,6 +38,8 @@ func choice(description string, of ...string) *schema {
 	}
 	return s
 }
+
+func number(description string) *schema { return &schema{Type: "number", Description: description} }
 
 func truth(description string) *schema { return &schema{Type: "boolean", Description: description} }
 
@@ -67,5 +83,40 @@ var (
 			"tendency": text("what holds there, in a few words, in the trait's own language"),
 		})),
 		"reason": text("why, in one sentence"),
+	})
+
+	extractSchema = object([]string{"candidates", "used"}, map[string]*schema{
+		"candidates": list(object([]string{"content", "type", "category", "importance", "context", "emotion", "entities", "time", "negates", "sources"}, map[string]*schema{
+			"content":    text("one statement in one line, in the language of its messages and close to their words"),
+			"type":       choice("fact: what is so; episodic: what happened, or will", types...),
+			"category":   choice("what it is about", categories...),
+			"importance": number("how much it matters to remember it, 0 to 1"),
+			"context":    choice("where in the user's life it belongs; general if nowhere in particular", contexts...),
+			"emotion": object([]string{"label", "valence", "arousal"}, map[string]*schema{
+				"label":   choice("what the user feels about it; none if that is not said", emotions...),
+				"valence": number("-1 (unpleasant) to 1 (pleasant)"),
+				"arousal": number("0 (calm) to 1 (excited)"),
+			}),
+			"entities": list(object([]string{"name", "kind"}, map[string]*schema{
+				"name": text("the name as the content writes it"),
+				"kind": choice("what has that name; work is a book, a film, a song, a game", kinds...),
+			})),
+			"time":    text("when it was true or happened, such as 2025-10-29 or 2025-10-29T18:30; empty: when it was said, or not known"),
+			"negates": truth("it says that something is so no longer, or was wrong"),
+			"sources": list(text("reference of a new message of the user that says it, such as m3")),
+		})),
+		"used": list(object([]string{"memory", "reply"}, map[string]*schema{
+			"memory": text("reference of a recalled memory, such as h1"),
+			"reply":  text("reference of the assistant's new message that rests on it, such as m4"),
+		})),
+	})
+
+	resolveSchema = object([]string{"resolutions"}, map[string]*schema{
+		"resolutions": list(object([]string{"conflict", "operation", "target", "reason"}, map[string]*schema{
+			"conflict":  text("reference of a conflict, such as c1"),
+			"operation": choice("what becomes of its candidate", operations...),
+			"target":    text("reference of one of the memories of that conflict, such as h2; empty for ADD"),
+			"reason":    text("why, in a few words"),
+		})),
 	})
 )

@@ -4,14 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxSentence is how long a trait's sentence may be, in characters.
-const maxSentence = 300
+// How long a text may be, in characters.
+const (
+	maxSentence  = 300  // of a trait
+	maxStatement = 1000 // of a memory
+)
 
 var (
 	// A full stop counts after a word of four letters, since shorter ones may be abbreviations.
@@ -21,21 +25,30 @@ var (
 
 // sentence checks what a trait may say: one short sentence, and no instruction.
 func sentence(text string) (string, error) {
+	text, err := statement(text, maxSentence)
+	if err == nil && (latinEnd.MatchString(text) || cjkEnd.MatchString(text)) {
+		return "", errors.New("it has more than one sentence")
+	}
+	return text, err
+}
+
+// statement checks a text of at most so many characters, in one line: it says something, and is no instruction.
+func statement(text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
-	case text == "":
+	case !strings.ContainsFunc(text, visible):
 		return "", errors.New("it is empty")
-	case len([]rune(text)) > maxSentence:
-		return "", fmt.Errorf("it has more than %d characters", maxSentence)
+	case len([]rune(text)) > most:
+		return "", fmt.Errorf("it has more than %d characters", most)
 	case strings.ContainsFunc(text, unprintable):
 		return "", errors.New("it has a line break or another control character")
-	case latinEnd.MatchString(text), cjkEnd.MatchString(text):
-		return "", errors.New("it has more than one sentence")
 	case instructs(text):
 		return "", errors.New("it reads as an instruction")
 	}
 	return text, nil
 }
+
+func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // unprintable are control characters, line and paragraph breaks, and what turns the direction of writing.
 func unprintable(r rune) bool {
@@ -72,4 +85,56 @@ func instructs(text string) bool {
 		return r
 	}, norm.NFKC.String(text))
 	return instructions.MatchString(strings.Join(strings.Fields(strings.ToLower(text)), " "))
+}
+
+// folded is a text for comparing: NFKC, in lower case, with single spaces, and without what ends a sentence.
+func folded(text string) string {
+	text = strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
+	return strings.TrimRight(text, " .!?。")
+}
+
+// otherScripts are those that stand in a text of another script only where it is mixed.
+var otherScripts = []struct {
+	name  string
+	table *unicode.RangeTable
+}{
+	{"Chinese characters", unicode.Han}, {"Hiragana", unicode.Hiragana}, {"Hangul", unicode.Hangul}, {"Cyrillic letters", unicode.Cyrillic},
+	{"Greek letters", unicode.Greek}, {"Arabic letters", unicode.Arabic}, {"Hebrew letters", unicode.Hebrew}, {"Thai letters", unicode.Thai},
+	{"Devanagari letters", unicode.Devanagari},
+}
+
+// latinPhrase is more than a name that stands in a text of another script.
+var latinPhrase = regexp.MustCompile(`\p{Latin}[\p{Latin}'’-]*[\s,;:]+\p{Latin}`)
+
+// translated says how it shows in the scripts that a text is in another language than all of the texts that it was drawn
+// from, or nothing. Within one script it does not show.
+func translated(text string, from []string) string {
+	mixed := false
+	for _, script := range otherScripts {
+		if !hasScript(text, script.table) {
+			continue
+		}
+		mixed = true
+		if !slices.ContainsFunc(from, func(s string) bool { return hasScript(s, script.table) }) {
+			return fmt.Sprintf("it has %s, and what it was drawn from has none", script.name)
+		}
+	}
+	if mixed || !hasScript(text, unicode.Latin) || slices.ContainsFunc(from, latin) {
+		return ""
+	}
+	return "it is in Latin letters, and what it was drawn from is not"
+}
+
+// latin tells whether a text says something in Latin letters: beside other ones, more than a name.
+func latin(text string) bool {
+	for _, script := range otherScripts {
+		if hasScript(text, script.table) {
+			return latinPhrase.MatchString(text)
+		}
+	}
+	return hasScript(text, unicode.Latin)
+}
+
+func hasScript(text string, script *unicode.RangeTable) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(script, r) })
 }

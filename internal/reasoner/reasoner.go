@@ -196,14 +196,15 @@ func (e *AnswerError) Error() string {
 
 // Usage is what one call of a model took.
 type Usage struct {
-	Purpose          string // reflect, review
+	Purpose          string // reflect, review, extract, resolve
 	Model            string
 	Attempt          int // 1, or 2 for the repair
 	PromptTokens     int
 	CompletionTokens int
 	StartedAt        time.Time
 	Latency          time.Duration
-	Err              error // nil: the answer was of use
+	Err              error     // nil: the answer was of use
+	Refused          []Dropped // what of an answer to resolve was about nothing that was shown
 }
 
 type recorderKey struct{}

@@ -93,10 +93,19 @@ func written(answer any) string {
 	return string(text)
 }
 
-// Nothing concludes nothing, and keeps every trait.
+// Nothing concludes nothing, keeps every trait, proposes no memory, and adds every candidate.
 func Nothing(r Request) Reply {
-	if r.Purpose == "review" {
+	switch r.Purpose {
+	case "review":
 		return Say(Verdict{Action: "keep", Reason: "the contradictions are exceptions"}.JSON())
+	case "extract":
+		return Say(Extraction{}.JSON())
+	case "resolve":
+		var all Resolutions
+		for _, c := range r.Data("conflicts") {
+			all = append(all, Resolution{Conflict: c.Ref, Operation: "ADD", Reason: "nothing says it"})
+		}
+		return Say(all.JSON())
 	}
 	return Say(Reflection{}.JSON())
 }
@@ -107,7 +116,7 @@ func Nothing(r Request) Reply {
 func Conclude(content string, containing ...string) func(Request) Reply {
 	return func(r Request) Reply {
 		memories := r.Memories(containing...)
-		if r.Purpose == "review" || len(memories) == 0 {
+		if r.Purpose != "reflect" || len(memories) == 0 {
 			return Nothing(r)
 		}
 		if traits := r.Traits(content); len(traits) > 0 {

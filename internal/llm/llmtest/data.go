@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Item is a memory, a trait or a clue as a prompt shows it; what does not belong to its kind is empty.
+// Item is a memory, a trait, a clue, a message or a conflict as a prompt shows it; what does not belong to its kind is empty.
 type Item struct {
 	Ref     string `json:"ref"`
 	Time    string `json:"time"`
@@ -22,10 +22,16 @@ type Item struct {
 		Time    string `json:"time"`
 		Session string `json:"session"`
 	} `json:"seen"`
-	Text string `json:"text"`
+	New      bool   `json:"new"`
+	Role     string `json:"role"`
+	Category string `json:"category"`
+	Negates  bool   `json:"negates"`
+	Similar  []Item `json:"similar"`
+	Text     string `json:"text"`
 }
 
-// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait, supporting, contradicting.
+// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait, supporting, contradicting; of
+// an extraction messages, recalled; of a resolution conflicts.
 func (r Request) Data(name string) []Item {
 	for _, m := range r.Messages {
 		if m.Role != "user" {
@@ -65,6 +71,17 @@ func (r Request) Memories(containing ...string) []string { return refs(r.Data("m
 
 // Traits does the same for traits.
 func (r Request) Traits(containing ...string) []string { return refs(r.Data("traits"), containing) }
+
+// Said returns the references of the new messages of the user whose text contains any of the words; without words, of all.
+func (r Request) Said(containing ...string) []string {
+	var said []Item
+	for _, m := range r.Data("messages") {
+		if m.New && m.Role == "user" {
+			said = append(said, m)
+		}
+	}
+	return refs(said, containing)
+}
 
 func refs(items []Item, containing []string) []string {
 	var found []string

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// Server answers with what Answer was given; until then, that nothing follows from the memories, and that a trait is to be
-// kept. It is safe for concurrent use. A request that is none of the protocol's fails the test.
+// Server answers with what Answer was given; until then, that nothing follows from the memories, that a trait is to be kept,
+// that nothing was said worth remembering, and that a candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's fails the test.
 type Server struct {
 	t       testing.TB
 	http    *httptest.Server
@@ -41,7 +41,7 @@ type Request struct {
 	Model         string
 	Messages      []Message
 	Format        string          // json_schema, json_object, or empty
-	Purpose       string          // reflect or review
+	Purpose       string          // reflect, review, extract or resolve
 	Schema        json.RawMessage // that the answer is to fit; nil where only the prompt has it
 	MaxTokens     int             // in any of the protocol's members; 0: no limit
 	Temperature   *float64
@@ -169,8 +169,10 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		}
 	}
 	request.Purpose = "reflect"
-	if len(request.Data("trait")) > 0 {
-		request.Purpose = "review"
+	for data, purpose := range map[string]string{"trait": "review", "messages": "extract", "conflicts": "resolve"} {
+		if len(request.Data(data)) > 0 {
+			request.Purpose = purpose
+		}
 	}
 	return request, nil
 }

@@ -1,0 +1,138 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+const (
+	maxRecalled = 50
+	maxMessage  = 4000 // characters of a new message of the user; of the others maxText
+)
+
+// Roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// talk is a conversation as the model sees it.
+type talk struct {
+	data     talkData
+	messages map[string]int // references to places in said
+	said     []saying
+	recalled map[string]reasoner.Held
+	unread   notes
+}
+
+// saying is a message as far as it was shown.
+type saying struct {
+	reasoner.Message
+	folded  string
+	suspect bool // it reads as an instruction
+}
+
+type talkData struct {
+	Now      string
+	Language string
+	Messages []messageShown
+	Recalled []heldShown
+}
+
+type messageShown struct {
+	Ref     string `json:"ref"`
+	New     bool   `json:"new"`
+	Role    string `json:"role"`
+	Speaker string `json:"speaker,omitempty"`
+	Time    string `json:"time"`
+	Text    string `json:"text"`
+}
+
+type heldShown struct {
+	Ref      string `json:"ref"`
+	Type     string `json:"type"`
+	Category string `json:"category,omitempty"`
+	Speaker  string `json:"speaker,omitempty"`
+	Time     string `json:"time"`
+	Text     string `json:"text"`
+}
+
+// listen chooses what of a conversation is sent, and names it.
+func listen(c reasoner.Conversation) *talk {
+	t := &talk{messages: map[string]int{}, recalled: map[string]reasoner.Held{}}
+	t.data = talkData{Now: local(c.Now), Language: c.Language, Messages: []messageShown{}, Recalled: []heldShown{}}
+	for _, m := range c.Messages {
+		if !strings.ContainsFunc(m.Content, visible) {
+			continue
+		}
+		most := maxText
+		if m.New && m.Role == roleUser {
+			most = maxMessage
+			if n := len([]rune(m.Content)); n > most {
+				t.unread.drop(map[string]any{"message": m.ID, "characters": n}, "only the first %d characters of the message were read", most)
+			}
+		}
+		m.Content = beginning(m.Content, most)
+		ref := fmt.Sprintf("m%d", len(t.said)+1)
+		t.messages[ref] = len(t.said)
+		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
+		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role, Speaker: beginning(m.Speaker, maxName),
+			Time: local(m.Time), Text: m.Content})
+	}
+	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
+		ref := fmt.Sprintf("h%d", i+1)
+		t.recalled[ref] = h
+		t.data.Recalled = append(t.data.Recalled, showHeld(ref, h))
+	}
+	return t
+}
+
+func showHeld(ref string, h reasoner.Held) heldShown {
+	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: beginning(h.Speaker, maxName), Time: local(h.Time),
+		Text: beginning(h.Content, maxText)}
+}
+
+// worthAsking tells whether an answer could have anything in it.
+func (t *talk) worthAsking() bool {
+	for _, m := range t.said {
+		if m.New && (m.Role == roleUser || m.Role == roleAssistant && len(t.recalled) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// places for times as a model writes them; those without a zone are of the message's.
+var places = []string{
+	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04 -07:00", "Mon 2006-01-02 15:04 -07:00",
+	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly, "2006-01", "2006",
+}
+
+// maxYears is how far from its message a time may lie.
+const maxYears = 100
+
+// moment reads a time that a model gives for what was said at a moment. The day itself on which it was said is no other
+// time than that.
+func moment(text string, said time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	for _, place := range places {
+		at, err := time.ParseInLocation(place, text, said.Location())
+		switch {
+		case err != nil:
+			continue
+		case at.Before(said.AddDate(-maxYears, 0, 0)) || at.After(said.AddDate(maxYears, 0, 0)):
+			return time.Time{}, fmt.Errorf("the time is more than %d years from its message", maxYears)
+		case place == time.DateOnly && text == said.Format(time.DateOnly):
+			return time.Time{}, nil
+		}
+		return at.In(said.Location()), nil
+	}
+	if text != "" {
+		return time.Time{}, errors.New("the time is no date")
+	}
+	return time.Time{}, nil
+}

@@ -1,0 +1,252 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+const (
+	maxSources  = 50  // of a candidate
+	maxEntities = 20  // of a candidate
+	maxName     = 100 // characters of an entity's name, or a speaker's
+
+	defaultImportance = 0.5
+)
+
+// extractAnswer is what a model answers to an extraction, as extractSchema demands it.
+type extractAnswer struct {
+	Candidates []candidateAnswer `json:"candidates"`
+	Used       []usedAnswer      `json:"used"`
+}
+
+type candidateAnswer struct {
+	Content    string            `json:"content"`
+	Type       string            `json:"type"`
+	Category   string            `json:"category"`
+	Importance *float64          `json:"importance"`
+	Context    string            `json:"context"`
+	Emotion    *reasoner.Emotion `json:"emotion"`
+	Entities   []reasoner.Entity `json:"entities"`
+	Time       string            `json:"time"`
+	Negates    bool              `json:"negates"`
+	Sources    []string          `json:"sources"`
+}
+
+type usedAnswer struct {
+	Memory string `json:"memory"`
+	Reply  string `json:"reply"`
+}
+
+// complete tells what is not there.
+func (a extractAnswer) complete() error {
+	switch {
+	case a.Candidates == nil:
+		return problemf("the member %q is missing: an empty list if there is nothing to remember", "candidates")
+	case a.Used == nil:
+		return problemf("the member %q is missing: an empty list if no reply rests on what was recalled", "used")
+	}
+	return nil
+}
+
+// resolve turns an answer into what is proposed.
+func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
+	r := &hearing{talk: t, notes: notes{slices.Clone(t.unread.dropped)}}
+	for _, a := range bounded(&r.notes, a.Candidates) {
+		c, ok := r.candidate(a)
+		if !ok {
+			continue
+		}
+		same := func(other reasoner.Candidate) bool {
+			return other.Type == c.Type && other.Speaker == c.Speaker && folded(other.Content) == folded(c.Content)
+		}
+		if at := slices.IndexFunc(e.Candidates, same); at >= 0 { // said twice by the model is not mentioned twice by the user
+			for _, source := range c.Sources {
+				if !slices.Contains(e.Candidates[at].Sources, source) {
+					e.Candidates[at].Sources = append(e.Candidates[at].Sources, source)
+				}
+			}
+			continue
+		}
+		e.Candidates = append(e.Candidates, c)
+	}
+	for _, a := range bounded(&r.notes, a.Used) {
+		held, known := t.recalled[a.Memory]
+		place, shown := t.messages[a.Reply]
+		switch {
+		case !known:
+			r.drop(a, "there was no recalled memory %q", beginning(a.Memory, 40))
+		case !shown:
+			r.drop(a, "there was no message %q", beginning(a.Reply, 40))
+		case t.said[place].Role != roleAssistant || !t.said[place].New:
+			r.drop(a, "%s is no new message of the assistant", a.Reply)
+		case !slices.Contains(e.Used, held.ID):
+			e.Used = append(e.Used, held.ID)
+		}
+	}
+	e.Dropped = r.dropped
+	return e
+}
+
+// hearing is a talk with what is dropped of one answer about it.
+type hearing struct {
+	*talk
+	notes
+}
+
+// note tells what became of a part of a candidate.
+func (r *hearing) note(content, part string, value any, reason string, args ...any) {
+	r.drop(map[string]any{part: value, "for": content}, reason, args...)
+}
+
+// candidate checks a candidate. What it cannot do without is its content, its type and a message of the user; the rest is
+// left out, or as if it had not been said, where it is of no use.
+func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
+	content, err := statement(a.Content, maxStatement)
+	if err != nil {
+		r.drop(a, "%s", err)
+		return c, false
+	}
+	if !slices.Contains(types, a.Type) {
+		r.drop(a, "there is no type %q", beginning(a.Type, 40))
+		return c, false
+	}
+	sources := r.sources(a.Sources, content)
+	if len(sources) == 0 {
+		r.drop(a, "no new message of the user is named for it")
+		return c, false
+	}
+	var texts []string
+	said := false // in these words
+	for _, place := range sources {
+		texts = append(texts, r.said[place].Content)
+		said = said || strings.Contains(r.said[place].folded, folded(content))
+	}
+	if how := translated(content, texts); how != "" {
+		r.drop(a, "%s", how)
+		return c, false
+	}
+	if !said && r.recalls(content) {
+		r.drop(a, "it was recalled into the conversation, and nobody said it anew")
+		return c, false
+	}
+
+	first := r.said[sources[0]]
+	c = reasoner.Candidate{Type: a.Type, Content: content, Speaker: first.Speaker, Category: reasoner.Category(a.Category),
+		Importance: defaultImportance, Context: knownContext(a.Context), Negates: a.Negates}
+	for _, place := range sources {
+		c.Sources = append(c.Sources, r.said[place].ID)
+	}
+	if a.Importance != nil {
+		c.Importance = clamp(*a.Importance, 0, 1)
+	}
+	if !slices.Contains(categories, a.Category) {
+		r.note(content, "category", beginning(a.Category, 40), "there is no such category: %q is taken", reasoner.Objective)
+		c.Category = reasoner.Objective
+	}
+	if c.Context == "" && a.Context != "" {
+		r.note(content, "context", beginning(a.Context, 40), "there is no such context")
+	}
+	c.Emotion = r.emotion(a.Emotion, content)
+	c.Entities = r.entities(a.Entities, content)
+	if c.Time, err = moment(a.Time, first.Time); err != nil {
+		r.note(content, "time", beginning(a.Time, 40), "%s: when it was said is taken", err)
+	}
+	return c, true
+}
+
+// sources resolves the messages that are named for a candidate, each once, in the order in which they were said. They are of
+// one speaker: whoever spoke last, since what others said before may be what was answered.
+func (r *hearing) sources(given []string, content string) []int {
+	var places []int
+	for i, ref := range given {
+		if i == maxSources {
+			r.note(content, "source", ref, "%d messages beyond the first %d", len(given)-maxSources, maxSources)
+			break
+		}
+		place, known := r.messages[ref]
+		switch {
+		case !known:
+			r.note(content, "source", beginning(ref, 40), "there was no message %q", beginning(ref, 40))
+		case r.said[place].Role != roleUser:
+			r.note(content, "source", ref, "the message is none of the user's")
+		case !r.said[place].New:
+			r.note(content, "source", ref, "the message is not new")
+		case r.said[place].suspect:
+			r.note(content, "source", ref, "the message reads as an instruction to the reasoner")
+		case !slices.Contains(places, place):
+			places = append(places, place)
+		}
+	}
+	slices.Sort(places)
+	return slices.DeleteFunc(places, func(place int) bool {
+		other := r.said[place].Speaker != r.said[places[len(places)-1]].Speaker
+		if other {
+			r.note(content, "source", fmt.Sprintf("m%d", place+1), "the message is of another speaker")
+		}
+		return other
+	})
+}
+
+// recalls tells whether a text is one that was recalled.
+func (r *hearing) recalls(content string) bool {
+	for _, held := range r.recalled {
+		if folded(held.Content) == folded(content) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *hearing) emotion(e *reasoner.Emotion, content string) *reasoner.Emotion {
+	if e == nil || e.Label == noEmotion {
+		return nil
+	}
+	label := e.Label
+	if !slices.Contains(emotions, label) {
+		r.note(content, "emotion", beginning(label, 40), "there is no such emotion: its label is left out")
+		label = ""
+	}
+	return &reasoner.Emotion{Label: label, Valence: clamp(e.Valence, -1, 1), Arousal: clamp(e.Arousal, 0, 1)}
+}
+
+// entities are those that the candidate or a message names.
+func (r *hearing) entities(given []reasoner.Entity, content string) (all []reasoner.Entity) {
+	for i, entity := range given {
+		if i == maxEntities {
+			r.note(content, "entity", entity, "%d entities beyond the first %d", len(given)-maxEntities, maxEntities)
+			break
+		}
+		name, err := statement(entity.Name, maxName)
+		switch {
+		case err != nil:
+			r.note(content, "entity", entity, "the name is of no use: %s", err)
+			continue
+		case !r.names(name, content):
+			r.note(content, "entity", entity, "nobody is named so")
+			continue
+		case slices.ContainsFunc(all, func(other reasoner.Entity) bool { return folded(other.Name) == folded(name) }):
+			continue
+		}
+		kind := entity.Kind
+		if !slices.Contains(kinds, kind) {
+			r.note(content, "entity", entity, "there is no such kind: %q is taken", "other")
+			kind = "other"
+		}
+		all = append(all, reasoner.Entity{Name: name, Kind: kind})
+	}
+	return all
+}
+
+// names tells whether a name is in a candidate's content, or in the conversation.
+func (r *hearing) names(name, content string) bool {
+	name = folded(name)
+	if strings.Contains(folded(content), name) {
+		return true
+	}
+	return slices.ContainsFunc(r.said, func(m saying) bool { return folded(m.Speaker) == name || strings.Contains(m.folded, name) })
+}
+
+func clamp(x, least, most float64) float64 { return min(max(x, least), most) }

@@ -1,0 +1,95 @@
+package llmtest
+
+// Extraction is an answer to an extraction. Its lists are written also where they are empty.
+type Extraction struct {
+	Candidates []Candidate `json:"candidates"`
+	Used       []Used      `json:"used"`
+}
+
+// Candidate is a memory of an answer.
+type Candidate struct {
+	Content    string   `json:"content"`
+	Type       string   `json:"type"`
+	Category   string   `json:"category"`
+	Importance float64  `json:"importance"`
+	Context    string   `json:"context"`
+	Emotion    Emotion  `json:"emotion"`
+	Entities   []Entity `json:"entities"`
+	Time       string   `json:"time"`
+	Negates    bool     `json:"negates"`
+	Sources    []string `json:"sources"`
+}
+
+// Emotion is what a candidate expresses.
+type Emotion struct {
+	Label   string  `json:"label"`
+	Valence float64 `json:"valence"`
+	Arousal float64 `json:"arousal"`
+}
+
+// Entity is what a candidate names.
+type Entity struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// Used says on what recalled memory a reply rests.
+type Used struct {
+	Memory string `json:"memory"`
+	Reply  string `json:"reply"`
+}
+
+// Resolutions are an answer to conflicts.
+type Resolutions []Resolution
+
+// Resolution is what becomes of a conflict's candidate.
+type Resolution struct {
+	Conflict  string `json:"conflict"`
+	Operation string `json:"operation"`
+	Target    string `json:"target"`
+	Reason    string `json:"reason"`
+}
+
+// Fact is a candidate that says something in particular, of no particular kind, drawn from messages.
+func Fact(content string, sources ...string) Candidate {
+	return Candidate{Content: content, Type: "fact", Category: "fact", Importance: 0.5, Context: "general", Emotion: Emotion{Label: "none"}, Sources: sources}
+}
+
+// JSON is the answer as a model writes it.
+func (a Extraction) JSON() string {
+	a.Candidates = append([]Candidate{}, a.Candidates...)
+	for i := range a.Candidates {
+		a.Candidates[i].Entities = append([]Entity{}, a.Candidates[i].Entities...)
+		a.Candidates[i].Sources = append([]string{}, a.Candidates[i].Sources...)
+	}
+	a.Used = append([]Used{}, a.Used...)
+	return written(a)
+}
+
+// JSON is the answer as a model writes it.
+func (a Resolutions) JSON() string {
+	return written(map[string]Resolutions{"resolutions": append(Resolutions{}, a...)})
+}
+
+// Remember makes an answer for Server.Answer that proposes content as a fact where new messages of the user contain any of
+// the words. A candidate that a memory says already in the same words is mentioned, every other one added; of the rest
+// nothing follows.
+func Remember(content string, containing ...string) func(Request) Reply {
+	return func(r Request) Reply {
+		if said := r.Said(containing...); r.Purpose == "extract" && len(said) > 0 {
+			return Say(Extraction{Candidates: []Candidate{Fact(content, said...)}}.JSON())
+		}
+		if r.Purpose != "resolve" {
+			return Nothing(r)
+		}
+		var all Resolutions
+		for _, c := range r.Data("conflicts") {
+			resolution := Resolution{Conflict: c.Ref, Operation: "ADD", Reason: "nothing says it"}
+			if same := refs(c.Similar, []string{c.Text}); len(same) > 0 {
+				resolution = Resolution{Conflict: c.Ref, Operation: "NOOP", Target: same[0], Reason: "it says so"}
+			}
+			all = append(all, resolution)
+		}
+		return Say(all.JSON())
+	}
+}

@@ -1,0 +1,173 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+const (
+	maxSimilar = 10    // memories of a conflict, the most similar
+	docketSize = 12000 // characters of candidates and memories in one prompt, unless a single conflict has more
+)
+
+// docket is what is asked about conflicts at once.
+type docket struct {
+	data       resolveData
+	size       int            // characters
+	place      map[string]int // of a conflict among all
+	candidates map[string]reasoner.Candidate
+	shown      map[string][]string // references of the memories of a conflict
+	held       map[string]reasoner.Held
+	refs       map[uuid.UUID]string
+}
+
+type resolveData struct {
+	Now       string
+	Conflicts []conflictShown
+}
+
+type conflictShown struct {
+	Ref      string      `json:"ref"`
+	Type     string      `json:"type"`
+	Category string      `json:"category,omitempty"`
+	Context  string      `json:"context,omitempty"`
+	Speaker  string      `json:"speaker,omitempty"`
+	Time     string      `json:"time,omitempty"`
+	Negates  bool        `json:"negates,omitempty"`
+	Text     string      `json:"text"`
+	Similar  []heldShown `json:"similar"`
+}
+
+// dockets sorts conflicts into what is asked at once. What needs no asking is decided.
+func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasoner.Resolution) (all []*docket) {
+	var d *docket
+	for i, c := range conflicts {
+		similar := slices.DeleteFunc(slices.Clone(c.Similar), func(h reasoner.Held) bool { return instructs(h.Content) })
+		similar = similar[:min(len(similar), maxSimilar)]
+		switch {
+		case instructs(c.Candidate.Content):
+			resolutions[i] = added("the candidate reads as an instruction, and changes no memory")
+			continue
+		case len(similar) == 0 && len(c.Similar) > 0:
+			resolutions[i] = added("the memories that are like it read as instructions")
+			continue
+		case len(similar) == 0:
+			resolutions[i] = added("no memory is like it")
+			continue
+		}
+		size := len([]rune(beginning(c.Candidate.Content, maxText)))
+		for _, h := range similar {
+			size += len([]rune(beginning(h.Content, maxText)))
+		}
+		if d == nil || len(d.data.Conflicts) == maxEntries || d.size+size > docketSize {
+			d = newDocket(now)
+			all = append(all, d)
+		}
+		d.size += size
+		d.add(i, c.Candidate, similar)
+	}
+	return all
+}
+
+func newDocket(now time.Time) *docket {
+	return &docket{data: resolveData{Now: local(now)}, place: map[string]int{}, candidates: map[string]reasoner.Candidate{},
+		shown: map[string][]string{}, held: map[string]reasoner.Held{}, refs: map[uuid.UUID]string{}}
+}
+
+// added is what becomes of a candidate where nothing else can be said.
+func added(reason string, args ...any) reasoner.Resolution {
+	return reasoner.Resolution{Operation: reasoner.Add, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
+	shown := conflictShown{Ref: fmt.Sprintf("c%d", len(d.data.Conflicts)+1), Type: c.Type, Category: string(c.Category), Context: c.Context,
+		Speaker: beginning(c.Speaker, maxName), Negates: c.Negates, Text: beginning(c.Content, maxText), Similar: []heldShown{}}
+	if !c.Time.IsZero() {
+		shown.Time = local(c.Time)
+	}
+	for _, h := range similar {
+		ref := d.refs[h.ID]
+		if ref == "" { // a memory has the same reference in all conflicts
+			ref = fmt.Sprintf("h%d", len(d.refs)+1)
+			d.refs[h.ID], d.held[ref] = ref, h
+		}
+		d.shown[shown.Ref] = append(d.shown[shown.Ref], ref)
+		shown.Similar = append(shown.Similar, showHeld(ref, h))
+	}
+	d.place[shown.Ref], d.candidates[shown.Ref] = place, c
+	d.data.Conflicts = append(d.data.Conflicts, shown)
+}
+
+// resolveAnswer is what a model answers to conflicts, as resolveSchema demands it.
+type resolveAnswer struct {
+	Resolutions []resolutionAnswer `json:"resolutions"`
+}
+
+type resolutionAnswer struct {
+	Conflict  string `json:"conflict"`
+	Operation string `json:"operation"`
+	Target    string `json:"target"`
+	Reason    string `json:"reason"`
+}
+
+// complete tells what is not there.
+func (a resolveAnswer) complete() error {
+	if a.Resolutions == nil {
+		return problemf("the member %q is missing", "resolutions")
+	}
+	return nil
+}
+
+// decide enters an answer into resolutions. What it says of a conflict, and cannot be followed, stands there as the reason; it
+// returns what is about no conflict.
+func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (refused notes) {
+	for _, place := range d.place {
+		resolutions[place] = added("no answer")
+	}
+	answered := map[string]bool{}
+	var surplus []resolutionAnswer
+	for _, a := range a.Resolutions {
+		if place, known := d.place[a.Conflict]; known && !answered[a.Conflict] {
+			answered[a.Conflict] = true
+			resolutions[place] = d.decided(a)
+			continue
+		}
+		surplus = append(surplus, a)
+	}
+	for _, a := range surplus[:min(len(surplus), maxEntries)] {
+		if answered[a.Conflict] {
+			refused.drop(a, "the conflict %s is answered already", a.Conflict)
+		} else {
+			refused.drop(a, "there was no conflict %q", beginning(a.Conflict, 40))
+		}
+	}
+	if more := len(surplus) - maxEntries; more > 0 {
+		refused.drop(fmt.Sprintf("%d further ones", more), "they are about no conflict that is without an answer")
+	}
+	return refused
+}
+
+func (d *docket) decided(a resolutionAnswer) reasoner.Resolution {
+	operation := reasoner.Operation(strings.ToUpper(strings.TrimSpace(a.Operation)))
+	switch {
+	case !slices.Contains(operations, string(operation)):
+		return added("the answer was none of %s", strings.Join(operations, ", "))
+	case operation == reasoner.Add:
+		return reasoner.Resolution{Operation: operation, Reason: remark(a.Reason)}
+	case a.Target == "":
+		return added("the answer was %s, of no memory", operation)
+	case !slices.Contains(d.shown[a.Conflict], a.Target):
+		return added("the answer was %s of %q, which was not shown for it", operation, remark(beginning(a.Target, 40)))
+	}
+	target, speaker := d.held[a.Target], d.candidates[a.Conflict].Speaker
+	if speaker != "" && target.Speaker != "" && speaker != target.Speaker {
+		return added("the answer was %s of what another speaker said", operation)
+	}
+	return reasoner.Resolution{Operation: operation, Target: target.ID, Reason: remark(a.Reason)}
+}
