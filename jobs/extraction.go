@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	extractedMessages = 40 // at once
-	earlierMessages   = 6  // shown with them
-	recalledMemories  = 50 // shown with them
-	similarFacts      = 5  // of a candidate
+	extractedMessages = 40     // at once
+	extractedBytes    = 32_000 // of these, together; a longer message comes alone
+	earlierMessages   = 6      // shown with them
+	recalledMemories  = 50     // shown with them
+	similarFacts      = 5      // of a candidate
 	leastSimilar      = 0.5
 	maxCandidates     = 200 // of a batch
 )
@@ -76,6 +77,21 @@ type extraction struct {
 	shown [][]reasoner.Held
 }
 
+// within leaves out the last of the new messages that are more than limit bytes together, but for the first of them.
+func within(messages []reasoner.Message, limit int) []reasoner.Message {
+	sum, first := 0, true
+	for i, m := range messages {
+		if !m.New {
+			continue
+		}
+		if sum += len(m.Content); sum > limit && !first {
+			return messages[:i]
+		}
+		first = false
+	}
+	return messages
+}
+
 func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 	for _, m := range messages {
 		if m.New {
@@ -93,6 +109,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person s
 	if err != nil {
 		return e, err
 	}
+	messages = within(messages, extractedBytes)
 	if e.Messages = fresh(messages); len(e.Messages) == 0 {
 		return e, nil
 	}

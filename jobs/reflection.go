@@ -153,6 +153,11 @@ func (r *Reflection) call(ctx context.Context, s *snapshot, job int64, ask func(
 		}
 		return err
 	})
+	for _, u := range calls {
+		for _, d := range u.Refused {
+			r.Logger.InfoContext(ctx, "what a model answered is not followed", "purpose", u.Purpose, "reason", d.Reason)
+		}
+	}
 	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, s.user, job, s.cycle, calls); recorded != nil {
 		r.Logger.ErrorContext(ctx, "the model's calls could not be recorded", "error", recorded)
 	}

@@ -24,7 +24,7 @@ func (c Config) openReasoner() (reasoner.Reasoner, reasoner.Extractor, error) {
 		return rules.New(), c.extracts, nil
 	}
 	model, err := llm.Open(c.Reasoner)
-	return model, c.extracts, err
+	return model, model, err
 }
 
 // reasonerCallTime limits one call of the reasoner, in which a model may be asked twice.
