@@ -65,3 +65,57 @@ func VisibleTraits(ctx context.Context, db DB, userID string, at time.Time) ([]s
 	traits, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	return traits, Explain(err)
 }
+
+// TalkOfMemories makes messages of the memories of users who were set apart, ends the setting apart, and returns their
+// sessions and how many messages there are. Nobody else is going to extract from them.
+func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
+	_, err = tx.Exec(ctx, `
+		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
+		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool') then metadata ->> 'role' else 'user' end,
+		       speaker, content, coalesce(valid_at, created_at), jsonb_build_object('external_id', external_id)
+		  from oxbow.memories where user_id = any($1) order by seq, id`, users)
+	for _, sql := range []string{
+		`delete from oxbow.memories where user_id = any($1)`,
+		`delete from oxbow.river_job j using unnest($1::text[]) u where j.args @> jsonb_build_object('user_id', u)`,
+		`update oxbow.users set opted_out = false where user_id = any($1)`,
+	} {
+		if err == nil {
+			_, err = tx.Exec(ctx, sql, users)
+		}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("make messages of memories: %w", Explain(err))
+	}
+	rows, err := tx.Query(ctx, `select user_id, session_id, count(*) from oxbow.messages where user_id = any($1) group by 1, 2 order by 1, 2`, users)
+	if err != nil {
+		return nil, 0, Explain(err)
+	}
+	var s Session
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&s.UserID, &s.ID, &n}, func() error {
+		sessions, messages = append(sessions, s), messages+n
+		return nil
+	})
+	return sessions, messages, Explain(err)
+}
+
+// SourcesOf returns, for each memory of users that was extracted from messages of TalkOfMemories, what these were called, in
+// their order.
+func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
+	rows, err := db.Query(ctx, `
+		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq)
+		  from oxbow.memory_sources s join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
+		 where s.user_id = any($1) group by s.memory_id`, users)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	all := map[uuid.UUID][]string{}
+	var id uuid.UUID
+	var names []string
+	_, err = pgx.ForEachRow(rows, []any{&id, &names}, func() error {
+		all[id] = names
+		names = nil
+		return nil
+	})
+	return all, Explain(err)
+}

@@ -25,9 +25,9 @@ const eraseTimeout = 10 * time.Minute
 const shownMissing = 5
 
 type evalFlags struct {
-	embedding  embeddingFlags
-	json, keep bool
-	limit      int
+	work                workFlags
+	json, keep, extract bool
+	limit               int
 }
 
 func newEvalCommand(a *app) *cobra.Command {
@@ -56,7 +56,9 @@ hit@k, the share of the questions with at least one. In the end, also after an i
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.keep, "keep", false, "do not erase what was loaded, to look at it")
 	f.IntVar(&flags.limit, "limit-questions", 0, "ask only so many, spread over the file (default: all)")
-	flags.embedding.add(f)
+	f.BoolVar(&flags.extract, "extract", false, "take the memories of the file for messages, and extract memories from them; the sources of what is recalled are counted, each for one place")
+	flags.work.embedding.add(f)
+	flags.work.reasoner.add(f, &flags.work.cfg)
 	return cmd
 }
 
@@ -66,7 +68,7 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 		return err
 	}
 	a.warnOfGold(name, set)
-	embedder, err := flags.embedding.open()
+	embedder, err := flags.work.embedding.open()
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 	for _, user := range set.Users {
 		run.users = append(run.users, run.prefix+user)
 	}
-	report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit))
+	report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit), flags)
 	if failed := run.clear(ctx, flags.keep); err == nil {
 		err = failed
 	} else if failed != nil {
@@ -97,6 +99,9 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 	}
 	if flags.json {
 		return a.printJSON(report)
+	}
+	if run.messages > 0 {
+		a.printf("%s were extracted from %s (%.2f for each).\n", count(run.loaded, "memory", "memories"), count(run.messages, "message", "messages"), float64(run.loaded)/float64(run.messages))
 	}
 	return a.printReport(report, run.loaded, len(set.Users), model)
 }
@@ -157,12 +162,19 @@ type evaluation struct {
 	prefix   string
 	users    []string
 	loaded   int64 // memories
+	messages int64 // that they were extracted from; 0: none
+	sources  map[uuid.UUID][]string
 }
 
-func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question) (eval.Report, error) {
+func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question, flags *evalFlags) (eval.Report, error) {
 	var none eval.Report
 	if err := r.load(ctx, file); err != nil {
 		return none, fmt.Errorf("%s: %w", name, err)
+	}
+	if flags.extract {
+		if err := r.extract(ctx, flags); err != nil {
+			return none, err
+		}
 	}
 	if err := r.embed(ctx); err != nil {
 		return none, err
@@ -220,7 +232,16 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time
 		return nil, 0, fmt.Errorf("ask the question of line %d: %w", q.Line, err)
 	}
 	place := map[string]int{}
+	turns := 0
 	for i, m := range found.Memories {
+		if r.messages > 0 { // each turn that is cited takes a place
+			for _, id := range r.sources[m.ID] {
+				if turns++; place[id] == 0 {
+					place[id] = turns
+				}
+			}
+			continue
+		}
 		place[m.ID.String()] = i + 1
 		if m.ExternalID != "" {
 			place[m.ExternalID] = i + 1
