@@ -1,0 +1,343 @@
+package extract
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// maxEntities is how many names are noted of a candidate.
+const maxEntities = 12
+
+var (
+	notNamesEn = set(`i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
+		ok okay tv dvd pc usa uk eu am pm mr mrs ms dr god lol omg btw fyi diy asap faq christmas easter halloween thanksgiving english spanish french german italian chinese japanese korean portuguese russian dutch arabic
+		mom dad mum grandma grandpa covid ai it's`)
+	personBeforeEn = set("with named called name's met meet told asked visit visited call call's friend sister brother mother father mom dad wife husband son daughter uncle aunt cousin boyfriend girlfriend partner colleague boss teacher coach neighbor neighbour roommate nephew niece baby grandma grandpa mr mrs ms dr")
+	animalsEn      = set("dog cat puppy kitten parrot horse hamster rabbit bunny pet fish turtle guinea pig pony lizard snake bird pup")
+	placeBeforeEn  = set("in to from near at around toward towards visit visited visiting through across leave left via")
+	peopleSayEn    = set("said says told asked called came went is was and loves likes moved works lives got wants has had invited helped gave thinks")
+	orgEndsEn      = set("inc corp ltd llc company university college school bank hospital institute foundation club group agency museum")
+	placeEndsEn    = set("street avenue road park lake river beach mountain mountains island bay valley square station airport city town county bridge")
+)
+
+// entitiesOf finds who and what some sentences name.
+func entitiesOf(sentences []reading) []reasoner.Entity {
+	var found []reasoner.Entity
+	add := func(name, kind string) {
+		name = strings.TrimSpace(name)
+		if name == "" || len(name) > 80 || len(found) == maxEntities {
+			return
+		}
+		if i := slices.IndexFunc(found, func(e reasoner.Entity) bool { return strings.EqualFold(e.Name, name) }); i >= 0 {
+			if found[i].Kind == "other" {
+				found[i].Kind = kind
+			}
+			return
+		}
+		found = append(found, reasoner.Entity{Name: name, Kind: kind})
+	}
+	for i := range sentences {
+		s := &sentences[i].sentence
+		titles(s.text, add)
+		namesEn(s, add)
+		if s.han > 0 {
+			namesZh(s.text, add)
+		}
+	}
+	return found
+}
+
+// titles finds what is called by a title: 《…》 and capitalised words in quotation marks.
+func titles(text string, add func(name, kind string)) {
+	for _, marks := range [][2]string{{"《", "》"}, {"“", "”"}, {"\"", "\""}} {
+		rest := text
+		for {
+			i := strings.Index(rest, marks[0])
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(marks[0]):]
+			j := strings.Index(rest, marks[1])
+			if j < 0 {
+				break
+			}
+			title := rest[:j]
+			rest = rest[j+len(marks[1]):]
+			if first, _ := utf8.DecodeRuneInString(title); utf8.RuneCountInString(title) <= 50 && (marks[0] == "《" || first >= 'A' && first <= 'Z' && !strings.ContainsAny(title[len(title)-1:], ".,!?")) {
+				add(title, "work")
+			}
+		}
+	}
+}
+
+// namesEn finds capitalised words that do not begin a sentence, and those that do where what follows shows a person.
+func namesEn(s *sentence, add func(name, kind string)) {
+	all := s.tokens
+	for i := 0; i < len(all); {
+		t := all[i]
+		if !t.capital || notNamesEn[strings.TrimSuffix(t.lower, "'s")] || len(t.lower) < 2 || s.text[t.start] >= utf8.RuneSelf && false {
+			i++
+			continue
+		}
+		starts := i == 0 || afterMark(s.text, t.start)
+		j := i + 1
+		for j < len(all) && s.text[all[j-1].end:all[j].start] == " " && !strings.HasSuffix(all[j-1].lower, "'s") {
+			if all[j].capital && !notNamesEn[all[j].lower] {
+				j++
+			} else if all[j].lower == "of" && j+1 < len(all) && all[j+1].capital && j-i <= 2 && orgEndsEn[all[j-1].lower] {
+				j += 2
+			} else {
+				break
+			}
+		}
+		first := i
+		i = j
+		if starts && (stopEn[t.lower] || firstEn[t.lower] || secondEn[t.lower] || thirdEn[t.lower]) {
+			if j == first+1 {
+				continue
+			}
+			first++ // "The Baltic Sea"
+		}
+		name := s.text[all[first].start:all[j-1].end]
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "'s"), "’s")
+		kind := kindEn(all, first, j)
+		if starts && first == 0 && j == 1 {
+			person := j < len(all) && peopleSayEn[all[j].lower] && s.text[all[0].end:all[j].start] == " " && !strings.HasSuffix(t.lower, "ing") && !strings.HasSuffix(t.lower, "s") && !kinEn[t.lower]
+			if !person || all[j].lower == "and" && !(j+1 < len(all) && firstEn[all[j+1].lower]) || all[j].lower == "is" && !phraseAt(all, j+1, []string{"my"}) || all[j].lower == "was" {
+				continue
+			}
+			kind = "person"
+		} else if starts && j == first+1 && first > 0 {
+			continue
+		}
+		add(name, kind)
+	}
+}
+
+func kindEn(all []token, first, end int) string {
+	last := strings.TrimSuffix(all[end-1].lower, "'s")
+	switch {
+	case orgEndsEn[last] && end-first > 1 || orgEndsEn[all[first].lower] && end-first > 1:
+		return "organization"
+	case placeEndsEn[last]:
+		return "place"
+	}
+	if first == 0 {
+		return "other"
+	}
+	before := all[first-1].lower
+	if before == "for" && first > 1 && strings.HasPrefix(all[first-2].lower, "work") || before == "at" && first > 1 && strings.HasPrefix(all[first-2].lower, "work") {
+		return "organization"
+	}
+	for k := first - 1; k >= 0 && k >= first-4; k-- {
+		if animalsEn[all[k].lower] && before != "in" && before != "to" {
+			return "animal"
+		}
+	}
+	switch {
+	case personBeforeEn[before] && end-first <= 3 && !(strings.HasPrefix(before, "visit")):
+		return "person"
+	case before == "is" && first > 1 && all[first-2].lower == "name":
+		return "person"
+	case placeBeforeEn[before]:
+		return "place"
+	case strings.HasSuffix(all[end-1].lower, "'s"):
+		return "person"
+	case end < len(all) && peopleSayEn[all[end].lower] && end-first <= 2:
+		return "person"
+	}
+	return "other"
+}
+
+const (
+	surnamesZh   = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤康易乔赖文"
+	notInNamesZh = "的了在是我你他她它们一起去吃喝玩看聊打逛来到都也还说和跟与不没有很这那上下个就要会想给把被约见又从"
+)
+
+var (
+	titlesZh      = []string{"老师", "师傅", "阿姨", "经理", "主任", "医生", "教练", "同学", "先生", "女士", "太太", "叔叔", "哥", "姐", "总"}
+	placeEndsZh   = []string{"公园", "图书馆", "博物馆", "美术馆", "体育馆", "书店", "咖啡馆", "咖啡店", "茶馆", "广场", "古镇", "老街", "景区", "海滩", "植物园", "动物园", "电影院", "剧院", "健身房", "机场", "火车站", "车站", "大学", "小区", "路", "街", "山", "湖", "江", "岛", "市", "省", "县", "区", "村", "镇", "寺"}
+	placeBeforeZh = []string{"住在", "搬到了", "搬到", "来自", "去了", "去", "到了", "在", "从", "到", "飞往", "回", "逛"}
+	animalsZh     = []string{"猫", "狗", "兔", "鹦鹉", "仓鼠", "乌龟", "宠物", "马"}
+	citiesZh      = strings.Fields("北京 上海 广州 深圳 天津 重庆 成都 杭州 南京 武汉 西安 苏州 长沙 郑州 青岛 大连 厦门 宁波 昆明 合肥 福州 沈阳 济南 无锡 哈尔滨 长春 石家庄 南宁 贵阳 太原 南昌 兰州 海口 三亚 拉萨 乌鲁木齐 香港 澳门 台北 台湾 珠海 佛山 东莞 桂林 丽江 大理 洛阳 扬州 绍兴 温州 烟台 威海 云南 四川 广东 浙江 江苏 湖南 湖北 山东 新疆 西藏 海南 日本 韩国 泰国 美国 英国 法国 德国 加拿大 澳大利亚 新加坡 马来西亚 意大利 西班牙 东京 大阪 京都 首尔 巴黎 伦敦 纽约 柏林")
+	cityHeads     = runesOf(citiesZh)
+)
+
+// namesZh finds people after words of company and calling, and places after words of movement.
+func namesZh(text string, add func(name, kind string)) {
+	for at := 0; at < len(text); {
+		r, n := decode(text[at:])
+		rest := text[at+n:]
+		switch r {
+		case '和', '跟', '与', '约', '陪', '找', '给', '见':
+			if name := personZh(rest); name != "" {
+				add(name, "person")
+			}
+		case '叫':
+			if name := calledZh(text[:at], rest); name != "" {
+				kind := "person"
+				if containsAny(lastRunes(text[:at], 8), animalsZh) {
+					kind = "animal"
+				}
+				add(name, kind)
+			}
+		case '小', '老', '阿':
+			if second, m := decode(rest); strings.ContainsRune(surnamesZh, second) && second != '马' && second != '龙' && second != '时' {
+				if next, _ := decode(rest[m:]); (at == 0 || !isHan(lastRune(text[:at])) || strings.ContainsRune("和跟与约陪是叫的", lastRune(text[:at]))) && (!isHan(next) || strings.ContainsRune("说去在来是和跟一也又今昨约的", next)) {
+					add(text[at:at+n+m], "person")
+				}
+			}
+		}
+		if cityHeads[r] {
+			for _, c := range citiesZh {
+				if strings.HasPrefix(text[at:], c) {
+					add(c, "place")
+				}
+			}
+		}
+		if strings.ContainsRune(surnamesZh, r) && (at == 0 || !isHan(lastRune(text[:at])) || strings.ContainsRune("和跟与约陪是叫的找给见", lastRune(text[:at]))) {
+			for _, title := range titlesZh {
+				if strings.HasPrefix(rest, title) {
+					add(text[at:at+n+len(title)], "person")
+					break
+				}
+			}
+		}
+		at += n
+	}
+	for _, p := range placeBeforeZh {
+		for from := 0; ; {
+			i := strings.Index(text[from:], p)
+			if i < 0 {
+				break
+			}
+			from += i + len(p)
+			if name := placeZh(text[from:]); name != "" {
+				add(name, "place")
+			}
+		}
+	}
+}
+
+// personZh returns the name of a person that text begins with, where a surname, a mark or a word of doing shows its end; else "".
+func personZh(text string) string {
+	first, end := decode(text)
+	if !strings.ContainsRune(surnamesZh, first) {
+		return ""
+	}
+	for count := range 3 {
+		r, n := decode(text[end:])
+		if count > 0 && (!isHan(r) || strings.ContainsRune(notInNamesZh, r)) {
+			return text[:end]
+		}
+		if count == 2 {
+			return ""
+		}
+		if !isHan(r) || strings.ContainsRune(notInNamesZh, r) {
+			return ""
+		}
+		end += n
+	}
+	return ""
+}
+
+// calledZh returns what somebody is called, after 叫.
+func calledZh(before, text string) string {
+	switch lastRune(before) {
+	case '我', '名', '字', '儿', '女', '子', '妈', '爸', '婆', '公', '友', '狗', '猫', '妹', '弟', '哥', '姐', '事', '个', '它', '他', '她', '只', '条', '人', '师', '板', '孩', '宝':
+	default:
+		return ""
+	}
+	end, count := 0, 0
+	for {
+		r, n := decode(text[end:])
+		if !isHan(r) && !(r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
+			break
+		}
+		if strings.ContainsRune("了他她它我你的，", r) {
+			return ""
+		}
+		end += n
+		if count++; count > 10 {
+			return ""
+		}
+	}
+	if count == 0 || isHan(lastRune(text[:end])) && count > 4 || hasPrefixOf(text, []string{"外卖", "车", "上", "醒", "人"}) {
+		return ""
+	}
+	return text[:end]
+}
+
+// placeZh returns the name of a place that text begins with, which its ending shows; else "".
+func placeZh(text string) string {
+	end := 0
+	for count := 0; count < 9; count++ {
+		r, n := decode(text[end:])
+		if !isHan(r) || strings.ContainsRune("的了我你他她和跟吃喝玩看买一这那哪", r) {
+			return ""
+		}
+		end += n
+		if count == 0 {
+			continue
+		}
+		for _, e := range placeEndsZh {
+			if strings.HasSuffix(text[:end], e) && utf8.RuneCountInString(e) <= count && len(e) < end {
+				next := text[end:]
+				if hasPrefixOf(next, []string{"公园", "大学", "路", "街", "区"}) {
+					continue
+				}
+				return text[:end]
+			}
+		}
+	}
+	return ""
+}
+
+func decode(text string) (rune, int) {
+	if text == "" {
+		return 0, 0
+	}
+	return utf8.DecodeRuneInString(text)
+}
+
+// lastRunes returns the last n characters of text.
+func lastRunes(text string, n int) string {
+	start := len(text)
+	for ; n > 0 && start > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:start])
+		start -= size
+	}
+	return text[start:]
+}
+
+// runes returns the first characters of the keys.
+func runes[V any](words map[string]V) map[rune]bool {
+	heads := map[rune]bool{}
+	for w := range words {
+		r, _ := utf8.DecodeRuneInString(w)
+		heads[r] = true
+	}
+	return heads
+}
+
+func runesOf(words []string) map[rune]bool {
+	heads := map[rune]bool{}
+	for _, w := range words {
+		r, _ := utf8.DecodeRuneInString(w)
+		heads[r] = true
+	}
+	return heads
+}
+
+// number reads a number of the lists of this package.
+func number(s string) float64 {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic("extract: " + err.Error())
+	}
+	return x
+}

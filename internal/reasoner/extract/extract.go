@@ -1,0 +1,496 @@
+// Package extract is the extractor that needs no model and no network: rules for English and Chinese that say which
+// messages hold something worth remembering, and what becomes of it beside what is held already. docs/extraction-rules.md tells
+// what it cannot see.
+package extract
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
+)
+
+// Extractor is the extractor of rules. It has no state: the same conversation gives the same candidates.
+type Extractor struct{}
+
+// New returns the extractor of rules.
+func New() *Extractor { return &Extractor{} }
+
+// Name returns "rules-v1".
+func (*Extractor) Name() string { return "rules-v1" }
+
+var _ reasoner.Extractor = (*Extractor)(nil)
+
+const (
+	// enough is how much matter a message has to have, in words that carry any, unless it says something of the speaker that is
+	// worth remembering however short it is.
+	enough = 5.5
+	// thin is below which a sentence is left out of what is kept of its message.
+	thin = 1.2
+	// maxContent is how long what is kept of a message may be, in bytes.
+	maxContent = 2000
+	// maxJoined is how long two messages that are kept as one may be, in bytes.
+	maxJoined = 420
+	// shortAnswer is below which an answer is kept with its question.
+	shortAnswer = 3.0
+)
+
+// note is a message, or a part of one, that is worth remembering.
+type note struct {
+	message    int // the place of its first message in the conversation
+	last       int // and of its last
+	sentences  []reading
+	content    string
+	weight     float64
+	alone      bool // says one thing that is so of a person: it is joined to nothing
+	importance float64
+	candidate  reasoner.Candidate
+}
+
+// Extract proposes what is worth remembering of the new messages. The only error is that of ctx.
+func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasoner.Extraction, error) {
+	var x reasoner.Extraction
+	recalled := readHeld(c.Recalled)
+	var notes []note
+	for i := range c.Messages {
+		if err := ctx.Err(); err != nil {
+			return reasoner.Extraction{}, err
+		}
+		m := &c.Messages[i]
+		if !m.New || !speaks(m) {
+			continue
+		}
+		found, refused := notesOf(c.Messages, i)
+		if refused {
+			x.Dropped = append(x.Dropped, reasoner.Dropped{What: m.ID.String(), Reason: "the message is an instruction to a model"})
+			continue
+		}
+		for _, n := range found {
+			if recalled.repeat(n.content) {
+				x.Dropped = append(x.Dropped, reasoner.Dropped{What: m.ID.String(), Reason: "the message repeats what was recalled into the conversation"})
+				continue
+			}
+			if len(notes) > 0 && joins(c.Messages, &notes[len(notes)-1], &n) {
+				join(&notes[len(notes)-1], n)
+				continue
+			}
+			notes = append(notes, n)
+		}
+	}
+	for i := range notes {
+		x.Candidates = append(x.Candidates, candidateOf(c.Messages, &notes[i]))
+	}
+	x.Used = recalled.used(c)
+	return x, nil
+}
+
+var (
+	selves   = set("user me i self myself human owner 我 本人 自己 用户")
+	machines = []string{"assistant", "chatbot", "助手", "助理", "机器人", "客服", "系统"}
+)
+
+// speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
+func speaks(m *reasoner.Message) bool {
+	return m.Role == "user" && !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+}
+
+// speakerOf returns the name of who said something; "" for the user.
+func speakerOf(m *reasoner.Message) string {
+	name := strings.TrimSpace(m.Speaker)
+	if selves[strings.ToLower(name)] {
+		return ""
+	}
+	return name
+}
+
+// notesOf returns what is worth remembering of the i-th message; refused tells that it is an instruction to a model.
+func notesOf(messages []reasoner.Message, i int) (notes []note, refused bool) {
+	m := &messages[i]
+	sentences, attached := split(m.Content)
+	var kept []reading
+	var weight float64
+	anchored := false
+	for _, s := range sentences {
+		if instructs(&s) {
+			return nil, true
+		}
+		for _, s := range clauses(s) {
+			r := readSentence(s)
+			switch {
+			case r.kind != statement || r.weight < thin && !r.anchored:
+				continue
+			case len(r.attributes) > 0 || r.negates && r.anchored && !r.past:
+				notes = append(notes, noteOf(i, []reading{r}, "", r.weight))
+				notes[len(notes)-1].alone = true
+				continue
+			}
+			kept = append(kept, r)
+			weight += r.weight
+			anchored = anchored || r.anchored
+		}
+	}
+	if len(kept) == 0 {
+		return notes, false
+	}
+	asked := questionBefore(messages, i)
+	if asked != "" {
+		weight += 1.5
+	}
+	if attached != "" {
+		weight++
+	}
+	if weight < enough && !anchored {
+		return notes, false
+	}
+	n := noteOf(i, kept, attached, weight)
+	if asked != "" && len(notes) == 0 && weight-1.5 < shortAnswer+1 && !kept[0].me {
+		n.content = asked + " — " + n.content
+		n.message = i - 1
+	}
+	return append(notes, n), false
+}
+
+// noteOf puts sentences of the i-th message together.
+func noteOf(i int, kept []reading, attached string, weight float64) note {
+	var b strings.Builder
+	for j := range kept {
+		text := kept[j].text
+		if j == 0 {
+			if kept[j].chinese() {
+				text = trimZh(text)
+			} else {
+				text = trimEn(text)
+			}
+		}
+		if b.Len()+len(text) > maxContent && b.Len() > 0 {
+			break
+		}
+		space(&b, text)
+	}
+	content := b.String()
+	if len(content) > maxContent {
+		content = cutAt(content, maxContent)
+	}
+	if attached != "" && len(content)+len(attached) < maxContent {
+		content += " " + attached
+	}
+	return note{message: i, last: i, sentences: kept, content: content, weight: weight}
+}
+
+// space writes text after what is there, with a space between unless both are Chinese.
+func space(b *strings.Builder, text string) {
+	if b.Len() > 0 {
+		before := lastRune(b.String())
+		if before < 0x3000 || text[0] < 0x80 {
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(text)
+}
+
+func cutAt(text string, n int) string {
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// questionBefore returns the question that the i-th message answers: the last sentence of the message before it, if somebody else
+// asked one of the speaker there. Else "".
+func questionBefore(messages []reasoner.Message, i int) string {
+	if i == 0 {
+		return ""
+	}
+	m := &messages[i-1]
+	if m.Role == messages[i].Role && m.Speaker == messages[i].Speaker || m.Role == "system" || m.Role == "tool" {
+		return ""
+	}
+	text := strings.TrimSpace(m.Content)
+	if j := strings.IndexByte(text, '['); j > 0 && strings.HasSuffix(text, "]") {
+		text = strings.TrimSpace(text[:j])
+	}
+	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "？") {
+		return ""
+	}
+	if len(text) > 400 {
+		text = text[len(cutAt(text, len(text)-400)):]
+	}
+	sentences, _ := split(text)
+	if len(sentences) == 0 {
+		return ""
+	}
+	last := sentences[len(sentences)-1].text
+	if len(last) > 160 || offers(last) {
+		return ""
+	}
+	return last
+}
+
+// offers tells whether a question only offers help: its answer is nothing about the one who answers.
+func offers(question string) bool {
+	lower := strings.ToLower(question)
+	return containsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
+}
+
+// clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
+func clauses(s sentence) []sentence {
+	if len(s.text) > 240 {
+		return []sentence{s}
+	}
+	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
+	if s.han > 0 {
+		marks = []string{"，我", ",我", "，现在", "，在", "，今年", "，住"}
+	}
+	for _, mark := range marks {
+		i := strings.Index(s.text, mark)
+		if i <= 0 {
+			continue
+		}
+		head, tail := read(strings.TrimRight(s.text[:i], ", ，")), s.text[i+len(mark):]
+		switch {
+		case s.han > 0:
+			tail = strings.TrimLeft(mark, "，,") + tail
+			if !strings.HasPrefix(tail, "我") {
+				tail = "我" + tail
+			}
+		default:
+			words := strings.Fields(strings.TrimLeft(mark, ", "))
+			tail = capitalised(words[len(words)-1]) + " " + tail
+		}
+		first, second := reading{sentence: head}, reading{sentence: read(tail)}
+		if a, b := first.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
+			end := "."
+			if s.han > 0 {
+				end = "。"
+			}
+			return append([]sentence{read(head.text + end)}, clauses(second.sentence)...)
+		}
+	}
+	return []sentence{s}
+}
+
+// goesOn begin what goes on from what was said before.
+var (
+	goesOnEn = set("it it's its they they're that that's this he she he's she's and also but plus then so because there them those these")
+	goesOnZh = []string{"它", "他", "她", "而且", "还有", "后来", "然后", "但是", "不过", "所以", "因为", "那", "这"}
+)
+
+// joins tells whether a note goes on from the one before it, by the same speaker with no more than one message between: short
+// both, and about the same.
+func joins(messages []reasoner.Message, a, b *note) bool {
+	first, second := &messages[a.last], &messages[b.message]
+	gap := b.message - a.last
+	if a.alone || b.alone || gap < 1 || gap > 2 || b.last != b.message || a.last-a.message > 2 || first.Role != second.Role || first.Speaker != second.Speaker {
+		return false
+	}
+	if second.Time.Sub(first.Time) > 15*time.Minute || len(a.content)+len(b.content) > maxJoined {
+		return false
+	}
+	if gap == 1 && len(a.content)+len(b.content) < maxJoined/2 {
+		return true
+	}
+	head := &b.sentences[0]
+	if head.chinese() {
+		if hasPrefixOf(trimZh(head.text), goesOnZh) {
+			return true
+		}
+		return sharesZh(a.sentences, b.sentences)
+	}
+	if len(head.tokens) > 0 && goesOnEn[head.tokens[0].lower] {
+		return true
+	}
+	return sharesEn(a.sentences, b.sentences)
+}
+
+// sharesEn tells whether two notes have a word in common that carries matter.
+func sharesEn(a, b []reading) bool {
+	words := map[string]bool{}
+	for i := range a {
+		for _, t := range a[i].tokens {
+			if !stopEn[t.lower] && len(t.lower) > 3 {
+				words[stem(t.lower)] = true
+			}
+		}
+	}
+	for i := range b {
+		for _, t := range b[i].tokens {
+			if len(t.lower) > 3 && words[stem(t.lower)] && !stopEn[t.lower] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sharesZh tells whether two notes have two characters in common that carry matter and stand together.
+func sharesZh(a, b []reading) bool {
+	pairs := map[string]bool{}
+	for i := range a {
+		for p := range pairsZh(a[i].text) {
+			pairs[p] = true
+		}
+	}
+	for i := range b {
+		for p := range pairsZh(b[i].text) {
+			if pairs[p] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func join(a *note, b note) {
+	var text strings.Builder
+	text.WriteString(a.content)
+	space(&text, b.content)
+	a.content = text.String()
+	a.sentences = append(a.sentences, b.sentences...)
+	a.weight += b.weight
+	a.last = b.last
+}
+
+// candidateOf makes a candidate of a note.
+func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
+	answer := n.message // where the speaker speaks
+	if messages[answer].Role != messages[n.last].Role || messages[answer].Speaker != messages[n.last].Speaker {
+		answer = n.last
+	}
+	m := &messages[answer]
+	c := reasoner.Candidate{Content: n.content, Speaker: speakerOf(m), Context: contextOf(n.content)}
+	for i := n.message; i <= n.last; i++ {
+		if i == n.message || i == n.last || messages[i].Role == m.Role && messages[i].Speaker == m.Speaker {
+			c.Sources = append(c.Sources, messages[i].ID)
+		}
+	}
+	c.Emotion = emotionOf(n.sentences)
+	c.Entities = entitiesOf(n.sentences)
+	// what it is, by the sentence that matters most
+	best := &n.sentences[0]
+	lasting := 0.0
+	for i := range n.sentences {
+		r := &n.sentences[i]
+		if r.importance > best.importance || r.importance == best.importance && r.weight > best.weight {
+			best = r
+		}
+		if r.lasting() {
+			lasting += r.weight
+		} else {
+			lasting -= r.weight
+		}
+		c.Negates = c.Negates || r.negates && (n.alone || len(n.sentences) == 1)
+	}
+	c.Type, c.Category = "episodic", reasoner.Objective
+	if best.anchored {
+		c.Category = best.category
+	} else if futureOf(n.sentences) || c.Emotion != nil && n.weight < enough {
+		c.Category = reasoner.Temporary
+	}
+	if best.anchored && best.importance >= 0.6 && best.lasting() || lasting > 0 {
+		c.Type = "fact"
+	}
+	if c.Type == "episodic" && (c.Category == reasoner.Identity || c.Category == reasoner.StablePreference || c.Category == reasoner.Skill) && !n.alone {
+		c.Category = reasoner.Objective
+	}
+	c.Importance = importanceOf(n, best, c.Emotion)
+	c.Time = timeOf(n, m, c.Type)
+	return c
+}
+
+func futureOf(sentences []reading) bool {
+	for i := range sentences {
+		if sentences[i].past {
+			return false
+		}
+	}
+	for i := range sentences {
+		if sentences[i].future {
+			return true
+		}
+	}
+	return false
+}
+
+// importanceOf is 0.3 to 0.6 for what happened, by how much is said of it and with how much feeling; what says who somebody is has
+// its own.
+func importanceOf(n *note, best *reading, e *reasoner.Emotion) float64 {
+	x := 0.3 + 0.2*math.Min(1, math.Max(0, (n.weight-enough)/25))
+	if e != nil {
+		x += 0.1 * e.Arousal * math.Abs(e.Valence)
+	}
+	return round(math.Max(math.Min(x, 0.6), best.importance))
+}
+
+// timeOf returns when something happened, or since when it is so; zero where nothing is said of that.
+func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
+	for i := range n.sentences {
+		r := &n.sentences[i]
+		e, ok := when.Find(r.text, m.Time)
+		if !ok || kind == "fact" && !e.Since && !r.negates {
+			continue
+		}
+		at := e.Time
+		if e.Precision <= when.Day && sameDay(at, m.Time) && at.After(m.Time) && e.Precision != when.Hour {
+			return time.Time{}
+		}
+		return at
+	}
+	return time.Time{}
+}
+
+func sameDay(a, b time.Time) bool {
+	y, m, d := a.Date()
+	y2, m2, d2 := b.In(a.Location()).Date()
+	return y == y2 && m == m2 && d == d2
+}
+
+// contextWords tell in which part of life something happens, as they do for reflection.
+var (
+	workEn     = set("meeting meetings client clients colleague colleagues coworker coworkers deadline office workplace")
+	learningEn = set("exam exams homework course courses studying lecture lectures class classes")
+	socialEn   = set("friends friend together party")
+	workZh     = strings.Fields("会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺")
+	learningZh = strings.Fields("考试 课程 学习 培训 备考 作业 复习")
+	socialZh   = strings.Fields("朋友 聚会 聚餐 同学 球友 一起")
+)
+
+// contextOf infers in which part of life something belongs: work before learning before company.
+func contextOf(content string) string {
+	s := read(content)
+	learning, social := false, false
+	for _, t := range s.tokens {
+		if workEn[t.lower] {
+			return "work"
+		}
+		learning = learning || learningEn[t.lower]
+		social = social || socialEn[t.lower]
+	}
+	if s.han > 0 {
+		if containsAny(content, workZh) {
+			return "work"
+		}
+		learning = learning || containsAny(content, learningZh)
+		social = social || containsAny(content, socialZh)
+	}
+	switch {
+	case learning:
+		return "learning"
+	case social:
+		return "social"
+	}
+	return "personal"
+}
+
+// sourcesOf is for tests and benchmarks: the ids of all messages that candidates cite.
+func sourcesOf(all []reasoner.Candidate) []uuid.UUID {
+	var ids []uuid.UUID
+	for i := range all {
+		ids = append(ids, all[i].Sources...)
+	}
+	return ids
+}

@@ -1,0 +1,336 @@
+package extract
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both say. The only error is that of
+// ctx.
+func (*Extractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+	all := make([]reasoner.Resolution, len(conflicts))
+	for i := range conflicts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		all[i] = resolve(now, &conflicts[i])
+	}
+	return all, nil
+}
+
+func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
+	content := c.Candidate.Content
+	taken, retracts := retraction(content)
+	if retracts {
+		content = taken
+	}
+	s := senseOf(content)
+	held := make([]sense, len(c.Similar))
+	for i := range c.Similar {
+		held[i] = senseOf(c.Similar[i].Content)
+	}
+	of := func(i int) bool { return strings.EqualFold(c.Similar[i].Speaker, c.Candidate.Speaker) }
+	if retracts {
+		for i := range held {
+			if of(i) && s.says(&held[i]) {
+				return reasoner.Resolution{Operation: reasoner.Delete, Target: c.Similar[i].ID, Reason: "it is taken back"}
+			}
+		}
+	}
+	for i := range held {
+		if of(i) && s.says(&held[i]) && (c.Similar[i].Type != "episodic" && c.Candidate.Type != "episodic" || sameTime(now, &c.Candidate, &c.Similar[i])) {
+			return reasoner.Resolution{Operation: reasoner.Noop, Target: c.Similar[i].ID, Reason: "it says the same"}
+		}
+	}
+	for i := range held {
+		if !of(i) {
+			continue
+		}
+		if key := s.replaces(&held[i]); key != "" {
+			return reasoner.Resolution{Operation: reasoner.Update, Target: c.Similar[i].ID, Reason: "another value of " + key}
+		}
+	}
+	if s.negated != s.over || s.over || slices.ContainsFunc(held, func(h sense) bool { return h.negated || h.over }) {
+		for i := range held {
+			if of(i) && c.Similar[i].Type != "episodic" && s.denies(&held[i]) {
+				return reasoner.Resolution{Operation: reasoner.Update, Target: c.Similar[i].ID, Reason: "it says the opposite"}
+			}
+		}
+	}
+	return reasoner.Resolution{Operation: reasoner.Add, Reason: "nothing says the same, and nothing is taken back by it"}
+}
+
+// sameTime tells whether a candidate and a memory are of one day: who went running today and yesterday went twice.
+func sameTime(now time.Time, c *reasoner.Candidate, h *reasoner.Held) bool {
+	at := c.Time
+	if at.IsZero() {
+		at = now
+	}
+	return sameDay(at, h.Time)
+}
+
+// sense is what a statement says, as far as rules can tell.
+type sense struct {
+	words      []string // those that carry matter, in their order: stems, and characters of Chinese
+	objects    []string // the same without verbs of liking and taking, and without how often
+	negated    bool
+	over       bool // no longer
+	taste      bool // it is about liking or taking something
+	attributes []attribute
+	sentences  int
+}
+
+var (
+	// words that change nothing in what a statement says
+	emptyEn = set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
+		no not don't doesn't didn't isn't aren't never any more anymore longer any can't cannot won't haven't hasn't quite pretty totally absolutely definitely honestly always myself me as by
+		stopped stop quit gave up given stopping used getting much lot anyway today lately these days nowadays already ever`)
+	tasteStems = set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan car crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
+	dislikesEn = set("hate dislike detest loathe hated disliked stand")
+	oftenEn    = set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
+
+	tasteWordsZh  = []string{"喜欢", "热爱", "讨厌", "最爱", "偏爱", "钟爱", "爱", "吃", "喝", "看", "玩", "听", "打", "练", "学", "抽", "用", "做"}
+	oftenZh       = []string{"每天", "每周", "经常", "常常", "平时", "总是", "早上", "晚上", "周末", "有时", "偶尔"}
+	emptyWordsZh  = []string{"我们", "我", "现在", "目前", "还是", "仍然", "一直", "真的", "非常", "特别", "已经", "早就", "其实", "依然", "没有", "不再", "再也不", "戒掉", "戒了", "放弃", "停止", "算是", "就是", "咱们", "如今"}
+	emptyCharsZh  = "的了着过还也就都很太真好吧呢啊呀哦嗯啦嘛是又仍最超挺不没别再戒已"
+	dislikesZh    = []string{"讨厌", "反感", "受不了"}
+	retractionsEn = []string{"forget that ", "please forget that ", "it's not true that ", "it is not true that ", "it's wrong that ", "i never said that ", "i never said ", "scratch that, ", "delete that ", "please delete that ", "it isn't true that ", "it was wrong that "}
+	retractionsZh = []string{"忘了我说的", "忘掉我说的", "请忘记", "忘记", "请忘掉", "忘掉", "我没说过", "我从没说过", "删掉", "请删除", "删除"}
+)
+
+// retraction returns what a statement takes back: "Forget that I live in Lisbon".
+func retraction(text string) (string, bool) {
+	lower := strings.ToLower(text)
+	for _, p := range retractionsEn {
+		if strings.HasPrefix(lower, p) {
+			return text[len(p):], true
+		}
+	}
+	for _, p := range retractionsZh {
+		if rest, ok := strings.CutPrefix(text, p); ok {
+			return strings.TrimLeft(rest, "：:，, "), true
+		}
+	}
+	return text, false
+}
+
+// senseOf reads what a statement says.
+func senseOf(text string) sense {
+	var s sense
+	if len(text) > maxContent {
+		text = cutAt(text, maxContent)
+	}
+	sentences, _ := split(text)
+	s.sentences = len(sentences)
+	for i := range sentences {
+		one := &sentences[i]
+		r := reading{sentence: *one}
+		s.attributes = append(s.attributes, r.attributesOf()...)
+		s.over = s.over || negates(one)
+		negations := 0
+		for _, t := range one.tokens {
+			if notEn[t.lower] {
+				negations++
+			}
+			if dislikesEn[t.lower] {
+				negations++
+			}
+			if t.lower == "stand" { // "can't stand": once
+				negations--
+			}
+			if emptyEn[t.lower] {
+				continue
+			}
+			w := stem(t.lower)
+			if i == 0 && fillerWord[t.lower] {
+				continue
+			}
+			if tasteStems[w] || dislikesEn[t.lower] {
+				s.taste = true
+				s.words = append(s.words, tasteOf(t.lower, w))
+				continue
+			}
+			s.words = append(s.words, w)
+			if !oftenEn[t.lower] {
+				s.objects = append(s.objects, w)
+			}
+		}
+		if one.han > 0 {
+			s.readZh(one.text)
+			if strings.ContainsAny(withoutNotNot(one.text), "不没戒") {
+				negations++
+			}
+			if containsAny(one.text, dislikesZh) {
+				negations++
+			}
+		}
+		s.negated = s.negated || negations%2 != 0
+	}
+	if s.over {
+		s.negated = true
+	}
+	return s
+}
+
+var fillerWord = set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
+
+// tasteOf makes the verbs of one liking one word: "love" and "like" say the same of coffee, "drink" does not.
+func tasteOf(word, stem string) string {
+	switch stem {
+	case "lov", "lik", "enjoy", "adore", "ador", "fond", "fan", "keen", "crazy", "passionat", "hat", "dislik", "detest", "loath", "stand", "car":
+		return "like"
+	}
+	return stem
+}
+
+func withoutNotNot(text string) string {
+	for _, p := range []string{"不得不", "忍不住", "不错", "不过", "不仅", "不只", "不但", "离不开", "差不多", "没错", "没想到", "不好意思", "不管", "不同"} {
+		text = strings.ReplaceAll(text, p, "")
+	}
+	return text
+}
+
+func (s *sense) readZh(text string) {
+	text = trimZh(text)
+	for text != "" {
+		if w := prefixOf(text, emptyWordsZh); w != "" {
+			text = text[len(w):]
+			continue
+		}
+		if w := prefixOf(text, oftenZh); w != "" {
+			s.words = append(s.words, w)
+			text = text[len(w):]
+			continue
+		}
+		if w := prefixOf(text, tasteWordsZh); w != "" {
+			s.taste = true
+			text = text[len(w):]
+			switch w {
+			case "喜欢", "热爱", "讨厌", "最爱", "偏爱", "钟爱", "爱":
+				w = "like"
+			}
+			s.words = append(s.words, w)
+			continue
+		}
+		r, n := decode(text)
+		if isHan(r) && !strings.ContainsRune(emptyCharsZh, r) {
+			s.words = append(s.words, text[:n])
+			s.objects = append(s.objects, text[:n])
+		}
+		text = text[n:]
+	}
+}
+
+func prefixOf(text string, words []string) string {
+	for _, w := range words {
+		if strings.HasPrefix(text, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+// says tells whether two statements say the same.
+func (s *sense) says(h *sense) bool {
+	if s.negated != h.negated || len(s.words) == 0 {
+		return false
+	}
+	if slices.Equal(s.words, h.words) {
+		return true
+	}
+	// the same values of the same attributes, and nothing else
+	if len(s.attributes) == 0 || len(s.attributes) != len(h.attributes) || s.sentences > 1 || h.sentences > 1 {
+		return false
+	}
+	for i := range s.attributes {
+		if s.attributes[i].key != h.attributes[i].key || !sameValue(s.attributes[i].value, h.attributes[i].value) {
+			return false
+		}
+	}
+	return s.bare() && h.bare()
+}
+
+// bare tells whether a statement says little more than its attributes.
+func (s *sense) bare() bool {
+	n := 0
+	for _, a := range s.attributes {
+		one := read(a.value)
+		n += len(one.tokens) + one.han
+	}
+	return len(s.words) <= n+3*len(s.attributes)+1
+}
+
+// differs tells whether one statement has a number or a value that the other has not.
+func (s *sense) differs(h *sense) bool {
+	for _, w := range s.words {
+		if w[0] >= '0' && w[0] <= '9' && !slices.Contains(h.words, w) {
+			return true
+		}
+	}
+	for _, a := range s.attributes {
+		if !slices.ContainsFunc(h.attributes, func(b attribute) bool { return a.key == b.key && sameValue(a.value, b.value) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameValue(a, b string) bool {
+	return a == b || strings.TrimRight(a, ".! ") == strings.TrimRight(b, ".! ")
+}
+
+// replaces returns the attribute of which s says another value than h; "" if there is none, or if h says more than that.
+func (s *sense) replaces(h *sense) string {
+	if len(h.attributes) != 1 || h.sentences > 1 || !h.bare() && len(h.words) > 12 || s.over && s.taste {
+		return ""
+	}
+	old := h.attributes[0]
+	for _, a := range s.attributes {
+		if a.key != old.key {
+			continue
+		}
+		switch a.key {
+		case "origin":
+			return ""
+		}
+		if s.negated != h.negated && sameValue(a.value, old.value) {
+			return a.key
+		}
+		if !s.negated && !h.negated && !sameValue(a.value, old.value) && !within(a.value, old.value) && !within(old.value, a.value) {
+			return a.key
+		}
+		if !s.negated && !h.negated && within(old.value, a.value) { // more is known of it
+			return a.key
+		}
+	}
+	return ""
+}
+
+// within tells whether one value is a part of another: "porto" of "porto near the river".
+func within(part, whole string) bool {
+	return len(part) < len(whole) && strings.Contains(whole, part)
+}
+
+// denies tells whether s says that what h says is not so, or no longer: of the same things one says yes and the other no.
+func (s *sense) denies(h *sense) bool {
+	if s.negated == h.negated || len(s.objects) == 0 || len(h.objects) == 0 || h.sentences > 1 {
+		return false
+	}
+	if s.taste != h.taste && !s.over && !h.over {
+		return false
+	}
+	there := map[string]bool{}
+	for _, w := range h.objects {
+		there[w] = true
+	}
+	for _, w := range s.objects {
+		if !there[w] {
+			return false
+		}
+	}
+	return 2*len(s.objects) > len(there)
+}
