@@ -6,6 +6,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
 )
 
@@ -21,7 +22,7 @@ func (c Config) openReasoner() (reasoner.Reasoner, reasoner.Extractor, error) {
 		return c.thinks, c.extracts, nil
 	}
 	if c.byRules() {
-		return rules.New(), c.extracts, nil
+		return rules.New(), extract.New(), nil
 	}
 	model, err := llm.Open(c.Reasoner)
 	return model, model, err
