@@ -18,6 +18,8 @@ var (
 	ErrNotForgotten = store.ErrNotForgotten
 	// ErrNotTrait: the memory is a fact, an episode or a document, and what was asked for concerns traits.
 	ErrNotTrait = store.ErrNotTrait
+	// ErrNoFile: the user has no file of that path.
+	ErrNoFile = store.ErrNoFile
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = store.ErrDenied
 	// ErrNotMigrated: the database has no Oxbow schema.

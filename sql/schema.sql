@@ -202,6 +202,13 @@ begin
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
 end $$;
 
+-- Name: chunk_metadata(jsonb, uuid, text, text, bigint, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN (COALESCE(_given, '{}'::jsonb) || jsonb_build_object('file_id', _file_id, 'file_name', COALESCE(NULLIF(regexp_replace(_path, '^.*[/\\]'::text, ''::text), ''::text), _path), 'media_type', _media_type, 'chunk_index', _nth, 'chunk_count', _count));
+
 -- Name: clamp_confidence(double precision); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.clamp_confidence(_confidence double precision) RETURNS double precision
@@ -415,6 +422,33 @@ CREATE FUNCTION oxbow.date_terms(at timestamp without time zone) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY[('@'::text || to_char(at, 'YYYY-MM-DD'::text)), ('@'::text || to_char(at, 'YYYY-MM'::text)), ('@'::text || to_char(at, 'YYYY'::text)), ('@'::text || to_char(at, 'MM-DD'::text)), ('@'::text || to_char(at, 'MM'::text))];
 
+-- Name: delete_file(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.delete_file(user_id text, path text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _file_id uuid;
+  _erased bigint;
+begin
+  perform oxbow.check_access(delete_file.user_id);
+  if delete_file.path is null then
+    perform oxbow.reject('path', null, 'must not be null');
+  end if;
+  perform oxbow.lock_file(delete_file.user_id, delete_file.path);
+  select f.id into _file_id from oxbow.document_files f where f.user_id = delete_file.user_id and f.path = delete_file.path;
+  if not found then
+    raise exception using
+      errcode = 'OX110',
+      message = format('user %L has no file %L', delete_file.user_id, delete_file.path),
+      hint    = 'The table oxbow.document_files lists the files of a user.';
+  end if;
+  _erased := oxbow.erase_documents(delete_file.user_id, oxbow.lock_chunks(delete_file.user_id, _file_id));
+  delete from oxbow.document_files f where f.user_id = delete_file.user_id and f.id = _file_id;
+  return _erased;
+end $$;
+
 -- Name: delete_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.delete_trait(user_id text, id uuid) RETURNS bigint
@@ -592,6 +626,51 @@ begin
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
   end if;
   return null;
+end $$;
+
+-- Name: erase_documents(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _id uuid;
+  _n bigint;
+begin
+  _ids := oxbow.with_later_versions(_user_id, _ids);
+  if cardinality(_ids) = 0 then
+    return 0;
+  end if;
+  for _id in
+    select e.memory_id from oxbow.trait_evidence e where e.user_id = _user_id and e.memory_type = 'document' and e.memory_id = any (_ids)
+     union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
+     order by 1
+  loop
+    perform oxbow.erase_memory(_user_id, _id);
+  end loop;
+  delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
+  get diagnostics _n = row_count;
+  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memories
+  delete from oxbow.activity a
+   where a.user_id = _user_id
+     and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
+
+  with named as (
+    select j.id as job, i.id, i.nth
+      from oxbow.river_job j, unnest(string_to_array(j.args ->> 'ids', ',')) with ordinality i(id, nth)
+     where j.args @> jsonb_build_object('user_id', _user_id)
+  ), left_over as materialized (
+    select n.job, string_agg(n.id, ',' order by n.nth) filter (where g.id is null) as ids
+      from named n left join unnest(_ids) g(id) on g.id::text = n.id
+     group by n.job having count(g.id) > 0
+  ), emptied as (
+    delete from oxbow.river_job j using left_over l where j.id = l.job and l.ids is null
+  )
+  update oxbow.river_job j
+     set args = jsonb_set(j.args, '{ids}', to_jsonb(l.ids)), errors = null
+    from left_over l where j.id = l.job and l.ids is not null;
+  return _n;
 end $$;
 
 -- Name: erase_from_jobs(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1063,6 +1142,79 @@ begin
   return query select unnest(_fresh);
 end $$;
 
+-- Name: ingest_file(text, text, text[], jsonb[], text, bigint, text, jsonb, jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.ingest_file(user_id text, path text, contents text[], chunk_metadata jsonb[] DEFAULT NULL::jsonb[], media_type text DEFAULT 'text/plain'::text, bytes bigint DEFAULT NULL::bigint, content_hash text DEFAULT NULL::text, settings jsonb DEFAULT '{}'::jsonb, metadata jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(file_id uuid, unchanged boolean, added integer, kept integer, removed integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _hash constant text := coalesce(ingest_file.content_hash,
+    encode(sha256(convert_to(array_to_string(ingest_file.contents, E'\n'), 'UTF8')), 'hex'));
+  _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
+  _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
+  _file oxbow.document_files;
+  _ids uuid[];  -- those of the chunks that there will be, in order
+  _new boolean[];
+  _gone uuid[];
+begin
+  perform oxbow.check_access(ingest_file.user_id);
+  if ingest_file.path is null then
+    perform oxbow.reject('path', null, 'must have 1 to 1024 bytes');
+  elsif _count = 0 or array_position(ingest_file.contents, null) is not null then
+    perform oxbow.reject('contents', ingest_file.contents::text, 'must have a text for each chunk, and at least one');
+  elsif cardinality(ingest_file.chunk_metadata) <> _count then
+    perform oxbow.reject('chunk_metadata', cardinality(ingest_file.chunk_metadata)::text, format('must have one object for each of the %s chunks', _count));
+  end if;
+  perform oxbow.lock_file(ingest_file.user_id, ingest_file.path);
+  select f.* into _file from oxbow.document_files f where f.user_id = ingest_file.user_id and f.path = ingest_file.path;
+  if found and _file.content_hash = _hash and _file.settings = ingest_file.settings and _file.media_type = ingest_file.media_type
+    and _file.metadata = coalesce(ingest_file.metadata, '{}') then
+    return query select _file.id, true, 0, (select count(*)::integer from oxbow.document_chunks c
+                                             where c.user_id = _file.user_id and c.file_id = _file.id), 0;
+    return;
+  end if;
+
+  insert into oxbow.document_files as f (user_id, path, media_type, bytes, content_hash, settings, chunks, metadata)
+  values (ingest_file.user_id, ingest_file.path, coalesce(ingest_file.media_type, 'text/plain'), _bytes, _hash,
+    coalesce(ingest_file.settings, '{}'), _count, coalesce(ingest_file.metadata, '{}'))
+  on conflict on constraint document_files_user_id_path_key do update
+    set media_type = excluded.media_type, bytes = excluded.bytes, content_hash = excluded.content_hash, settings = excluded.settings,
+        chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now()
+  returning * into _file;
+
+  perform oxbow.lock_chunks(_file.user_id, _file.id);
+  -- A text that is in the file several times is matched as often as it was there.
+  select array_agg(coalesce(o.memory_id, gen_random_uuid()) order by n.nth), array_agg(o.memory_id is null order by n.nth)
+    into _ids, _new
+    from (select c.content, c.nth, row_number() over (partition by c.content order by c.nth) as copy
+            from unnest(ingest_file.contents) with ordinality c(content, nth)) n
+    left join (select m.content, c.memory_id, row_number() over (partition by m.content order by c.nth) as copy
+                 from oxbow.document_chunks c
+                 join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
+                where c.user_id = _file.user_id and c.file_id = _file.id) o
+      on o.content = n.content and o.copy = n.copy;
+  _gone := array(select c.memory_id from oxbow.document_chunks c
+                  where c.user_id = _file.user_id and c.file_id = _file.id
+                    and not exists (select from unnest(_ids) i(id) where i.id = c.memory_id));
+  perform oxbow.erase_documents(_file.user_id, _gone);
+  delete from oxbow.document_chunks c where c.user_id = _file.user_id and c.file_id = _file.id;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, source, seq, metadata)
+  select _file.user_id, 'document', c.id, c.content, 'ingest', (extract(epoch from statement_timestamp()) * 1000000)::bigint + c.nth,
+         oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count)
+    from unnest(_ids, _new, ingest_file.contents, ingest_file.chunk_metadata) with ordinality c(id, new, content, more, nth)
+   where c.new order by c.nth;
+  insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
+  select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
+  update oxbow.memories_document m set metadata = c.metadata
+    from (select k.id, k.new, oxbow.chunk_metadata(k.more, _file.id, _file.path, _file.media_type, k.nth, _count) as metadata
+            from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality k(id, new, more, nth)) c
+   where not c.new and m.user_id = _file.user_id and m.memory_type = 'document' and m.id = c.id and m.metadata is distinct from c.metadata;
+  return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
+    cardinality(_gone);
+end $$;
+
 -- Name: is_adopted(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.is_adopted(_actor text) RETURNS boolean
@@ -1115,6 +1267,30 @@ begin
   end if;
   return null;
 end $$;
+
+-- Name: lock_chunks(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _ids uuid[];
+begin
+  _ids := array(select c.memory_id from oxbow.document_chunks c where c.user_id = _user_id and c.file_id = _file_id);
+  _ids := oxbow.with_later_versions(_user_id, _ids);
+  perform from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids) order by m.id for update;
+  return _ids;
+end $$;
+
+-- Name: lock_file(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_file(_user_id text, _path text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
+$$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -2753,6 +2929,22 @@ begin
   return null;
 end $$;
 
+-- Name: with_later_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with recursive version as (
+    select i.id from unnest(_ids) i(id)
+    union
+    select m.superseded_by from version v
+      join oxbow.memories_document m on m.user_id = _user_id and m.id = v.id
+     where m.superseded_by is not null
+  )
+  select coalesce(array_agg(v.id order by v.id), '{}') from version v;
+$$;
+
 -- Name: write_extraction(text, text, text, uuid[], json, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) RETURNS record
@@ -2935,11 +3127,13 @@ CREATE TABLE oxbow.document_files (
     media_type text NOT NULL,
     bytes bigint NOT NULL,
     content_hash text NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
     chunks integer DEFAULT 0 NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT path_length CHECK ((((octet_length(path) >= 1) AND (octet_length(path) <= 4096)) OR oxbow.reject('path'::text, path, 'must have 1 to 4096 bytes'::text))),
+    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT path_length CHECK ((((octet_length(path) >= 1) AND (octet_length(path) <= 1024)) OR oxbow.reject('path'::text, path, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
@@ -3805,6 +3999,11 @@ ALTER TABLE ONLY oxbow.activity
 ALTER TABLE ONLY oxbow.document_chunks
     ADD CONSTRAINT document_chunks_pkey PRIMARY KEY (user_id, file_id, nth);
 
+-- Name: document_chunks document_chunks_user_id_memory_type_memory_id_key; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.document_chunks
+    ADD CONSTRAINT document_chunks_user_id_memory_type_memory_id_key UNIQUE (user_id, memory_type, memory_id);
+
 -- Name: document_files document_files_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.document_files
@@ -4049,10 +4248,6 @@ ALTER TABLE ONLY oxbow.trait_refusals
 
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
-
--- Name: document_chunks_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX document_chunks_memory_idx ON oxbow.document_chunks USING btree (user_id, memory_type, memory_id);
 
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -4562,7 +4757,7 @@ ALTER TABLE ONLY oxbow.document_chunks
 -- Name: document_chunks document_chunks_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.document_chunks
-    ADD CONSTRAINT document_chunks_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+    ADD CONSTRAINT document_chunks_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_document(user_id, memory_type, id) ON DELETE CASCADE;
 
 -- Name: embedding_refusals embedding_refusals_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -5686,6 +5881,10 @@ GRANT ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor te
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 
+-- Name: FUNCTION chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) FROM PUBLIC;
+
 -- Name: FUNCTION clean_terms(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.clean_terms() FROM PUBLIC;
@@ -5706,6 +5905,10 @@ REVOKE ALL ON FUNCTION oxbow.empty_inbox() FROM PUBLIC;
 -- Name: FUNCTION enqueue_embed(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
+
+-- Name: FUNCTION erase_documents(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) FROM PUBLIC;
 
 -- Name: FUNCTION erase_from_jobs(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
@@ -5738,6 +5941,14 @@ GRANT ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) TO oxbow_
 
 REVOKE ALL ON FUNCTION oxbow.leave_parent() FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.leave_parent() TO oxbow_worker;
+
+-- Name: FUNCTION lock_chunks(_user_id text, _file_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION lock_file(_user_id text, _path text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_file(_user_id text, _path text) FROM PUBLIC;
 
 -- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
 
@@ -5838,6 +6049,10 @@ REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
 -- Name: FUNCTION uncount_terms(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
+
+-- Name: FUNCTION with_later_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
 
 -- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
 

@@ -23,6 +23,8 @@ var (
 	ErrNotForgotten = errors.New("the memory is not forgotten")
 	// ErrNotTrait: the memory is of another type.
 	ErrNotTrait = errors.New("the memory is no trait")
+	// ErrNoFile: the user has no such file.
+	ErrNoFile = errors.New("no such file")
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated: the database has no Oxbow schema.
@@ -76,6 +78,7 @@ const (
 	codeForgotten    = "OX103"
 	codeNotForgotten = "OX104"
 	codeNotTrait     = "OX105"
+	codeNoFile       = "OX110"
 )
 
 // known are the codes of PostgreSQL, and ours, that have an error of their own, with what to do about them.
@@ -88,6 +91,7 @@ var known = map[string]struct {
 	codeForgotten:    {ErrForgotten, ""},
 	codeNotForgotten: {ErrNotForgotten, ""},
 	codeNotTrait:     {ErrNotTrait, ""},
+	codeNoFile:       {ErrNoFile, ""},
 	"42501":          {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
 	"3F000":          {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01":          {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,7 +36,7 @@ func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportRepor
 	if err != nil {
 		return report, err
 	}
-	for _, table := range slices.Sorted(maps.Keys(tables)) {
+	for _, table := range tables {
 		n, err := exportTable(ctx, db, userID, table, table, "1", out)
 		if err != nil {
 			return report, err

@@ -81,7 +81,10 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	if report.New, err = insertImported(ctx, tx); err != nil {
 		return report, err
 	}
-	for _, table := range src.recorded {
+	for _, table := range tables {
+		if !slices.Contains(src.recorded, table) {
+			continue
+		}
 		if err := insertRecords(ctx, tx, table); err != nil {
 			return report, err
 		}
@@ -138,10 +141,10 @@ type importSource struct {
 	ctx     context.Context
 	lines   *lines
 	options ImportOptions
-	tables  map[string]bool
+	tables  []string // of records
 
 	row      []any
-	recorded []string // the tables of records, as they came
+	recorded []string // the tables that there are records of
 	traits   bool     // there are some
 	zones    zones
 	report   ImportReport
@@ -210,7 +213,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 	case kind == "question":
 		s.report.Ignored++
 		return nil, nil
-	case s.tables[kind]:
+	case slices.Contains(s.tables, kind):
 		record, err := f.record(s.options.Rename)
 		if err != nil {
 			return nil, err

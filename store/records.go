@@ -16,25 +16,18 @@ var derived = []string{"memory_vectors", "memory_vectors_next", "memory_terms", 
 	"reflection_inbox", "activity"}
 
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
-// is forgotten when it is added.
-func recordTables(ctx context.Context, db DB) (map[string]bool, error) {
+// is forgotten when it is added. Those that others refer to come first.
+func recordTables(ctx context.Context, db DB) ([]string, error) {
 	rows, err := db.Query(ctx, `
 		select c.relname::text
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-		  and c.relname <> 'memories' and c.relname <> all ($1)`, derived)
+		  and c.relname <> 'memories' and c.relname <> all ($1)
+		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid), c.relname`, derived)
 	if err != nil {
 		return nil, err
 	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, err
-	}
-	tables := make(map[string]bool, len(names))
-	for _, name := range names {
-		tables[name] = true
-	}
-	return tables, nil
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // insertRecords moves the records of one table from the temporary one. Columns that no record has, being younger than

@@ -85,6 +85,7 @@ type OxbowDocumentFile struct {
 	MediaType   string
 	Bytes       int64
 	ContentHash string
+	Settings    json.RawMessage
 	Chunks      int32
 	Metadata    json.RawMessage
 	CreatedAt   time.Time

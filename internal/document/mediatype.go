@@ -1,0 +1,75 @@
+package document
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// What is read. Other kinds of text are read as Text.
+const (
+	Text     = "text/plain"
+	Markdown = "text/markdown"
+	HTML     = "text/html"
+	PDF      = "application/pdf"
+)
+
+const readable = "text, Markdown, HTML and PDF are read"
+
+var byExtension = map[string]string{
+	".txt": Text, ".text": Text,
+	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
+	".html": HTML, ".htm": HTML, ".xhtml": HTML,
+	".pdf": PDF,
+}
+
+var byName = map[string]string{
+	"text/x-markdown": Markdown, "application/xhtml+xml": HTML, "application/x-pdf": PDF, PDF: PDF,
+	"application/json": Text, "application/xml": Text, "application/yaml": Text,
+}
+
+// MediaType returns how a file is to be read: as given, if that is not "", else by the ending of its name, else by what
+// stands in it.
+func MediaType(name, given string, content []byte) (string, error) {
+	if given != "" {
+		return named(given)
+	}
+	if bytes.HasPrefix(content, pdfHeader) {
+		return PDF, nil
+	}
+	if known, ok := byExtension[strings.ToLower(path.Ext(name))]; ok {
+		return known, nil
+	}
+	sniffed, _, err := mime.ParseMediaType(http.DetectContentType(content))
+	switch {
+	case err != nil:
+		return "", err
+	case sniffed == HTML:
+		return HTML, nil
+	case strings.HasPrefix(sniffed, "text/"), sniffed == "application/octet-stream":
+		return Text, nil // what is no text after all is refused with a better reason when it is read
+	}
+	return "", problem("is of the type %s: %s", sniffed, readable)
+}
+
+// named returns the type of ours that a given one is read as.
+func named(given string) (string, error) {
+	plain, parameters, err := mime.ParseMediaType(given)
+	if err != nil {
+		return "", problem("cannot be read as %q, which is no media type such as %s", given, Markdown)
+	}
+	if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "us-ascii" {
+		return "", problem("cannot be read as %s: its encoding must be UTF-8", given)
+	}
+	switch known, ok := byName[plain]; {
+	case ok:
+		return known, nil
+	case plain == HTML || plain == Markdown:
+		return plain, nil
+	case strings.HasPrefix(plain, "text/"):
+		return Text, nil
+	}
+	return "", problem("cannot be read as %s: %s", given, readable)
+}

@@ -1,0 +1,239 @@
+package document
+
+import (
+	"encoding/hex"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// pdfFont tells which characters the bytes of a string are, and how wide they are drawn.
+type pdfFont struct {
+	encoder   pdf.TextEncoding
+	unicode   *unicodeMap // what the font says of it itself; nil if it does not
+	composite bool        // a character has two bytes
+	first     int         // the code of the first of widths
+	widths    []float64   // in thousandths of the size
+}
+
+// font returns a font of a page's resources; each is read once.
+func (r *pdfReader) font(v pdf.Value) *pdfFont {
+	if v.IsNull() {
+		return nil
+	}
+	key := v.String()
+	if f := r.fonts[key]; f != nil {
+		return f
+	}
+	library := pdf.Font{V: v}
+	f := &pdfFont{composite: v.Key("Subtype").Name() == "Type0", first: library.FirstChar(), widths: library.Widths()}
+	if f.unicode = readUnicodeMap(v.Key("ToUnicode")); f.unicode == nil {
+		f.encoder = library.Encoder()
+	}
+	r.fonts[key] = f
+	return f
+}
+
+// measured tells whether the widths are known.
+func (f *pdfFont) measured() bool { return f != nil && len(f.widths) > 0 }
+
+// decode returns a string's text and its width.
+func (f *pdfFont) decode(raw string, size, space, wordy float64) (string, float64) {
+	text, codes := raw, len(raw)
+	switch {
+	case f == nil:
+	case f.unicode != nil:
+		text = f.unicode.decode(raw)
+	default:
+		text = f.encoder.Decode(raw)
+	}
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if f != nil && f.composite {
+		codes = len(raw) / 2
+	}
+	width := float64(codes) * space
+	if f.measured() && !f.composite {
+		for i := range len(raw) {
+			if at := int(raw[i]) - f.first; at >= 0 && at < len(f.widths) {
+				width += f.widths[at] / 1000 * size
+			}
+			if raw[i] == ' ' {
+				width += wordy
+			}
+		}
+		return text, width
+	}
+	for _, r := range text { // a guess
+		if wide(r) {
+			width += size
+		} else {
+			width += size / 2
+		}
+	}
+	return text, width
+}
+
+// unicodeMap is a font's own table of what its codes mean.
+type unicodeMap struct {
+	lengths [5]bool // how many bytes a code may have
+	texts   map[string]string
+}
+
+const mostCodes = 1 << 17
+
+// readUnicodeMap reads the table; nil if there is none, or nothing in it.
+func readUnicodeMap(stream pdf.Value) *unicodeMap {
+	if stream.Kind() != pdf.Stream {
+		return nil
+	}
+	table, err := io.ReadAll(io.LimitReader(stream.Reader(), maxTable))
+	if err != nil {
+		return nil
+	}
+	m := &unicodeMap{texts: map[string]string{}}
+	var args []string // since the last keyword; "[" and "]" are among them
+	for _, token := range tableTokens.FindAllString(string(table), -1) {
+		switch token[0] {
+		case '%', '(':
+		case '<', '[', ']':
+			args = append(args, token)
+		default:
+			m.add(token, args)
+			args = args[:0]
+		}
+	}
+	if len(m.texts) == 0 {
+		return nil
+	}
+	return m
+}
+
+const maxTable = 16 << 20
+
+// tableTokens are the parts of a table: comments and strings, which are passed over, codes, lists and keywords.
+var tableTokens = regexp.MustCompile(`%[^\r\n]*|\((?:[^()\\]|\\.)*\)|<<|>>|<[0-9A-Fa-f\s]*>|\[|\]|\b(?:begin|end)[a-z]+`)
+
+// add takes over what stands before a keyword.
+func (m *unicodeMap) add(keyword string, args []string) {
+	switch keyword {
+	case "endcodespacerange":
+		for _, code := range args {
+			if n := len(unhex(code)); n >= 1 && n <= 4 {
+				m.lengths[n] = true
+			}
+		}
+	case "endbfchar":
+		for i := 0; i+1 < len(args); i += 2 {
+			m.set(unhex(args[i]), unhex(args[i+1]))
+		}
+	case "endbfrange":
+		for i := 0; i+2 < len(args); i += 3 {
+			to := []string{unhex(args[i+2])}
+			if args[i+2] == "[" {
+				end := i + 3
+				for to = nil; end < len(args) && args[end] != "]"; end++ {
+					to = append(to, unhex(args[end]))
+				}
+				m.span(unhex(args[i]), unhex(args[i+1]), to, true)
+				i = end - 2
+				continue
+			}
+			m.span(unhex(args[i]), unhex(args[i+1]), to, false)
+		}
+	}
+}
+
+// unhex returns the bytes that <00 4a> stands for.
+func unhex(token string) string {
+	digits := strings.Join(strings.Fields(strings.Trim(token, "<>")), "")
+	if len(digits)%2 == 1 {
+		digits += "0"
+	}
+	code, _ := hex.DecodeString(digits) // the pattern lets nothing else pass
+	return string(code)
+}
+
+func (m *unicodeMap) set(code, to string) {
+	if n := len(code); n < 1 || n > 4 || len(m.texts) >= mostCodes {
+		return
+	}
+	m.lengths[len(code)] = true
+	m.texts[code] = decodeUTF16(to)
+}
+
+// span gives the codes from low to high the texts of a list, or those that follow a single one.
+func (m *unicodeMap) span(low, high string, to []string, list bool) {
+	from, until := number(low), number(high)
+	if len(low) == 0 || len(low) != len(high) || len(low) > 4 || until < from || until-from > 0xffff {
+		return
+	}
+	for n := from; n <= until; n++ {
+		code := bytesOf(n, len(low))
+		switch {
+		case list && int(n-from) < len(to):
+			m.set(code, to[n-from])
+		case list:
+			return
+		case len(to[0]) < 2:
+			m.set(code, to[0])
+		default:
+			start, last := to[0][:len(to[0])-2], to[0][len(to[0])-2:]
+			m.set(code, start+bytesOf(number(last)+(n-from), 2))
+		}
+	}
+}
+
+// decode takes the longest code that is known at each place.
+func (m *unicodeMap) decode(raw string) string {
+	var text strings.Builder
+next:
+	for len(raw) > 0 {
+		for n := min(4, len(raw)); n >= 1; n-- {
+			if to, ok := m.texts[raw[:n]]; ok && m.lengths[n] {
+				text.WriteString(to)
+				raw = raw[n:]
+				continue next
+			}
+		}
+		text.WriteRune('\ufffd')
+		skip := 1
+		for n := 1; n <= 4; n++ {
+			if m.lengths[n] {
+				skip = n
+				break
+			}
+		}
+		raw = raw[min(skip, len(raw)):]
+	}
+	return text.String()
+}
+
+func number(code string) (n uint32) {
+	for i := range len(code) {
+		n = n<<8 | uint32(code[i])
+	}
+	return n
+}
+
+func bytesOf(n uint32, length int) string {
+	b := make([]byte, length)
+	for i := length - 1; i >= 0; i-- {
+		b[i], n = byte(n), n>>8
+	}
+	return string(b)
+}
+
+// decodeUTF16 reads big-endian UTF-16; a single byte stands for itself.
+func decodeUTF16(raw string) string {
+	if len(raw) == 1 {
+		return string(rune(raw[0]))
+	}
+	units := make([]uint16, 0, len(raw)/2)
+	for i := 0; i+1 < len(raw); i += 2 {
+		units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
+	}
+	return string(utf16.Decode(units))
+}

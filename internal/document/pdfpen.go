@@ -1,0 +1,216 @@
+package document
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// matrix is [a b c d e f] of PDF: it takes (x, y) to (ax + cy + e, bx + dy + f).
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+// then returns what does m and then n.
+func (m matrix) then(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+func shift(x, y float64) matrix { return matrix{1, 0, 0, 1, x, y} }
+
+// state is what PDF's operators q and Q keep.
+type state struct {
+	ctm                                matrix
+	font                               *pdfFont
+	size, leading, scale, space, wordy float64
+}
+
+// pen follows a page's operators and writes down the text where it is drawn. Where the pen jumps, there is a space, a line
+// end or a blank line, since a PDF need not have any.
+type pen struct {
+	state
+	reader     *pdfReader
+	stack      []state
+	text       strings.Builder
+	last       rune // the last character of text
+	line, here matrix
+	moved      bool       // since the last text, by other means than the text itself
+	end        [2]float64 // where that ended
+	height     float64    // and how high it was
+}
+
+// draw follows the operators of a stream.
+func (p *pen) draw(stream, resources pdf.Value, depth int) {
+	pdf.Interpret(stream, func(stack *pdf.Stack, operator string) {
+		args := make([]pdf.Value, stack.Len())
+		for i := len(args) - 1; i >= 0; i-- {
+			args[i] = stack.Pop()
+		}
+		if operator == "Do" && len(args) == 1 {
+			p.form(resources.Key("XObject").Key(args[0].Name()), resources, depth)
+			return
+		}
+		p.operate(operator, args, resources)
+	})
+}
+
+// form draws what a page shows by name.
+func (p *pen) form(form, resources pdf.Value, depth int) {
+	if form.Key("Subtype").Name() != "Form" || depth > maxDepth {
+		return
+	}
+	if own := form.Key("Resources"); !own.IsNull() {
+		resources = own
+	}
+	before := p.state
+	if m := form.Key("Matrix"); m.Len() == 6 {
+		p.ctm = matrixOf(func(i int) pdf.Value { return m.Index(i) }).then(p.ctm)
+	}
+	p.draw(form, resources, depth+1)
+	p.state = before
+}
+
+func matrixOf(arg func(int) pdf.Value) (m matrix) {
+	for i := range m {
+		m[i] = arg(i).Float64()
+	}
+	return m
+}
+
+// operands is how many each operator has that is followed here.
+var operands = map[string]int{"cm": 6, "Tf": 2, "TL": 1, "Tz": 1, "Tc": 1, "Tw": 1, "Td": 2, "TD": 2, "Tm": 6, "Tj": 1, "TJ": 1, "'": 1, "\"": 3}
+
+func (p *pen) operate(operator string, args []pdf.Value, resources pdf.Value) {
+	if need := operands[operator]; len(args) < need {
+		return // as viewers do
+	} else if need > 0 {
+		args = args[len(args)-need:]
+	}
+	number := func(i int) float64 { return args[i].Float64() }
+	switch operator {
+	case "q":
+		p.stack = append(p.stack, p.state)
+	case "Q":
+		if n := len(p.stack); n > 0 {
+			p.state, p.stack = p.stack[n-1], p.stack[:n-1]
+		}
+	case "cm":
+		p.ctm = matrixOf(func(i int) pdf.Value { return args[i] }).then(p.ctm)
+	case "BT":
+		p.line, p.here, p.moved = identity, identity, true
+	case "Tf":
+		p.font, p.size = p.reader.font(resources.Key("Font").Key(args[0].Name())), number(1)
+	case "TL":
+		p.leading = number(0)
+	case "Tz":
+		p.scale = number(0) / 100
+	case "Tc":
+		p.space = number(0)
+	case "Tw":
+		p.wordy = number(0)
+	case "Td":
+		p.next(number(0), number(1))
+	case "TD":
+		p.leading = -number(1)
+		p.next(number(0), number(1))
+	case "Tm":
+		p.line = matrixOf(func(i int) pdf.Value { return args[i] })
+		p.here, p.moved = p.line, true
+	case "T*":
+		p.next(0, -p.leading)
+	case "Tj":
+		p.show(args[0].RawString())
+	case "'":
+		p.next(0, -p.leading)
+		p.show(args[0].RawString())
+	case "\"":
+		p.wordy, p.space = number(0), number(1)
+		p.next(0, -p.leading)
+		p.show(args[2].RawString())
+	case "TJ":
+		for i := range args[0].Len() {
+			if part := args[0].Index(i); part.Kind() == pdf.String {
+				p.show(part.RawString())
+			} else {
+				p.kern(-part.Float64() / 1000)
+			}
+		}
+	}
+}
+
+// next goes to another line, or another place of this one.
+func (p *pen) next(x, y float64) {
+	p.line = shift(x, y).then(p.line)
+	p.here, p.moved = p.line, true
+}
+
+// kern moves within a line, by a part of the font's size. TeX's spaces are made so.
+func (p *pen) kern(distance float64) {
+	p.here = shift(distance*p.size*p.scale, 0).then(p.here)
+	if distance > 0.18 {
+		p.gap(" ", rune(0))
+	}
+}
+
+// show writes a string down.
+func (p *pen) show(raw string) {
+	text, width := p.font.decode(raw, p.size, p.space, p.wordy)
+	at := p.here.then(p.ctm)
+	p.here = shift(width*p.scale, 0).then(p.here)
+	if text != "" {
+		first, _ := utf8.DecodeRuneInString(text)
+		if p.moved {
+			p.gap(p.between(at), first)
+		}
+		p.text.WriteString(text)
+		p.last, _ = utf8.DecodeLastRuneInString(text)
+		p.moved = false
+		p.height = p.size * math.Hypot(at[2], at[3])
+	}
+	end := p.here.then(p.ctm)
+	p.end = [2]float64{end[4], end[5]}
+}
+
+// between is what a reader sees between the last text and what comes at a place.
+func (p *pen) between(at matrix) string {
+	size := math.Hypot(at[0], at[1])
+	if p.last == 0 || size == 0 {
+		return ""
+	}
+	x, y := at[4]-p.end[0], at[5]-p.end[1]
+	along, across := (x*at[0]+y*at[1])/size, math.Abs(y*at[0]-x*at[1])/size
+	height := max(math.Abs(p.height), math.Abs(p.size)*math.Hypot(at[2], at[3]))
+	switch {
+	case across > 1.8*height:
+		return "\n\n"
+	case across > 0.5*height, along < -2*height:
+		return "\n"
+	case along > 0.15*height && (p.font.measured() || along > 0.3*height):
+		return " "
+	}
+	return ""
+}
+
+// gap writes a space or line ends, unless there is one, or it would part Chinese characters.
+func (p *pen) gap(between string, next rune) {
+	switch {
+	case between == "", p.last == 0, between == " " && (unicode.IsSpace(p.last) || unicode.IsSpace(next)):
+		return
+	case between == " " && wide(p.last) && (next == 0 || wide(next)):
+		return
+	}
+	p.text.WriteString(between)
+	p.last, _ = utf8.DecodeLastRuneInString(between)
+}
+
+// wide tells characters of scripts that have no spaces between words.
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60
+}

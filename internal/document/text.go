@@ -1,0 +1,66 @@
+package document
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+func readText(content []byte) ([]Chunk, error) {
+	text, err := decode(content)
+	if err != nil {
+		return nil, err
+	}
+	return []Chunk{{Text: tidy(text)}}, nil
+}
+
+// decode returns the text of a file that must be UTF-8.
+func decode(content []byte) (string, error) {
+	switch {
+	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
+		return "", problem("is encoded as UTF-16, and UTF-8 is expected: convert it, for example with iconv -f UTF-16 -t UTF-8")
+	case strange(content) > len(content)/10, bytes.IndexByte(content, 0) >= 0:
+		return "", problem("is binary, and no text: %s", readable)
+	}
+	for at := 0; at < len(content); {
+		r, size := utf8.DecodeRune(content[at:])
+		if r == utf8.RuneError && size == 1 {
+			return "", problem("is not encoded as UTF-8, which is expected (byte 0x%02X in line %d): convert it, for example with iconv -f GB18030 -t UTF-8",
+				content[at], bytes.Count(content[:at], []byte("\n"))+1)
+		}
+		at += size
+	}
+	return strings.TrimPrefix(string(content), "\ufeff"), nil
+}
+
+// strange counts bytes that no text has, in any encoding that is made of bytes.
+func strange(content []byte) (n int) {
+	for _, b := range content {
+		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) || b == 0x7f {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	lineEnds   = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n", "\u2029", "\n\n", "\u00a0", " ")
+	spaceAtEnd = regexp.MustCompile(`[ \t\x{3000}]+\n`)
+	blankLines = regexp.MustCompile(`\n{3,}`)
+)
+
+// tidy makes line ends of one kind, and takes out what is not seen: control characters, soft hyphens, spaces at the ends of
+// lines, and all but one of several blank lines.
+func tidy(text string) string {
+	text = lineEnds.Replace(text)
+	text = strings.Map(func(r rune) rune {
+		if r == '\u00ad' || r == '\ufeff' || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+	text = spaceAtEnd.ReplaceAllString(text, "\n")
+	return strings.Trim(blankLines.ReplaceAllString(text, "\n\n"), "\n")
+}

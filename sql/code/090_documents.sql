@@ -1,0 +1,188 @@
+-- Documents: a file's text as memories, a chunk each, that are replaced together when the file changes.
+
+-- lock_file lets one transaction at a time change what is known of a file; another one waits.
+create or replace function oxbow.lock_file(_user_id text, _path text) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
+$$;
+revoke all on function oxbow.lock_file from public;
+
+-- ingest_file stores the chunks of a file as memories of type document, and returns what became of them. A file that is
+-- there with the same hash, settings, media type and metadata is left as it is. Otherwise chunks whose text is there
+-- already keep their memories, which need no new embedding, also where they have moved; the others are new, and what the
+-- file no longer says is erased. chunk_metadata says of each chunk what else is known, such as its page. By default, the
+-- hash is of the chunks themselves, and bytes is their length.
+create or replace function oxbow.ingest_file(user_id text, path text, contents text[], chunk_metadata jsonb[] default null,
+  media_type text default 'text/plain', bytes bigint default null, content_hash text default null, settings jsonb default '{}',
+  metadata jsonb default '{}') returns table (file_id uuid, unchanged boolean, added integer, kept integer, removed integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _hash constant text := coalesce(ingest_file.content_hash,
+    encode(sha256(convert_to(array_to_string(ingest_file.contents, E'\n'), 'UTF8')), 'hex'));
+  _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
+  _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
+  _file oxbow.document_files;
+  _ids uuid[];  -- those of the chunks that there will be, in order
+  _new boolean[];
+  _gone uuid[];
+begin
+  perform oxbow.check_access(ingest_file.user_id);
+  if ingest_file.path is null then
+    perform oxbow.reject('path', null, 'must have 1 to 1024 bytes');
+  elsif _count = 0 or array_position(ingest_file.contents, null) is not null then
+    perform oxbow.reject('contents', ingest_file.contents::text, 'must have a text for each chunk, and at least one');
+  elsif cardinality(ingest_file.chunk_metadata) <> _count then
+    perform oxbow.reject('chunk_metadata', cardinality(ingest_file.chunk_metadata)::text, format('must have one object for each of the %s chunks', _count));
+  end if;
+  perform oxbow.lock_file(ingest_file.user_id, ingest_file.path);
+  select f.* into _file from oxbow.document_files f where f.user_id = ingest_file.user_id and f.path = ingest_file.path;
+  if found and _file.content_hash = _hash and _file.settings = ingest_file.settings and _file.media_type = ingest_file.media_type
+    and _file.metadata = coalesce(ingest_file.metadata, '{}') then
+    return query select _file.id, true, 0, (select count(*)::integer from oxbow.document_chunks c
+                                             where c.user_id = _file.user_id and c.file_id = _file.id), 0;
+    return;
+  end if;
+
+  insert into oxbow.document_files as f (user_id, path, media_type, bytes, content_hash, settings, chunks, metadata)
+  values (ingest_file.user_id, ingest_file.path, coalesce(ingest_file.media_type, 'text/plain'), _bytes, _hash,
+    coalesce(ingest_file.settings, '{}'), _count, coalesce(ingest_file.metadata, '{}'))
+  on conflict on constraint document_files_user_id_path_key do update
+    set media_type = excluded.media_type, bytes = excluded.bytes, content_hash = excluded.content_hash, settings = excluded.settings,
+        chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now()
+  returning * into _file;
+
+  perform oxbow.lock_chunks(_file.user_id, _file.id);
+  -- A text that is in the file several times is matched as often as it was there.
+  select array_agg(coalesce(o.memory_id, gen_random_uuid()) order by n.nth), array_agg(o.memory_id is null order by n.nth)
+    into _ids, _new
+    from (select c.content, c.nth, row_number() over (partition by c.content order by c.nth) as copy
+            from unnest(ingest_file.contents) with ordinality c(content, nth)) n
+    left join (select m.content, c.memory_id, row_number() over (partition by m.content order by c.nth) as copy
+                 from oxbow.document_chunks c
+                 join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
+                where c.user_id = _file.user_id and c.file_id = _file.id) o
+      on o.content = n.content and o.copy = n.copy;
+  _gone := array(select c.memory_id from oxbow.document_chunks c
+                  where c.user_id = _file.user_id and c.file_id = _file.id
+                    and not exists (select from unnest(_ids) i(id) where i.id = c.memory_id));
+  perform oxbow.erase_documents(_file.user_id, _gone);
+  delete from oxbow.document_chunks c where c.user_id = _file.user_id and c.file_id = _file.id;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, source, seq, metadata)
+  select _file.user_id, 'document', c.id, c.content, 'ingest', (extract(epoch from statement_timestamp()) * 1000000)::bigint + c.nth,
+         oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count)
+    from unnest(_ids, _new, ingest_file.contents, ingest_file.chunk_metadata) with ordinality c(id, new, content, more, nth)
+   where c.new order by c.nth;
+  insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
+  select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
+  update oxbow.memories_document m set metadata = c.metadata
+    from (select k.id, k.new, oxbow.chunk_metadata(k.more, _file.id, _file.path, _file.media_type, k.nth, _count) as metadata
+            from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality k(id, new, more, nth)) c
+   where not c.new and m.user_id = _file.user_id and m.memory_type = 'document' and m.id = c.id and m.metadata is distinct from c.metadata;
+  return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
+    cardinality(_gone);
+end $$;
+
+-- chunk_metadata is what each chunk's memory tells of its file, besides what is given.
+create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp
+return coalesce(_given, '{}') || jsonb_build_object('file_id', _file_id,
+  'file_name', coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path),
+  'media_type', _media_type, 'chunk_index', _nth, 'chunk_count', _count);
+revoke all on function oxbow.chunk_metadata from public;
+
+-- lock_chunks locks the memories of a file's chunks, with the versions that people made of them, in the order of their ids,
+-- as everybody does who locks several, and returns their ids.
+create or replace function oxbow.lock_chunks(_user_id text, _file_id uuid) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _ids uuid[];
+begin
+  _ids := array(select c.memory_id from oxbow.document_chunks c where c.user_id = _user_id and c.file_id = _file_id);
+  _ids := oxbow.with_later_versions(_user_id, _ids);
+  perform from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids) order by m.id for update;
+  return _ids;
+end $$;
+revoke all on function oxbow.lock_chunks from public;
+
+-- with_later_versions adds to documents what supersedes them.
+create or replace function oxbow.with_later_versions(_user_id text, _ids uuid[]) returns uuid[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with recursive version as (
+    select i.id from unnest(_ids) i(id)
+    union
+    select m.superseded_by from version v
+      join oxbow.memories_document m on m.user_id = _user_id and m.id = v.id
+     where m.superseded_by is not null
+  )
+  select coalesce(array_agg(v.id order by v.id), '{}') from version v;
+$$;
+revoke all on function oxbow.with_later_versions from public;
+
+-- erase_documents is erase_memory for many documents at once, later versions included, in a few statements. The caller holds
+-- their locks. Nothing is reflected on documents; if a trait rests on one all the same, erase_memory weighs it anew.
+create or replace function oxbow.erase_documents(_user_id text, _ids uuid[]) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _id uuid;
+  _n bigint;
+begin
+  _ids := oxbow.with_later_versions(_user_id, _ids);
+  if cardinality(_ids) = 0 then
+    return 0;
+  end if;
+  for _id in
+    select e.memory_id from oxbow.trait_evidence e where e.user_id = _user_id and e.memory_type = 'document' and e.memory_id = any (_ids)
+     union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
+     order by 1
+  loop
+    perform oxbow.erase_memory(_user_id, _id);
+  end loop;
+  delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
+  get diagnostics _n = row_count;
+  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memories
+  delete from oxbow.activity a
+   where a.user_id = _user_id
+     and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
+
+  with named as (
+    select j.id as job, i.id, i.nth
+      from oxbow.river_job j, unnest(string_to_array(j.args ->> 'ids', ',')) with ordinality i(id, nth)
+     where j.args @> jsonb_build_object('user_id', _user_id)
+  ), left_over as materialized (
+    select n.job, string_agg(n.id, ',' order by n.nth) filter (where g.id is null) as ids
+      from named n left join unnest(_ids) g(id) on g.id::text = n.id
+     group by n.job having count(g.id) > 0
+  ), emptied as (
+    delete from oxbow.river_job j using left_over l where j.id = l.job and l.ids is null
+  )
+  update oxbow.river_job j
+     set args = jsonb_set(j.args, '{ids}', to_jsonb(l.ids)), errors = null
+    from left_over l where j.id = l.job and l.ids is not null;
+  return _n;
+end $$;
+revoke all on function oxbow.erase_documents from public;
+
+-- delete_file erases a file with the memories of its chunks, and returns how many those were. OX110: there is no such file.
+create or replace function oxbow.delete_file(user_id text, path text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _file_id uuid;
+  _erased bigint;
+begin
+  perform oxbow.check_access(delete_file.user_id);
+  if delete_file.path is null then
+    perform oxbow.reject('path', null, 'must not be null');
+  end if;
+  perform oxbow.lock_file(delete_file.user_id, delete_file.path);
+  select f.id into _file_id from oxbow.document_files f where f.user_id = delete_file.user_id and f.path = delete_file.path;
+  if not found then
+    raise exception using
+      errcode = 'OX110',
+      message = format('user %L has no file %L', delete_file.user_id, delete_file.path),
+      hint    = 'The table oxbow.document_files lists the files of a user.';
+  end if;
+  _erased := oxbow.erase_documents(delete_file.user_id, oxbow.lock_chunks(delete_file.user_id, _file_id));
+  delete from oxbow.document_files f where f.user_id = delete_file.user_id and f.id = _file_id;
+  return _erased;
+end $$;

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// File is a file whose chunks are memories.
+type File struct {
+	ID          uuid.UUID       `json:"id"`
+	Path        string          `json:"path"`
+	MediaType   string          `json:"media_type"`
+	Bytes       int64           `json:"bytes"`
+	ContentHash string          `json:"content_hash"` // SHA-256, hexadecimal
+	Settings    json.RawMessage `json:"settings"`     // how it was read and split
+	Chunks      int             `json:"chunks"`       // that are there still
+	Metadata    json.RawMessage `json:"metadata"`
+	CreatedAt   time.Time       `json:"created_at"`
+	UpdatedAt   time.Time       `json:"updated_at"` // when it was last ingested with a change
+}
+
+// FileChunk is a part of a file's text, and what is known of it besides.
+type FileChunk struct {
+	Content string
+	Page    int    // from 1; 0: none
+	Heading string // "": none
+}
+
+// Ingested is what became of a file's chunks.
+type Ingested struct {
+	FileID    uuid.UUID
+	Unchanged bool
+	Added     int
+	Kept      int
+	Removed   int
+}
+
+// ValidatePath refuses what is no path of a file.
+func ValidatePath(path string) error {
+	if len(path) < 1 || len(path) > maxName {
+		return invalid("path", path, "must have 1 to 1024 bytes")
+	}
+	return text("path", path)
+}
+
+const selectFiles = `
+	select f.id, f.path, f.media_type, f.bytes, f.content_hash, f.settings,
+	       (select count(*) from oxbow.document_chunks c where c.user_id = f.user_id and c.file_id = f.id), f.metadata, f.created_at, f.updated_at
+	  from oxbow.document_files f where f.user_id = $1`
+
+// Files returns the files of a user in the order of their paths.
+func Files(ctx context.Context, db DB, userID string) ([]File, error) {
+	rows, err := db.Query(ctx, selectFiles+` order by f.path`, userID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	files, err := pgx.CollectRows(rows, pgx.RowToStructByPos[File])
+	return files, Explain(err)
+}
+
+// FileOf returns one file of a user, or ErrNoFile.
+func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
+	rows, err := db.Query(ctx, selectFiles+` and f.path = $2`, userID, path)
+	if err != nil {
+		return File{}, Explain(err)
+	}
+	file, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[File])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return File{}, ErrNoFile
+	}
+	return file, Explain(err)
+}
+
+// Ingest stores a file's chunks in the place of those that are there. Of f, Path, MediaType, Bytes, ContentHash, Settings
+// and Metadata count.
+func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChunk) (done Ingested, err error) {
+	contents, metadata := make([]string, len(chunks)), make([]string, len(chunks))
+	for i, c := range chunks {
+		known := map[string]any{}
+		if c.Page > 0 {
+			known["page"] = c.Page
+		}
+		if c.Heading != "" {
+			known["heading"] = c.Heading
+		}
+		encoded, err := json.Marshal(known)
+		if err != nil {
+			return done, err
+		}
+		contents[i], metadata[i] = c.Content, string(encoded)
+	}
+	err = db.QueryRow(ctx, `select file_id, unchanged, added, kept, removed from oxbow.ingest_file(user_id => $1, path => $2, contents => $3,
+		chunk_metadata => $4::text[]::jsonb[], media_type => $5, bytes => $6, content_hash => $7, settings => $8, metadata => $9)`,
+		userID, f.Path, contents, metadata, f.MediaType, f.Bytes, f.ContentHash, f.Settings, f.Metadata).
+		Scan(&done.FileID, &done.Unchanged, &done.Added, &done.Kept, &done.Removed)
+	return done, Explain(err)
+}
+
+// DeleteFile erases a file with the memories of its chunks, and returns how many those were. ErrNoFile if the user has none
+// of that path.
+func DeleteFile(ctx context.Context, db DB, userID, path string) (erased int64, err error) {
+	err = db.QueryRow(ctx, `select oxbow.delete_file(user_id => $1, path => $2)`, userID, path).Scan(&erased)
+	return erased, Explain(err)
+}
