@@ -60,6 +60,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
 		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
 		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
+		`insert into oxbow.extractions (user_id, number) values ($1, 3)`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
 		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,

@@ -13,7 +13,7 @@ import (
 // derived are the tables that an export leaves out, because the worker makes them again from the memories, or because
 // they hold what is waiting for it.
 var derived = []string{"memory_vectors", "memory_vectors_next", "memory_terms", "memory_term_stats", "embedding_refusals",
-	"reflection_inbox", "activity"}
+	"reflection_inbox", "activity", "extractions"}
 
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
 // is forgotten when it is added. Those that others refer to come first.
@@ -23,7 +23,8 @@ func recordTables(ctx context.Context, db DB) ([]string, error) {
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		  and c.relname <> 'memories' and c.relname <> all ($1)
-		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid), c.relname`, derived)
+		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
+		         c.relname = 'messages', c.relname`, derived) // a message begins its session
 	if err != nil {
 		return nil, err
 	}
