@@ -43,7 +43,7 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 	for i := range sentences {
 		s := &sentences[i].sentence
 		titles(s.text, add)
-		namesEn(s, add)
+		namesEn(s, sentences[i].talk, add)
 		if s.han > 0 {
 			namesZh(s.text, add)
 		}
@@ -75,11 +75,11 @@ func titles(text string, add func(name, kind string)) {
 }
 
 // namesEn finds capitalised words that do not begin a sentence, and those that do where what follows shows a person.
-func namesEn(s *sentence, add func(name, kind string)) {
+func namesEn(s *sentence, talk *talk, add func(name, kind string)) {
 	all := s.tokens
 	for i := 0; i < len(all); {
 		t := all[i]
-		if !t.capital || notNamesEn[strings.TrimSuffix(t.lower, "'s")] || len(t.lower) < 2 || s.text[t.start] >= utf8.RuneSelf && false {
+		if !t.capital || notNamesEn[strings.TrimSuffix(t.lower, "'s")] || len(t.lower) < 2 || talk.takesPart(t.lower) {
 			i++
 			continue
 		}

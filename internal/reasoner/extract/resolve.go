@@ -121,10 +121,7 @@ func retraction(text string) (string, bool) {
 // senseOf reads what a statement says.
 func senseOf(text string) sense {
 	var s sense
-	if len(text) > maxContent {
-		text = cutAt(text, maxContent)
-	}
-	sentences, _ := split(text)
+	sentences, _ := split(cutAt(text, maxContent))
 	s.sentences = len(sentences)
 	for i := range sentences {
 		one := &sentences[i]

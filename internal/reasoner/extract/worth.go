@@ -19,6 +19,7 @@ const (
 // reading is a sentence with what it says.
 type reading struct {
 	sentence
+	talk         *talk
 	kind         kind
 	weight       float64 // how much matter it has: about the number of words that carry any
 	me           bool    // the speaker is in it
@@ -31,8 +32,8 @@ type reading struct {
 }
 
 // readSentence reads a sentence for what is worth remembering.
-func readSentence(s sentence) reading {
-	r := reading{sentence: s}
+func readSentence(s sentence, t *talk) reading {
+	r := reading{sentence: s, talk: t}
 	if r.chinese() {
 		r.readZh()
 	} else {
@@ -54,7 +55,7 @@ var (
 
 // anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
 func (r *reading) anchor() {
-	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && supposedEn.has(r.tokens) {
+	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
 		return
 	}
 	set := func(c reasoner.Category, importance float64) {
@@ -105,9 +106,15 @@ var (
 	becameEn = set("died married engaged divorced graduated retired pregnant")
 )
 
+// anchorsEn are the words at which anchorEn begins to read, besides the first words of its phrases.
+var anchorsEn = set("i we i've i'm i'll we're we've we'll")
+
 func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	all := r.tokens
 	for i := range all {
+		if all[i].flags&headsAnchor == 0 {
+			continue
+		}
 		w := all[i].lower
 		switch {
 		case w == "i" || w == "we" || w == "i've" || w == "i'm" || w == "i'll" || w == "we're" || w == "we've" || w == "we'll":
@@ -242,7 +249,7 @@ func (r *reading) lasting() bool {
 	if r.chinese() {
 		return containsAny(r.text, lastingZh) || r.me && !strings.Contains(r.text, "今")
 	}
-	return lastingEn.has(r.tokens)
+	return r.has(headsLasting) && lastingEn.has(r.tokens)
 }
 
 // negates tells whether a sentence says that something is so no longer.
@@ -275,6 +282,9 @@ func negates(s *sentence) bool {
 				return true
 			}
 		}
+	}
+	if !s.has(headsOver) {
+		return false
 	}
 	all := s.tokens
 	for i := range all {

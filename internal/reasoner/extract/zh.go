@@ -32,7 +32,7 @@ func (r *reading) readZh() {
 		}
 		text = strings.TrimLeft(text[i:], "，,")
 		text = strings.TrimPrefix(text, "因为")
-		*r = reading{sentence: read(text)}
+		*r = reading{sentence: read(text), talk: r.talk}
 		bare = strings.TrimRight(text, "。！!？?；;…~～ ，,")
 	}
 	if r.asks() || hasSuffixOf(bare, questionZh) || containsAny(text, askingZh) && !containsAny(text, firstZh) {
@@ -42,7 +42,7 @@ func (r *reading) readZh() {
 			r.kind = question
 			return
 		}
-		*r = reading{sentence: read(bare[:i] + "。")}
+		*r = reading{sentence: read(bare[:i] + "。"), talk: r.talk}
 		text, bare = r.text, bare[:i]
 	}
 	content := 0
