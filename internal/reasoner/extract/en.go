@@ -103,7 +103,7 @@ func (r *reading) readEn() {
 			content++
 		}
 	}
-	r.me, r.past = me, past > 0
+	r.me, r.you, r.past = me, you, past > 0
 	r.future = r.has(headsFuture) && futureEn.has(all)
 	v := content
 	switch {
@@ -152,7 +152,7 @@ func tailOfOrder(text string) string {
 			for _, conjunction := range []string{"because ", "since ", "as ", "that "} {
 				words = strings.TrimPrefix(words, conjunction)
 			}
-			return strings.TrimSpace(words + text[i+len(mark):])
+			return capitalised(strings.TrimSpace(words + text[i+len(mark):]))
 		}
 	}
 	return ""

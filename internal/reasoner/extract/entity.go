@@ -44,8 +44,20 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 		s := &sentences[i].sentence
 		titles(s.text, add)
 		namesEn(s, sentences[i].talk, add)
-		if s.han > 0 {
-			namesZh(s.text, add)
+		if s.han == 0 {
+			continue
+		}
+		namesZh(s.text, add)
+		for _, a := range sentences[i].attributes {
+			switch n := utf8.RuneCountInString(a.value); {
+			case n < 2 || n > 6 || strings.ContainsAny(a.value, "的一这那"):
+			case a.key == "employer":
+				add(a.value, "organization")
+			case a.key == "home" || a.key == "origin":
+				add(a.value, "place")
+			case a.key == "name" && n <= 4:
+				add(a.value, "person")
+			}
 		}
 	}
 	return found

@@ -192,13 +192,6 @@ func noteOf(i int, kept []reading, attached string, weight float64) note {
 	var b strings.Builder
 	for j := range kept {
 		text := kept[j].text
-		if j == 0 {
-			if kept[j].chinese() {
-				text = trimZh(text)
-			} else {
-				text = trimEn(text, kept[j].talk)
-			}
-		}
 		if b.Len()+len(text) > maxContent && b.Len() > 0 {
 			break
 		}
@@ -276,7 +269,10 @@ func offers(question string) bool {
 // clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
 func clauses(s sentence) []sentence {
 	whole := reading{sentence: s}
-	if len(s.text) > 240 || len(whole.attributesOf()) < 2 {
+	if len(s.text) > 240 {
+		return []sentence{s}
+	}
+	if n := len(whole.attributesOf()); n == 0 || n == 1 && s.han == 0 {
 		return []sentence{s}
 	}
 	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}

@@ -23,6 +23,7 @@ type reading struct {
 	kind         kind
 	weight       float64 // how much matter it has: about the number of words that carry any
 	me           bool    // the speaker is in it
+	you          bool    // and the one who is spoken to
 	past, future bool
 	attributes   []attribute
 	negates      bool              // something is so no longer
@@ -35,8 +36,12 @@ type reading struct {
 func readSentence(s sentence, t *talk) reading {
 	r := reading{sentence: s, talk: t}
 	if r.chinese() {
+		r.trimmed(trimZh(s.text))
 		r.readZh()
 	} else {
+		if len(s.tokens) > 0 && (fillersEn[s.tokens[0].lower] != nil || t.takesPart(s.tokens[0].lower)) {
+			r.trimmed(trimEn(s.text, t))
+		}
 		r.readEn()
 	}
 	if r.kind != statement {
@@ -47,7 +52,14 @@ func readSentence(s sentence, t *talk) reading {
 	return r
 }
 
-// supposed begin what is not said to be so.
+// trimmed leaves the words away that only lead to what is said.
+func (r *reading) trimmed(text string) {
+	if len(text) != len(r.text) {
+		r.sentence = read(text)
+	}
+}
+
+// supposedEn and supposedZh begin what is not said to be so.
 var (
 	supposedEn = phrasesOf("if i, i wish, as if, what if, imagine, i'd be, i would be, i'd have, i would have, unless i")
 	supposedZh = []string{"如果", "要是", "假如", "万一", "假设", "倘若"}
@@ -74,6 +86,12 @@ func (r *reading) anchor() {
 			set(reasoner.StablePreference, 0.75)
 		case "my":
 			set(reasoner.Identity, 0.8)
+		case "status":
+			if a.value == "pregnant" {
+				set(reasoner.Temporary, 0.7)
+			} else {
+				set(reasoner.Identity, 0.85)
+			}
 		default:
 			set(reasoner.Identity, 0.85)
 		}
@@ -86,12 +104,18 @@ func (r *reading) anchor() {
 	if r.negates && r.me && r.weight >= 1 {
 		set(reasoner.StablePreference, 0.6)
 	}
+	if r.me && !r.you && !r.anchored && r.weight >= 1.2 && (r.has(isFeeling) || r.han > 0) {
+		if e := emotionOf([]reading{*r}); e != nil && e.Valence <= -0.35 {
+			set(reasoner.Temporary, 0.4)
+		}
+	}
 }
 
 var (
 	tastesEn   = set("like love enjoy adore prefer hate dislike detest loathe loved")
-	adverbsEn  = set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite have always've used to personally no longer didn't even strongly")
+	adverbsEn  = set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite always've used to personally no longer didn't even strongly")
 	notTasteEn = set("that this it how your you when what the those these them him her hearing seeing to if having being doing our us where being")
+	notSkillEn = set("that this it how you your")
 	beOfEn     = phrasesOf("i'm fond of, i am fond of, i'm a big fan of, i'm a huge fan of, i'm a fan of, i'm into, i'm really into, i am into, i can't stand, i cannot stand, i don't care for, i'm crazy about, i'm passionate about, i'm keen on, i don't eat, i don't drink, i never eat, i never drink")
 	latelyEn   = phrasesOf("i'm obsessed with, i've been obsessed with, i've been into, i'm currently reading, i'm currently watching, i'm reading, i'm watching, i've been reading, i've been watching, i've been playing, i've been listening, i'm currently playing, i got into, i'm hooked on, i've gotten into")
 	skillsEn   = phrasesOf(`i can speak, i can play, i can swim, i can drive, i can cook, i can code, i can dance, i can sing, i can ski, i can read, i can ride, i can bake, i can sew, i can knit, i can paint, i can draw, i can juggle, i can surf, i can sail,
@@ -139,7 +163,7 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 			set(reasoner.ShortPreference, 0.45)
 			continue
 		}
-		if n := skillsEn.at(all, i); n > 0 && i+n < len(all) && !notTasteEn[all[i+n].lower] && r.weight >= 1 {
+		if n := skillsEn.at(all, i); n > 0 && i+n < len(all) && !notSkillEn[all[i+n].lower] && r.weight >= 1 {
 			set(reasoner.Skill, 0.6)
 			continue
 		}
@@ -149,7 +173,14 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 		if w == "i'm" || w == "i'll" || w == "we're" || w == "we'll" {
 			continue
 		}
+		if allergyEn.at(all, i) > 0 {
+			set(reasoner.Objective, 0.75)
+			continue
+		}
 		j := i + 1
+		if phraseAt(all, j, []string{"have", "always"}) {
+			j++
+		}
 		for j < len(all) && j <= i+4 && adverbsEn[all[j].lower] {
 			j++
 		}
@@ -171,11 +202,24 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	}
 	if len(all) > 3 && all[0].lower == "my" && (kinEn[all[1].lower] || kinEn[strings.TrimSuffix(all[1].lower, "'s")]) && r.weight >= 2.5 {
 		for _, t := range all[2:min(len(all), 5)] {
+			if t.lower == "is" && strings.Contains(r.text, " is ") && r.isDoing() {
+				break
+			}
 			if t.lower == "is" || t.lower == "are" || t.lower == "lives" || t.lower == "works" || t.lower == "called" || t.lower == "named" || t.lower == "name" {
 				set(reasoner.Identity, 0.7)
 			}
 		}
 	}
+}
+
+// isDoing tells whether somebody is said to be doing something just now or soon: "my wife is turning forty".
+func (r *reading) isDoing() bool {
+	for i := range r.tokens[:len(r.tokens)-1] {
+		if r.tokens[i].lower == "is" && strings.HasSuffix(r.tokens[i+1].lower, "ing") {
+			return true
+		}
+	}
+	return false
 }
 
 var (
@@ -237,10 +281,10 @@ var (
 func (r *reading) lasting() bool {
 	if r.anchored {
 		switch r.category {
-		case reasoner.Identity, reasoner.StablePreference, reasoner.Skill:
+		case reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Skill:
 			return true
 		case reasoner.Objective:
-			return !r.past
+			return !r.past && !r.future
 		}
 	}
 	if r.past || r.future {
@@ -255,7 +299,7 @@ func (r *reading) lasting() bool {
 // negates tells whether a sentence says that something is so no longer.
 var (
 	overEn = phrasesOf("no longer, not anymore, any more, anymore, any longer, gave up, given up, stopped, quit, i've stopped, used to, fell out of love, don't like, do not like, never again, not into, gone off, done with")
-	overZh = []string{"不再", "再也不", "再也没", "戒了", "戒掉", "已经不", "早就不", "不喜欢", "不爱", "放弃了", "停掉", "退出了", "告别"}
+	overZh = []string{"不再", "再也不", "再也没", "戒了", "戒掉", "戒烟", "戒酒", "已经不", "早就不", "不喜欢", "不爱", "放弃了", "停掉", "退出了", "告别"}
 )
 
 func negates(s *sentence) bool {
