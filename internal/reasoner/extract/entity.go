@@ -95,6 +95,11 @@ func namesEn(s *sentence, talk *talk, add func(name, kind string)) {
 			i++
 			continue
 		}
+		if before := s.text[:t.start]; strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "“") { // a title, or what somebody said
+			for i++; i < len(all) && all[i].capital && s.text[all[i-1].end:all[i].start] == " "; i++ {
+			}
+			continue
+		}
 		starts := i == 0 || afterMark(s.text, t.start)
 		j := i + 1
 		for j < len(all) && s.text[all[j-1].end:all[j].start] == " " && !strings.HasSuffix(all[j-1].lower, "'s") {

@@ -68,6 +68,9 @@ var (
 // anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
 func (r *reading) anchor() {
 	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
+		if hasPrefixOf(r.text, supposedZh) || len(r.tokens) > 0 && supposedEn.at(r.tokens, 0) > 0 {
+			r.weight *= 0.4
+		}
 		return
 	}
 	set := func(c reasoner.Category, importance float64) {

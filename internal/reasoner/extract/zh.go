@@ -106,6 +106,9 @@ func rememberZh(text string) bool {
 	return hasPrefixOf(text, []string{"帮我记", "请记住", "记住", "请你记住"})
 }
 
+// bareFillersZh are cut off without a mark after them.
+var bareFillersZh = set("请记住 请你记住 记住 帮我记住 帮我记一下 其实 说实话 老实说 顺便说一下 顺便说一句")
+
 // trimZh cuts off the words that only lead to what is said.
 func trimZh(text string) string {
 next:
@@ -116,7 +119,7 @@ next:
 				continue
 			}
 			bare := strings.TrimLeft(rest, "，,。！!、：:~～… ")
-			if bare != "" && (bare != rest || f == "请记住" || f == "记住" || f == "帮我记住" || f == "帮我记一下") {
+			if bare != "" && (bare != rest || bareFillersZh[f]) {
 				text = bare
 				continue next
 			}
