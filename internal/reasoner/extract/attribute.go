@@ -143,6 +143,14 @@ func (r *reading) selfAt(i int) (attribute, bool) {
 	if all[i].lower == "i" && (i+1 >= len(all) || all[i+1].lower != "am" && all[i+1].lower != "turned") {
 		return attribute{}, false
 	}
+	if j := i + 1; all[i].lower == "i'm" && j < len(all) && all[j].capital && i <= 1 && !notNamesEn[all[j].lower] {
+		if j+1 == len(all) || strings.TrimLeft(r.text[all[j].end:], " ") != "" && strings.ContainsAny(r.text[all[j].end:all[j].end+1], ",.!;") {
+			if hasSuffixOf(all[j].lower, nationalEn) {
+				return attribute{"origin", all[j].lower}, true
+			}
+			return attribute{"name", all[j].lower}, true
+		}
+	}
 	article := false
 	for j := i + 1; j < len(all) && j <= i+6; j++ {
 		w := all[j].lower

@@ -90,10 +90,10 @@ func emotionOf(sentences []reading) *reasoner.Emotion {
 	for i := range sentences {
 		s := &sentences[i]
 		for j, t := range s.tokens {
-			f, ok := feelingsEn[t.lower]
-			if !ok {
+			if t.flags&isFeeling == 0 {
 				continue
 			}
+			f := feelingsEn[t.lower]
 			factor, negated := 1.0, false
 			for k := j - 1; k >= 0 && k >= j-3; k-- {
 				switch w := s.tokens[k].lower; {
@@ -101,7 +101,7 @@ func emotionOf(sentences []reading) *reasoner.Emotion {
 					factor = 1.25
 				case softenersEn[w]:
 					factor = 0.6
-				case notEn[w]:
+				case s.tokens[k].flags&isNot != 0:
 					negated = true
 				}
 			}

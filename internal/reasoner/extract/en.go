@@ -56,13 +56,13 @@ func (r *reading) readEn() {
 	for i < len(all)-1 && beforeOrderEn[all[i].lower] {
 		i++
 	}
-	if i < len(all) && (orderEn.at(all, i) > 0 || i > 0 && orderEn.at(all, i-1) > 0 || orderEn.at(all, 0) > 0) && fillersEn.at(all, 0) < 2 {
+	if r.has(headsOrder) && i < len(all) && (orderEn.at(all, i) > 0 || i > 0 && orderEn.at(all, i-1) > 0 || orderEn.at(all, 0) > 0) && fillersEn.at(all, 0) < 2 {
 		tail := tailOfOrder(r.text)
 		if tail == "" {
 			r.kind = order
 			return
 		}
-		*r = reading{sentence: read(tail)}
+		*r = reading{sentence: read(tail), talk: r.talk}
 		all = r.tokens
 	}
 	if r.asks() {
@@ -71,30 +71,29 @@ func (r *reading) readEn() {
 			r.kind = question
 			return
 		}
-		*r = reading{sentence: read(tag)}
+		*r = reading{sentence: read(tag), talk: r.talk}
 		all = r.tokens
+	}
+	if len(all) > 0 && len(all) <= 4 && courtesyEn[all[0].lower] && !r.has(isFirst) {
+		r.kind = filler
+		return
 	}
 	content, capitals, numbers, past := 0.0, 0, 0, 0
 	me, you, kin := false, false, false
 	for i, t := range all {
 		w := t.lower
-		switch {
-		case firstEn[w]:
-			me = true
-		case secondEn[w]:
-			you = true
-		case kinEn[w]:
-			kin = true
-		}
+		me = me || t.flags&isFirst != 0
+		you = you || t.flags&isSecond != 0
+		kin = kin || t.flags&isKin != 0
 		if w[0] >= '0' && w[0] <= '9' {
 			numbers++
 			content++
 			continue
 		}
-		if pastEn[w] || len(w) > 4 && strings.HasSuffix(w, "ed") {
+		if t.flags&isPast != 0 || len(w) > 4 && strings.HasSuffix(w, "ed") {
 			past++
 		}
-		if stopEn[w] {
+		if t.flags&isStop != 0 || t.capital && r.talk.takesPart(w) {
 			continue
 		}
 		if t.capital && i > 0 && !afterMark(r.text, t.start) {
@@ -104,8 +103,8 @@ func (r *reading) readEn() {
 			content++
 		}
 	}
-	r.me, r.past = me, past > 0
-	r.future = futureEn.has(all)
+	r.me, r.you, r.past = me, you, past > 0
+	r.future = r.has(headsFuture) && futureEn.has(all)
 	v := content
 	switch {
 	case me && you:
@@ -115,7 +114,7 @@ func (r *reading) readEn() {
 	case you:
 		v *= 0.4
 	case capitals == 0 && past == 0 && !kin:
-		v *= 0.8
+		v *= 0.6
 	}
 	v += float64(capitals) + 0.7*float64(min(numbers, 1)) + 0.4*float64(min(past, 2))
 	if content > 0 {
@@ -153,7 +152,7 @@ func tailOfOrder(text string) string {
 			for _, conjunction := range []string{"because ", "since ", "as ", "that "} {
 				words = strings.TrimPrefix(words, conjunction)
 			}
-			return strings.TrimSpace(words + text[i+len(mark):])
+			return capitalised(strings.TrimSpace(words + text[i+len(mark):]))
 		}
 	}
 	return ""
@@ -181,24 +180,28 @@ func withoutTag(text string) string {
 
 var asksEn = set("do does did is are was were have has had can could would will should what who where when why how which")
 
-// trimEn cuts off the words that only lead to what is said.
-func trimEn(text string) string {
+// trimEn cuts off the words that only lead to what is said, with the name of who is spoken to: "Well, thanks, Ines, …".
+func trimEn(text string, t *talk) string {
 	for {
-		all := read(text).tokens
+		all := read(cutAt(text, 64)).tokens
 		if len(all) < 2 {
 			return text
 		}
 		n := fillersEn.at(all, 0)
+		named := n == 0 && all[0].start == 0 && all[0].capital && t.takesPart(all[0].lower)
+		if named {
+			n = 1
+		}
 		if n == 0 || n >= len(all) {
 			return text
 		}
-		end := all[n-1].end
-		rest := strings.TrimLeft(text[end:], " ")
+		rest := strings.TrimLeft(text[all[n-1].end:], " ")
 		marked := rest != "" && strings.ContainsAny(rest[:1], ",!.-:") || strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "…")
-		if marked {
-			// a name that is spoken to goes with it: "Thanks, Ines, …"
+		switch {
+		case marked:
 			rest = strings.TrimLeft(rest, ",!.-: —–…")
-		} else if !slices.Contains(bareFillers, joinWords(all[:n])) {
+		case n < len(all) && !named && all[n].capital && t.takesPart(all[n].lower) && strings.IndexAny(text[all[n].end:], ",!.") == 0: // "Hey Ines, …"
+		case named || !slices.Contains(bareFillers, joinWords(all[:n])):
 			return text
 		}
 		if rest == "" {

@@ -43,9 +43,21 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 	for i := range sentences {
 		s := &sentences[i].sentence
 		titles(s.text, add)
-		namesEn(s, add)
-		if s.han > 0 {
-			namesZh(s.text, add)
+		namesEn(s, sentences[i].talk, add)
+		if s.han == 0 {
+			continue
+		}
+		namesZh(s.text, add)
+		for _, a := range sentences[i].attributes {
+			switch n := utf8.RuneCountInString(a.value); {
+			case n < 2 || n > 6 || strings.ContainsAny(a.value, "的一这那"):
+			case a.key == "employer":
+				add(a.value, "organization")
+			case a.key == "home" || a.key == "origin":
+				add(a.value, "place")
+			case a.key == "name" && n <= 4:
+				add(a.value, "person")
+			}
 		}
 	}
 	return found
@@ -75,12 +87,17 @@ func titles(text string, add func(name, kind string)) {
 }
 
 // namesEn finds capitalised words that do not begin a sentence, and those that do where what follows shows a person.
-func namesEn(s *sentence, add func(name, kind string)) {
+func namesEn(s *sentence, talk *talk, add func(name, kind string)) {
 	all := s.tokens
 	for i := 0; i < len(all); {
 		t := all[i]
-		if !t.capital || notNamesEn[strings.TrimSuffix(t.lower, "'s")] || len(t.lower) < 2 || s.text[t.start] >= utf8.RuneSelf && false {
+		if !t.capital || notNamesEn[strings.TrimSuffix(t.lower, "'s")] || len(t.lower) < 2 || talk.takesPart(t.lower) {
 			i++
+			continue
+		}
+		if before := s.text[:t.start]; strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "“") { // a title, or what somebody said
+			for i++; i < len(all) && all[i].capital && s.text[all[i-1].end:all[i].start] == " "; i++ {
+			}
 			continue
 		}
 		starts := i == 0 || afterMark(s.text, t.start)

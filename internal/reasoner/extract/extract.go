@@ -6,10 +6,9 @@ package extract
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
@@ -29,7 +28,7 @@ var _ reasoner.Extractor = (*Extractor)(nil)
 const (
 	// enough is how much matter a message has to have, in words that carry any, unless it says something of the speaker that is
 	// worth remembering however short it is.
-	enough = 5.5
+	enough = 4.5
 	// thin is below which a sentence is left out of what is kept of its message.
 	thin = 1.2
 	// maxContent is how long what is kept of a message may be, in bytes.
@@ -57,6 +56,7 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 	var x reasoner.Extraction
 	recalled := readHeld(c.Recalled)
 	var notes []note
+	t := talkOf(c.Messages)
 	for i := range c.Messages {
 		if err := ctx.Err(); err != nil {
 			return reasoner.Extraction{}, err
@@ -65,7 +65,7 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 		if !m.New || !speaks(m) {
 			continue
 		}
-		found, refused := notesOf(c.Messages, i)
+		found, refused := notesOf(c.Messages, i, t)
 		if refused {
 			x.Dropped = append(x.Dropped, reasoner.Dropped{What: m.ID.String(), Reason: "the message is an instruction to a model"})
 			continue
@@ -108,8 +108,40 @@ func speakerOf(m *reasoner.Message) string {
 	return name
 }
 
+// talk is who takes part in a conversation, by their names in lower case: they are spoken to, and not spoken of.
+type talk struct{ names []string }
+
+func talkOf(messages []reasoner.Message) *talk {
+	t := &talk{}
+	last := ""
+	for i := range messages {
+		if messages[i].Speaker == last {
+			continue
+		}
+		last = messages[i].Speaker
+		name, _, _ := strings.Cut(strings.ToLower(speakerOf(&messages[i])), " ")
+		if name != "" && !slices.Contains(t.names, name) {
+			t.names = append(t.names, name)
+		}
+	}
+	return t
+}
+
+// takesPart tells whether a word in lower case is the name of who takes part, or short for it.
+func (t *talk) takesPart(word string) bool {
+	if len(word) < 2 {
+		return false
+	}
+	for _, name := range t.names {
+		if strings.HasPrefix(name, word) && (len(word) >= 3 || word == name) {
+			return true
+		}
+	}
+	return false
+}
+
 // notesOf returns what is worth remembering of the i-th message; refused tells that it is an instruction to a model.
-func notesOf(messages []reasoner.Message, i int) (notes []note, refused bool) {
+func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused bool) {
 	m := &messages[i]
 	sentences, attached := split(m.Content)
 	var kept []reading
@@ -120,7 +152,7 @@ func notesOf(messages []reasoner.Message, i int) (notes []note, refused bool) {
 			return nil, true
 		}
 		for _, s := range clauses(s) {
-			r := readSentence(s)
+			r := readSentence(s, t)
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
 				continue
@@ -160,13 +192,6 @@ func noteOf(i int, kept []reading, attached string, weight float64) note {
 	var b strings.Builder
 	for j := range kept {
 		text := kept[j].text
-		if j == 0 {
-			if kept[j].chinese() {
-				text = trimZh(text)
-			} else {
-				text = trimEn(text)
-			}
-		}
 		if b.Len()+len(text) > maxContent && b.Len() > 0 {
 			break
 		}
@@ -193,7 +218,11 @@ func space(b *strings.Builder, text string) {
 	b.WriteString(text)
 }
 
+// cutAt returns the first n bytes of text, or fewer: no character is cut.
 func cutAt(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
 	for n > 0 && text[n]&0xc0 == 0x80 {
 		n--
 	}
@@ -239,7 +268,11 @@ func offers(question string) bool {
 
 // clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
 func clauses(s sentence) []sentence {
+	whole := reading{sentence: s}
 	if len(s.text) > 240 {
+		return []sentence{s}
+	}
+	if n := len(whole.attributesOf()); n == 0 || n == 1 && s.han == 0 {
 		return []sentence{s}
 	}
 	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
@@ -362,7 +395,7 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 		answer = n.last
 	}
 	m := &messages[answer]
-	c := reasoner.Candidate{Content: n.content, Speaker: speakerOf(m), Context: contextOf(n.content)}
+	c := reasoner.Candidate{Content: n.content, Speaker: speakerOf(m), Context: contextOf(n.sentences)}
 	for i := n.message; i <= n.last; i++ {
 		if i == n.message || i == n.last || messages[i].Role == m.Role && messages[i].Speaker == m.Speaker {
 			c.Sources = append(c.Sources, messages[i].ID)
@@ -460,37 +493,31 @@ var (
 )
 
 // contextOf infers in which part of life something belongs: work before learning before company.
-func contextOf(content string) string {
-	s := read(content)
-	learning, social := false, false
-	for _, t := range s.tokens {
-		if workEn[t.lower] {
-			return "work"
+func contextOf(sentences []reading) string {
+	var found flags
+	for i := range sentences {
+		s := &sentences[i]
+		found |= s.flags
+		if s.han == 0 {
+			continue
 		}
-		learning = learning || learningEn[t.lower]
-		social = social || socialEn[t.lower]
-	}
-	if s.han > 0 {
-		if containsAny(content, workZh) {
-			return "work"
+		if containsAny(s.text, workZh) {
+			found |= isWork
 		}
-		learning = learning || containsAny(content, learningZh)
-		social = social || containsAny(content, socialZh)
+		if containsAny(s.text, learningZh) {
+			found |= isLearning
+		}
+		if containsAny(s.text, socialZh) {
+			found |= isSocial
+		}
 	}
 	switch {
-	case learning:
+	case found&isWork != 0:
+		return "work"
+	case found&isLearning != 0:
 		return "learning"
-	case social:
+	case found&isSocial != 0:
 		return "social"
 	}
 	return "personal"
-}
-
-// sourcesOf is for tests and benchmarks: the ids of all messages that candidates cite.
-func sourcesOf(all []reasoner.Candidate) []uuid.UUID {
-	var ids []uuid.UUID
-	for i := range all {
-		ids = append(ids, all[i].Sources...)
-	}
-	return ids
 }

@@ -34,7 +34,7 @@ func instructs(s *sentence) bool {
 	}
 	all := s.tokens
 	privilege, grant, grants := false, false, false
-	for i := range all {
+	for i := 0; i < len(all) && s.has(headsInstruct); i++ {
 		w := all[i].lower
 		if alwaysEn.at(all, i) > 0 && !narrated(all, i) {
 			return true

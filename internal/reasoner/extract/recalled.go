@@ -128,11 +128,7 @@ func (r *recall) used(c reasoner.Conversation) []uuid.UUID {
 	var ids []uuid.UUID
 	for i := range c.Messages {
 		m := &c.Messages[i]
-		content := m.Content
-		if len(content) > maxRead {
-			content = cutAt(content, maxRead)
-		}
-		words := matter(content)
+		words := matter(cutAt(m.Content, maxRead))
 		if m.Role == "assistant" && m.New {
 			for j, held := range r.matter {
 				if seen[j] {

@@ -89,7 +89,7 @@ var (
 	emptyEn = set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
 		no not don't doesn't didn't isn't aren't never any more anymore longer any can't cannot won't haven't hasn't quite pretty totally absolutely definitely honestly always myself me as by
 		stopped stop quit gave up given stopping used getting much lot anyway today lately these days nowadays already ever`)
-	tasteStems = set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan car crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
+	tasteStems = set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
 	dislikesEn = set("hate dislike detest loathe hated disliked stand")
 	oftenEn    = set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
 
@@ -121,10 +121,7 @@ func retraction(text string) (string, bool) {
 // senseOf reads what a statement says.
 func senseOf(text string) sense {
 	var s sense
-	if len(text) > maxContent {
-		text = cutAt(text, maxContent)
-	}
-	sentences, _ := split(text)
+	sentences, _ := split(cutAt(text, maxContent))
 	s.sentences = len(sentences)
 	for i := range sentences {
 		one := &sentences[i]
@@ -173,6 +170,9 @@ func senseOf(text string) sense {
 	if s.over {
 		s.negated = true
 	}
+	if len(s.objects) == 0 { // "I smoke"
+		s.objects = s.words
+	}
 	return s
 }
 
@@ -181,7 +181,7 @@ var fillerWord = set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
 // tasteOf makes the verbs of one liking one word: "love" and "like" say the same of coffee, "drink" does not.
 func tasteOf(word, stem string) string {
 	switch stem {
-	case "lov", "lik", "enjoy", "adore", "ador", "fond", "fan", "keen", "crazy", "passionat", "hat", "dislik", "detest", "loath", "stand", "car":
+	case "lov", "lik", "enjoy", "adore", "ador", "fond", "fan", "keen", "crazy", "passionat", "hat", "dislik", "detest", "loath", "stand":
 		return "like"
 	}
 	return stem

@@ -14,13 +14,15 @@ type token struct {
 	lower      string
 	start, end int  // in the sentence
 	capital    bool // it begins with a capital letter
+	flags      flags
 }
 
 // sentence is a part of a message that ends with a mark of its own.
 type sentence struct {
 	text   string
 	tokens []token
-	han    int // characters of Chinese
+	han    int   // characters of Chinese
+	flags  flags // of all its words
 }
 
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
@@ -42,14 +44,7 @@ var (
 // split takes a message apart: its sentences, and the notes that stand for what was attached to it ("[image: a red bicycle]").
 // Code and what is quoted from elsewhere are left out.
 func split(content string) (sentences []sentence, attached string) {
-	if len(content) > maxRead {
-		end := maxRead
-		for end > 0 && !utf8.RuneStart(content[end]) {
-			end--
-		}
-		content = content[:end]
-	}
-	text := content
+	text := cutAt(content, maxRead)
 	if strings.Contains(text, "```") {
 		text = withoutCode(text)
 	}
@@ -190,7 +185,9 @@ func read(text string) sentence {
 		if strings.Contains(lower, "’") {
 			lower = strings.ReplaceAll(lower, "’", "'")
 		}
-		s.tokens = append(s.tokens, token{lower: lower, start: start, end: start + len(word), capital: unicode.IsUpper(first)})
+		f := lexicon[lower]
+		s.flags |= f
+		s.tokens = append(s.tokens, token{lower: lower, start: start, end: start + len(word), capital: unicode.IsUpper(first), flags: f})
 	}
 	return s
 }

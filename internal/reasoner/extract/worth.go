@@ -19,9 +19,11 @@ const (
 // reading is a sentence with what it says.
 type reading struct {
 	sentence
+	talk         *talk
 	kind         kind
 	weight       float64 // how much matter it has: about the number of words that carry any
 	me           bool    // the speaker is in it
+	you          bool    // and the one who is spoken to
 	past, future bool
 	attributes   []attribute
 	negates      bool              // something is so no longer
@@ -31,11 +33,15 @@ type reading struct {
 }
 
 // readSentence reads a sentence for what is worth remembering.
-func readSentence(s sentence) reading {
-	r := reading{sentence: s}
+func readSentence(s sentence, t *talk) reading {
+	r := reading{sentence: s, talk: t}
 	if r.chinese() {
+		r.trimmed(trimZh(s.text))
 		r.readZh()
 	} else {
+		if len(s.tokens) > 0 && (fillersEn[s.tokens[0].lower] != nil || t.takesPart(s.tokens[0].lower)) {
+			r.trimmed(trimEn(s.text, t))
+		}
 		r.readEn()
 	}
 	if r.kind != statement {
@@ -46,7 +52,14 @@ func readSentence(s sentence) reading {
 	return r
 }
 
-// supposed begin what is not said to be so.
+// trimmed leaves the words away that only lead to what is said.
+func (r *reading) trimmed(text string) {
+	if len(text) != len(r.text) {
+		r.sentence = read(text)
+	}
+}
+
+// supposedEn and supposedZh begin what is not said to be so.
 var (
 	supposedEn = phrasesOf("if i, i wish, as if, what if, imagine, i'd be, i would be, i'd have, i would have, unless i")
 	supposedZh = []string{"如果", "要是", "假如", "万一", "假设", "倘若"}
@@ -54,7 +67,10 @@ var (
 
 // anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
 func (r *reading) anchor() {
-	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && supposedEn.has(r.tokens) {
+	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
+		if hasPrefixOf(r.text, supposedZh) || len(r.tokens) > 0 && supposedEn.at(r.tokens, 0) > 0 {
+			r.weight *= 0.4
+		}
 		return
 	}
 	set := func(c reasoner.Category, importance float64) {
@@ -73,6 +89,12 @@ func (r *reading) anchor() {
 			set(reasoner.StablePreference, 0.75)
 		case "my":
 			set(reasoner.Identity, 0.8)
+		case "status":
+			if a.value == "pregnant" {
+				set(reasoner.Temporary, 0.7)
+			} else {
+				set(reasoner.Identity, 0.85)
+			}
 		default:
 			set(reasoner.Identity, 0.85)
 		}
@@ -85,12 +107,18 @@ func (r *reading) anchor() {
 	if r.negates && r.me && r.weight >= 1 {
 		set(reasoner.StablePreference, 0.6)
 	}
+	if r.me && !r.you && !r.anchored && r.weight >= 1.2 && (r.has(isFeeling) || r.han > 0) {
+		if e := emotionOf([]reading{*r}); e != nil && e.Valence <= -0.35 {
+			set(reasoner.Temporary, 0.4)
+		}
+	}
 }
 
 var (
 	tastesEn   = set("like love enjoy adore prefer hate dislike detest loathe loved")
-	adverbsEn  = set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite have always've used to personally no longer didn't even strongly")
+	adverbsEn  = set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite always've used to personally no longer didn't even strongly")
 	notTasteEn = set("that this it how your you when what the those these them him her hearing seeing to if having being doing our us where being")
+	notSkillEn = set("that this it how you your")
 	beOfEn     = phrasesOf("i'm fond of, i am fond of, i'm a big fan of, i'm a huge fan of, i'm a fan of, i'm into, i'm really into, i am into, i can't stand, i cannot stand, i don't care for, i'm crazy about, i'm passionate about, i'm keen on, i don't eat, i don't drink, i never eat, i never drink")
 	latelyEn   = phrasesOf("i'm obsessed with, i've been obsessed with, i've been into, i'm currently reading, i'm currently watching, i'm reading, i'm watching, i've been reading, i've been watching, i've been playing, i've been listening, i'm currently playing, i got into, i'm hooked on, i've gotten into")
 	skillsEn   = phrasesOf(`i can speak, i can play, i can swim, i can drive, i can cook, i can code, i can dance, i can sing, i can ski, i can read, i can ride, i can bake, i can sew, i can knit, i can paint, i can draw, i can juggle, i can surf, i can sail,
@@ -105,9 +133,15 @@ var (
 	becameEn = set("died married engaged divorced graduated retired pregnant")
 )
 
+// anchorsEn are the words at which anchorEn begins to read, besides the first words of its phrases.
+var anchorsEn = set("i we i've i'm i'll we're we've we'll")
+
 func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	all := r.tokens
 	for i := range all {
+		if all[i].flags&headsAnchor == 0 {
+			continue
+		}
 		w := all[i].lower
 		switch {
 		case w == "i" || w == "we" || w == "i've" || w == "i'm" || w == "i'll" || w == "we're" || w == "we've" || w == "we'll":
@@ -132,7 +166,7 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 			set(reasoner.ShortPreference, 0.45)
 			continue
 		}
-		if n := skillsEn.at(all, i); n > 0 && i+n < len(all) && !notTasteEn[all[i+n].lower] && r.weight >= 1 {
+		if n := skillsEn.at(all, i); n > 0 && i+n < len(all) && !notSkillEn[all[i+n].lower] && r.weight >= 1 {
 			set(reasoner.Skill, 0.6)
 			continue
 		}
@@ -142,7 +176,14 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 		if w == "i'm" || w == "i'll" || w == "we're" || w == "we'll" {
 			continue
 		}
+		if allergyEn.at(all, i) > 0 {
+			set(reasoner.Objective, 0.75)
+			continue
+		}
 		j := i + 1
+		if phraseAt(all, j, []string{"have", "always"}) {
+			j++
+		}
 		for j < len(all) && j <= i+4 && adverbsEn[all[j].lower] {
 			j++
 		}
@@ -164,11 +205,24 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	}
 	if len(all) > 3 && all[0].lower == "my" && (kinEn[all[1].lower] || kinEn[strings.TrimSuffix(all[1].lower, "'s")]) && r.weight >= 2.5 {
 		for _, t := range all[2:min(len(all), 5)] {
+			if t.lower == "is" && strings.Contains(r.text, " is ") && r.isDoing() {
+				break
+			}
 			if t.lower == "is" || t.lower == "are" || t.lower == "lives" || t.lower == "works" || t.lower == "called" || t.lower == "named" || t.lower == "name" {
 				set(reasoner.Identity, 0.7)
 			}
 		}
 	}
+}
+
+// isDoing tells whether somebody is said to be doing something just now or soon: "my wife is turning forty".
+func (r *reading) isDoing() bool {
+	for i := range r.tokens[:len(r.tokens)-1] {
+		if r.tokens[i].lower == "is" && strings.HasSuffix(r.tokens[i+1].lower, "ing") {
+			return true
+		}
+	}
+	return false
 }
 
 var (
@@ -230,10 +284,10 @@ var (
 func (r *reading) lasting() bool {
 	if r.anchored {
 		switch r.category {
-		case reasoner.Identity, reasoner.StablePreference, reasoner.Skill:
+		case reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Skill:
 			return true
 		case reasoner.Objective:
-			return !r.past
+			return !r.past && !r.future
 		}
 	}
 	if r.past || r.future {
@@ -242,13 +296,13 @@ func (r *reading) lasting() bool {
 	if r.chinese() {
 		return containsAny(r.text, lastingZh) || r.me && !strings.Contains(r.text, "今")
 	}
-	return lastingEn.has(r.tokens)
+	return r.has(headsLasting) && lastingEn.has(r.tokens)
 }
 
 // negates tells whether a sentence says that something is so no longer.
 var (
 	overEn = phrasesOf("no longer, not anymore, any more, anymore, any longer, gave up, given up, stopped, quit, i've stopped, used to, fell out of love, don't like, do not like, never again, not into, gone off, done with")
-	overZh = []string{"不再", "再也不", "再也没", "戒了", "戒掉", "已经不", "早就不", "不喜欢", "不爱", "放弃了", "停掉", "退出了", "告别"}
+	overZh = []string{"不再", "再也不", "再也没", "戒了", "戒掉", "戒烟", "戒酒", "已经不", "早就不", "不喜欢", "不爱", "放弃了", "停掉", "退出了", "告别"}
 )
 
 func negates(s *sentence) bool {
@@ -275,6 +329,9 @@ func negates(s *sentence) bool {
 				return true
 			}
 		}
+	}
+	if !s.has(headsOver) {
+		return false
 	}
 	all := s.tokens
 	for i := range all {

@@ -16,15 +16,15 @@ var (
 	courtesyZh = []string{"你好", "您好", "谢谢", "多谢", "感谢", "好的", "好吧", "好呀", "好啊", "嗯", "哦", "噢", "哈哈", "嘿嘿", "呵呵", "再见", "拜拜", "晚安", "早安", "早上好", "晚上好", "下午好", "不客气", "没关系", "没事", "行", "可以", "对", "是的", "没错", "明白", "知道了", "收到", "ok", "辛苦", "厉害", "真棒", "太好了", "太棒了", "恭喜", "原来如此", "这样啊", "在吗", "在不在"}
 	fillersZh  = []string{"嗯嗯", "嗯", "哈哈哈", "哈哈", "那个", "对了", "话说", "说起来", "其实", "哎呀", "哎", "唉", "哦", "噢", "啊", "呃", "额", "好的", "好吧", "好", "是的", "对", "没错", "不过话说回来", "顺便说一下", "顺便说一句", "顺便", "跟你说", "告诉你", "你知道吗", "怎么说呢", "老实说", "说实话", "谢谢你", "谢谢", "你好", "您好", "请记住", "记住", "记得", "请你记住", "帮我记一下", "帮我记住", "记一下", "另外", "那", "就是"}
 	futureZh   = []string{"打算", "准备", "计划", "将要", "即将", "下周", "下个月", "下月", "明天", "后天", "明年", "想去", "想学", "要去", "要到", "要开始", "考虑", "希望能", "期待", "待会", "马上要", "过几天", "报了名"}
-	pastZh     = []string{"了", "过", "昨", "前天", "上周", "上个", "去年", "刚", "那天", "当时", "今早", "今天", "小时候", "以前", "曾"}
+	pastZh     = []string{"了", "昨", "前天", "上周", "上个", "去年", "刚", "那天", "当时", "今早", "今天", "小时候", "以前", "曾"}
 	kinZh      = []string{"妈", "爸", "爷爷", "奶奶", "外公", "外婆", "姥", "老婆", "老公", "妻子", "丈夫", "儿子", "女儿", "哥", "姐", "弟", "妹", "孩子", "朋友", "同事", "同学", "室友", "老板", "领导", "男友", "女友", "猫", "狗", "宝宝", "家里"}
 )
 
 // readZh weighs a sentence of Chinese, and finds what it says.
 func (r *reading) readZh() {
-	text := trimZh(r.text)
+	text := r.text
 	bare := strings.TrimRight(text, "。！!？?；;…~～ ，,")
-	if hasPrefixOf(text, orderZh) && !rememberZh(r.text) {
+	if hasPrefixOf(text, orderZh) && !rememberZh(text) {
 		i := indexAny(text, []string{"，我", ",我", "，因为我", "，本人"})
 		if i < 0 {
 			r.kind = order
@@ -32,7 +32,7 @@ func (r *reading) readZh() {
 		}
 		text = strings.TrimLeft(text[i:], "，,")
 		text = strings.TrimPrefix(text, "因为")
-		*r = reading{sentence: read(text)}
+		*r = reading{sentence: read(text), talk: r.talk}
 		bare = strings.TrimRight(text, "。！!？?；;…~～ ，,")
 	}
 	if r.asks() || hasSuffixOf(bare, questionZh) || containsAny(text, askingZh) && !containsAny(text, firstZh) {
@@ -42,7 +42,7 @@ func (r *reading) readZh() {
 			r.kind = question
 			return
 		}
-		*r = reading{sentence: read(bare[:i] + "。")}
+		*r = reading{sentence: read(bare[:i] + "。"), talk: r.talk}
 		text, bare = r.text, bare[:i]
 	}
 	content := 0
@@ -59,7 +59,9 @@ func (r *reading) readZh() {
 		return
 	}
 	me, you := containsAny(text, firstZh), strings.ContainsAny(text, "你您")
-	r.me, r.past, r.future = me, containsAny(text, pastZh), containsAny(text, futureZh)
+	r.past, r.future = containsAny(text, pastZh) || doneZh(text), containsAny(text, futureZh)
+	me = me || r.past && !you && !strings.ContainsAny(text, "他她它") && !hasPrefixOf(text, []string{"这", "那", "该"}) // who tells of themselves often leaves 我 away
+	r.me, r.you = me, you
 	kin := containsAny(text, kinZh)
 	switch {
 	case me && you:
@@ -82,10 +84,30 @@ func (r *reading) readZh() {
 	}
 }
 
+// doneZh tells whether 过 says that something was done before: 去过, but not 过敏 nor 难过.
+func doneZh(text string) bool {
+	for i := 0; ; {
+		j := strings.Index(text[i:], "过")
+		if j < 0 {
+			return false
+		}
+		i += j
+		before, after := lastRune(text[:i]), text[i+len("过"):]
+		next, _ := utf8.DecodeRuneInString(after)
+		if before != 0 && isHan(before) && !strings.ContainsRune("难不通超经好越渡跳", before) && !strings.ContainsRune("敏年来去程度分得于期节生", next) {
+			return true
+		}
+		i += len("过")
+	}
+}
+
 // rememberZh tells whether a sentence asks to be remembered.
 func rememberZh(text string) bool {
 	return hasPrefixOf(text, []string{"帮我记", "请记住", "记住", "请你记住"})
 }
+
+// bareFillersZh are cut off without a mark after them.
+var bareFillersZh = set("请记住 请你记住 记住 帮我记住 帮我记一下 其实 说实话 老实说 顺便说一下 顺便说一句")
 
 // trimZh cuts off the words that only lead to what is said.
 func trimZh(text string) string {
@@ -97,7 +119,7 @@ next:
 				continue
 			}
 			bare := strings.TrimLeft(rest, "，,。！!、：:~～… ")
-			if bare != "" && (bare != rest || f == "请记住" || f == "记住" || f == "帮我记住" || f == "帮我记一下") {
+			if bare != "" && (bare != rest || bareFillersZh[f]) {
 				text = bare
 				continue next
 			}
