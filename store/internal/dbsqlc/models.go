@@ -598,6 +598,7 @@ type OxbowSensory struct {
 	Content  string
 	Hash     *uuid.UUID
 	Metadata json.RawMessage
+	Tx       pgtype.Uint64
 }
 
 type OxbowSensoryCandidate struct {
@@ -607,6 +608,17 @@ type OxbowSensoryCandidate struct {
 	Times   int32
 	FirstAt time.Time
 	LastAt  time.Time
+}
+
+type OxbowSensoryDefault struct {
+	UserID   string
+	At       time.Time
+	ID       uuid.UUID
+	Kind     string
+	Content  string
+	Hash     *uuid.UUID
+	Metadata json.RawMessage
+	Tx       pgtype.Uint64
 }
 
 type OxbowSession struct {
