@@ -272,12 +272,12 @@ func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 func TestSensoryLeavesAFullDayInTheDefaultPartition(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
-	exec(t, conn, "insert into oxbow.sensory (user_id, content) select $1, 'tick' from generate_series(1, 20001)", ann(t))
+	exec(t, conn, "insert into oxbow.sensory (user_id, content) select $1, 'tick' from generate_series(1, 10001)", ann(t))
 	require.Zero(t, keepDays(t, conn).Moved)
 	require.Equal(t, []int{-3, -2, -1, 1, 2, 3, 4, 5, 6, 7}, days(t, conn))
-	require.Equal(t, 20001, count(t, conn, "oxbow.sensory", ann(t)))
+	require.Equal(t, 10001, count(t, conn, "oxbow.sensory", ann(t)))
 	exec(t, conn, "delete from oxbow.sensory where ctid in (select ctid from oxbow.sensory limit 1)")
-	require.EqualValues(t, 20000, keepDays(t, conn).Moved)
+	require.EqualValues(t, 10000, keepDays(t, conn).Moved)
 }
 
 func TestSensoryCandidates(t *testing.T) {
