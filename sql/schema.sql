@@ -1324,7 +1324,7 @@ begin
     execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
     call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
   else
-    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 20001) n) > 20000 then
+    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
       return null;
     end if;
     execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
