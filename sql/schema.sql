@@ -1313,6 +1313,8 @@ end $$;
 CREATE FUNCTION oxbow.make_sensory_day(_day date) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO'
     AS $_$
 declare
   _name constant name := oxbow.sensory_day(_day);

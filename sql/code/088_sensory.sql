@@ -99,7 +99,7 @@ revoke all on function oxbow.sensory_partitions from public;
 -- The table has its policies before it is part of the stream. While rows may be coming in for the day, the stream is locked
 -- for the moment: an INSERT that has chosen the default partition already would fail when the partition appears.
 create or replace function oxbow.make_sensory_day(_day date) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
   _name constant name := oxbow.sensory_day(_day);
   _from constant timestamptz := _day::timestamp at time zone 'UTC';
