@@ -45,7 +45,8 @@ type ExportReport = store.ExportReport
 // ExportUser writes everything of a user as JSON Lines, as it is at one moment: memories with all their versions,
 // forgotten ones and traits, history, links, sources, sessions, messages, the user's settings. Import reads it back, with
 // ImportOptions.Traits, ids included, so that the same is recalled. Left out is what the worker makes again (vectors,
-// search terms) and what waits for it (uses to be counted, memories to be reflected on).
+// search terms), what waits for it (uses to be counted, memories to be reflected on), and the sensory stream, which is raw and
+// gone in days.
 func (c *Client) ExportUser(ctx context.Context, userID string, w io.Writer) (report ExportReport, err error) {
 	export := func(tx pgx.Tx) error {
 		report, err = store.Export(ctx, tx, userID, w)

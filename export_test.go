@@ -53,6 +53,7 @@ func TestExportEraseImport(t *testing.T) {
 	require.Equal(t, 10, written.Memories)
 	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
 	require.NotContains(t, file.String(), "Quentin")
+	require.NotContains(t, file.String(), "opened a page", "of the sensory stream nothing")
 	for line := range strings.Lines(file.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}

@@ -55,6 +55,7 @@ func Register(workers *river.Workers, c Config) {
 	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
+	river.AddWorker(workers, &sensoryWorker{db: c.DB, log: c.Logger})
 	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger})
 }
 

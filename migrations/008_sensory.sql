@@ -8,24 +8,45 @@ create table oxbow.sensory (
   content  text not null,
   hash     uuid generated always as (md5(content)::uuid) stored,
   metadata jsonb not null default '{}',
+  tx       xid8 not null default pg_current_xact_id(), -- which transaction wrote it: how far it was counted
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint kind_length check (octet_length(kind) between 1 and 64
+    or oxbow.reject('kind', kind, 'must have 1 to 64 bytes')),
   constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576
     or oxbow.reject('content', content, 'must not be blank, nor longer than 1 MiB')),
+  constraint metadata_object check (jsonb_typeof(metadata) = 'object'
+    or oxbow.reject('metadata', metadata::text, 'must be a JSON object')),
   primary key (user_id, at, id)
 ) partition by range (at);
+create index sensory_hash_idx on oxbow.sensory (user_id, hash, at);
+create index sensory_tx_idx on oxbow.sensory (tx, id);
 
--- what came often enough to be worth a look, until somebody takes it up or it ages out
+-- Takes what comes for a day that has no partition yet, until the job sensory makes one. The days are made at runtime.
+create unlogged table oxbow.sensory_default partition of oxbow.sensory default;
+create index sensory_default_at_idx on oxbow.sensory_default (at);
+
+-- what came often enough to be worth a look, until it ages out
 create table oxbow.sensory_candidates (
   user_id  text not null,
   hash     uuid not null,
   content  text not null,
-  times    integer not null,
+  times    integer not null,                -- within the days that are kept, at most 1000
   first_at timestamptz not null,
   last_at  timestamptz not null,
   primary key (user_id, hash)
 );
+create index sensory_candidates_first_idx on oxbow.sensory_candidates (first_at);
+
+alter table oxbow.settings add constraint sensory_setting check (key <> 'sensory'
+  or jsonb_typeof(value) = 'object'
+    and not value @? '$.days ? ((@ >= 1 && @ <= 30 && @.floor() == @) is unknown || !(@ >= 1 && @ <= 30 && @.floor() == @))'
+    and not value @? '$.times ? ((@ >= 2 && @ <= 1000 && @.floor() == @) is unknown || !(@ >= 2 && @ <= 1000 && @.floor() == @))'
+  or oxbow.reject('sensory', value::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'));
+insert into oxbow.settings (key, value) values ('sensory', '{"days": 3, "times": 3}');
 
 ---- create above / drop below ----
 
+delete from oxbow.settings where key in ('sensory', 'sensory.counted');
+alter table oxbow.settings drop constraint sensory_setting;
 drop table oxbow.sensory_candidates, oxbow.sensory;

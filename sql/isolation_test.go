@@ -71,6 +71,8 @@ func populate(t *testing.T, tx db, user string) {
 	exec(t, tx, "insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at) values ($1, 'k', 'fact', $2, 'c', 's', now())", user, first)
 	exec(t, tx, "insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('k'))", user)
 	exec(t, tx, "insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency) values ($1, 'reflect', 'm', 1, now(), '1 s')", user)
+	exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick')", user)
+	exec(t, tx, "insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5('tick')::uuid, 'tick', 3, now(), now())", user)
 }
 
 func count(t *testing.T, tx db, table, user string) int {
@@ -160,6 +162,7 @@ func TestAppInserts(t *testing.T) {
 		exec(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one'), ($2, 'two')", ann(t), bob(t))
 		exec(t, tx, "insert into oxbow.memories_episodic (user_id, memory_type, content) values ($1, 'episodic', 'three')", bob(t))
 		exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", bob(t))
+		exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick'), ($2, 'tock')", ann(t), bob(t))
 		for _, sql := range []string{
 			"insert into oxbow.memories (user_id, content) values ($1, 'one') returning id",
 			"insert into oxbow.users (user_id) values ($1)",
@@ -174,7 +177,7 @@ func TestAppInserts(t *testing.T) {
 
 	// everything else is written by functions and by the worker
 	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
-		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact"} {
+		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates"} {
 		require.Equal(t, "42501", fails(t, tx, "insert into oxbow."+table+" default values").Code, table)
 	}
 }
@@ -275,7 +278,8 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	setUser(t, tx, ann(t))
 	for _, sql := range []string{
 		"select oxbow.index_memories($1, '{}')", "select oxbow.fold_facts($1, '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
-		"call oxbow.secure_tables()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
+		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
+		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
 		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",
 	} {
 		var args []any
@@ -313,6 +317,7 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 	exec(t, tx, "select oxbow.fold_activity(1000)")
 	exec(t, tx, "select oxbow.recount_terms($1)", ann(t))
 	exec(t, tx, "select oxbow.clean_terms()")
+	exec(t, tx, "select oxbow.sensory_partitions(), oxbow.count_sensory(10), oxbow.age_candidates(10)")
 	exec(t, tx, "select from oxbow.reflection_due($1), oxbow.memories_in_queue()", ann(t))
 	exec(t, tx, "update oxbow.river_job set state = 'running', attempt = 1 where args ->> 'user_id' = $1", ann(t))
 	exec(t, tx, "delete from oxbow.river_job where args ->> 'user_id' = $1", ann(t))

@@ -84,6 +84,31 @@ begin
   return true;
 end $$;
 
+-- Name: age_candidates(integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.age_candidates(_limit integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _since constant timestamptz := oxbow.sensory_since();
+  _times constant integer := (oxbow.sensory_setting()).times;
+  _n bigint;
+begin
+  with aged as materialized (
+    select c.user_id, c.hash from oxbow.sensory_candidates c where c.first_at < _since order by c.first_at limit _limit for update skip locked
+  ), counted as materialized (
+    select a.user_id, a.hash, n.* from aged a, lateral oxbow.sensory_count(a.user_id, a.hash, _since) n
+  ), gone as (
+    delete from oxbow.sensory_candidates c using counted n where c.user_id = n.user_id and c.hash = n.hash and n.times < _times
+  ), kept as (
+    update oxbow.sensory_candidates c set times = n.times, first_at = n.first_at, last_at = n.last_at
+      from counted n where c.user_id = n.user_id and c.hash = n.hash and n.times >= _times
+  )
+  select count(*) into _n from counted;
+  return _n;
+end $$;
+
 -- Name: trait_events; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.trait_events (
@@ -200,6 +225,24 @@ begin
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+end $$;
+
+-- Name: check_sensory_time(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.check_sensory_time() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _since constant timestamptz := oxbow.sensory_since();
+begin
+  if new.at < _since then
+    perform oxbow.reject('at', new.at::text,
+      format('must not be before %s: the sensory stream is kept for %s days', _since, (oxbow.sensory_setting()).days));
+  elsif new.at > now() + interval '1 day' then
+    perform oxbow.reject('at', new.at::text, 'must not be more than a day ahead');
+  end if;
+  return new;
 end $$;
 
 -- Name: chunk_metadata(jsonb, uuid, text, text, bigint, integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -414,6 +457,59 @@ begin
     from ordered o
    where o.place <= _max_tokens -- there is no room for more
    order by array_position('{core,preference,behavior}', o.subtype), o.place;
+end $$;
+
+-- Name: count_sensory(integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.count_sensory(_limit integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _until constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  _since constant timestamptz := oxbow.sensory_since();
+  _times constant integer := (oxbow.sensory_setting()).times;
+  _tx xid8 := '0';
+  _id uuid := '00000000-0000-0000-0000-000000000000';
+  _n bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.sensory.count', 0)) then
+    return 0;
+  end if;
+  select (s.value ->> 'tx')::xid8, (s.value ->> 'id')::uuid into _tx, _id from oxbow.settings s where s.key = 'sensory.counted';
+  if _tx is null or _tx > _until then -- nothing was counted, or it was by the clock of a server that this was restored from
+    _tx := '0';
+    _id := '00000000-0000-0000-0000-000000000000';
+  end if;
+
+  with fresh as materialized (
+    select s.tx, s.id, s.user_id, s.hash from oxbow.sensory s
+     where (s.tx, s.id) > (_tx, _id) and s.tx < _until
+     order by s.tx, s.id
+     fetch first _limit rows with ties
+  ), frequent as (
+    select t.user_id, t.hash, n.times, n.first_at, n.last_at
+      from (select distinct f.user_id, f.hash from fresh f) t,
+           lateral oxbow.sensory_count(t.user_id, t.hash, _since) n
+     where n.times >= _times
+  ), noted as (
+    -- The row of the text is locked: who erases the user meanwhile either waits and finds the candidate, or has the row
+    -- already, and there is no candidate.
+    insert into oxbow.sensory_candidates as c (user_id, hash, content, times, first_at, last_at)
+    select f.user_id, f.hash, s.content, f.times, f.first_at, f.last_at
+      from frequent f,
+           lateral (select s.content from oxbow.sensory s where s.user_id = f.user_id and s.hash = f.hash and s.at >= _since
+                     limit 1 for key share skip locked) s
+     order by f.user_id, f.hash
+    on conflict (user_id, hash) do update set times = excluded.times, first_at = excluded.first_at, last_at = excluded.last_at
+  )
+  select count(*), max(f.tx), (array_agg(f.id order by f.tx desc, f.id desc))[1] into _n, _tx, _id from fresh f;
+
+  if _n > 0 then
+    insert into oxbow.settings (key, value) values ('sensory.counted', jsonb_build_object('tx', _tx::text, 'id', _id))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  end if;
+  return _n;
 end $$;
 
 -- Name: date_terms(timestamp without time zone); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1428,6 +1524,40 @@ begin
     order by m.id for no key update;
 end $$;
 
+-- Name: make_sensory_day(date); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.make_sensory_day(_day date) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO'
+    AS $_$
+declare
+  _name constant name := oxbow.sensory_day(_day);
+  _from constant timestamptz := _day::timestamp at time zone 'UTC';
+  _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
+  _moved bigint := 0;
+begin
+  if _from > now() + interval '25 hours' then -- refused as too far ahead, by a clock that may be somewhat behind too
+    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
+    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
+  else
+    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
+      return null;
+    end if;
+    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
+    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
+    lock table only oxbow.sensory in share row exclusive mode;
+    lock table oxbow.sensory_default in access exclusive mode;
+    execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
+      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
+      using _from, _to;
+    get diagnostics _moved = row_count;
+  end if;
+  execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
+  return _moved;
+end $_$;
+
 -- Name: memories_in_queue(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.memories_in_queue() RETURNS TABLE(user_id text, id text)
@@ -2405,6 +2535,43 @@ CREATE FUNCTION oxbow.river_job_state_in_bitmask(bitmask bit, state oxbow.river_
     END = 1;
 $$;
 
+-- Name: secure_table(regclass, name); Type: PROCEDURE; Schema: oxbow; Owner: -
+
+CREATE PROCEDURE oxbow.secure_table(IN _table regclass, IN _family name)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  app constant boolean := to_regrole('oxbow_app') is not null;
+  worker constant boolean := to_regrole('oxbow_worker') is not null;
+  own constant text := 'user_id = current_setting(''oxbow.user_id'', true)';
+begin
+  if not (select relrowsecurity from pg_class where oid = _table) then
+    execute format('alter table %s enable row level security', _table);
+  end if;
+  if worker then
+    execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
+    perform oxbow.set_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
+  end if;
+  if not app then
+    return;
+  end if;
+  execute format('grant select on %s to oxbow_app', _table);
+  perform oxbow.set_policy(_table, 'app_select', 'for select to oxbow_app using (' || own || ')');
+  if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
+    execute format('grant insert on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
+  elsif _family in ('users', 'sessions') then
+    execute format('grant insert on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
+  end if;
+  if _family in ('memories', 'messages', 'users', 'sessions') then
+    execute format('grant update, delete on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
+    perform oxbow.set_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
+  end if;
+end $$;
+
 -- Name: secure_tables(); Type: PROCEDURE; Schema: oxbow; Owner: -
 
 CREATE PROCEDURE oxbow.secure_tables()
@@ -2414,11 +2581,12 @@ CREATE PROCEDURE oxbow.secure_tables()
 declare
   app constant boolean := to_regrole('oxbow_app') is not null;
   worker constant boolean := to_regrole('oxbow_worker') is not null;
-  own constant text := 'user_id = current_setting(''oxbow.user_id'', true)';
   t record;
 begin
+  -- nobody makes or drops a day of the sensory stream meanwhile
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.sensory', 0));
   for t in
-    select c.oid::regclass as name, coalesce(parent.relname, c.relname) as family, c.relispartition
+    select c.oid::regclass as name, coalesce(parent.relname, c.relname) as family
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
       left join pg_inherits i on i.inhrelid = c.oid and c.relispartition
@@ -2426,28 +2594,7 @@ begin
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p')
      order by c.relname
   loop
-    if not (select relrowsecurity from pg_class where oid = t.name) then
-      execute format('alter table %s enable row level security', t.name);
-    end if;
-    if worker then
-      execute format('grant select, insert, update, delete on %s to oxbow_worker', t.name);
-      perform oxbow.set_policy(t.name, 'worker', 'for all to oxbow_worker using (true) with check (true)');
-    end if;
-    continue when not app;
-    execute format('grant select on %s to oxbow_app', t.name);
-    perform oxbow.set_policy(t.name, 'app_select', 'for select to oxbow_app using (' || own || ')');
-    if t.family in ('memories', 'memory_vectors', 'messages') then
-      execute format('grant insert on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_insert', 'for insert to oxbow_app with check (true)');
-    elsif t.family in ('users', 'sessions') then
-      execute format('grant insert on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
-    end if;
-    if t.family in ('memories', 'messages', 'users', 'sessions') then
-      execute format('grant update, delete on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
-      perform oxbow.set_policy(t.name, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
-    end if;
+    call oxbow.secure_table(t.name, t.family);
   end loop;
 
   if not (select relrowsecurity from pg_class where oid = 'oxbow.settings'::regclass) then
@@ -2458,7 +2605,7 @@ begin
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
     grant select on oxbow.traits to oxbow_app; -- a view with the rights of whoever looks
-    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
+    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
   if worker then
     perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
@@ -2469,6 +2616,96 @@ begin
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
 end $$;
+
+-- Name: sensory_count(text, uuid, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_count(_user_id text, _hash uuid, _since timestamp with time zone, OUT times integer, OUT first_at timestamp with time zone, OUT last_at timestamp with time zone) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select count(*)::integer, min(l.at), max(l.at)
+    from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since order by s.at desc limit 1000) l;
+$$;
+
+-- Name: sensory_day(date); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_day(_day date) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ select 'sensory_' || to_char(_day, 'YYYYMMDD') $$;
+
+-- Name: sensory_partitions(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    AS $_$
+declare
+  _today constant date := (now() at time zone 'UTC')::date;
+  _since constant timestamptz := oxbow.sensory_since();
+  _first constant date := (_since at time zone 'UTC')::date;
+  _day date;
+  _name name;
+  _n bigint;
+begin
+  made := 0; moved := 0; dropped := 0; deleted := 0; put_off := 0;
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.sensory', 0)) then
+    put_off := 1;
+    return;
+  end if;
+  -- Far days first: they need no lock that an INSERT waits for. Dropping comes last, since it locks the stream until the end.
+  for _day in select _today + n from generate_series(7, _first - _today, -1) n loop
+    continue when to_regclass(format('oxbow.%I', oxbow.sensory_day(_day))) is not null;
+    begin
+      _n := oxbow.make_sensory_day(_day);
+      continue when _n is null;
+      made := made + 1;
+      moved := moved + _n;
+    exception when lock_not_available or check_violation then
+      put_off := put_off + 1;
+      exit; -- the next one would wait for the same
+    end;
+  end loop;
+
+  -- what the default partition had too much of to move
+  delete from oxbow.sensory_default d
+   where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
+  get diagnostics deleted = row_count;
+
+  for _name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first)
+     order by c.relname
+  loop
+    begin
+      execute format('drop table oxbow.%I', _name);
+      dropped := dropped + 1;
+    exception when lock_not_available then
+      put_off := put_off + 1;
+      exit;
+    end;
+  end loop;
+end $_$;
+
+-- Name: sensory_setting(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_setting(OUT days integer, OUT times integer) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(max((s.value ->> 'days')::integer), 3), coalesce(max((s.value ->> 'times')::integer), 3)
+    from oxbow.settings s where s.key = 'sensory';
+$$;
+
+-- Name: sensory_since(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_since() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days)) at time zone 'UTC';
+$$;
 
 -- Name: set_policy(regclass, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3788,7 +4025,10 @@ CREATE TABLE oxbow.sensory (
     content text NOT NULL,
     hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
+    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 )
 PARTITION BY RANGE (at);
@@ -3802,6 +4042,23 @@ CREATE TABLE oxbow.sensory_candidates (
     times integer NOT NULL,
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL
+);
+
+-- Name: sensory_default; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE UNLOGGED TABLE oxbow.sensory_default (
+    user_id text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text DEFAULT 'input'::text NOT NULL,
+    content text NOT NULL,
+    hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
+    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
 -- Name: sessions; Type: TABLE; Schema: oxbow; Owner: -
@@ -3824,7 +4081,8 @@ CREATE TABLE oxbow.sessions (
 CREATE TABLE oxbow.settings (
     key text NOT NULL,
     value jsonb NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text)))
 );
 
 -- Name: trait_clues; Type: TABLE; Schema: oxbow; Owner: -
@@ -3980,6 +4238,10 @@ ALTER TABLE ONLY oxbow.reflection_inbox ATTACH PARTITION oxbow.reflection_inbox_
 -- Name: reflection_inbox_fact; Type: TABLE ATTACH; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.reflection_inbox ATTACH PARTITION oxbow.reflection_inbox_fact FOR VALUES IN ('fact');
+
+-- Name: sensory_default; Type: TABLE ATTACH; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.sensory ATTACH PARTITION oxbow.sensory_default DEFAULT;
 
 -- Name: river_job id; Type: DEFAULT; Schema: oxbow; Owner: -
 
@@ -4213,6 +4475,11 @@ ALTER TABLE ONLY oxbow.sensory_candidates
 
 ALTER TABLE ONLY oxbow.sensory
     ADD CONSTRAINT sensory_pkey PRIMARY KEY (user_id, at, id);
+
+-- Name: sensory_default sensory_default_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.sensory_default
+    ADD CONSTRAINT sensory_default_pkey PRIMARY KEY (user_id, at, id);
 
 -- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -4481,6 +4748,30 @@ CREATE INDEX river_notification_created_at_idx ON oxbow.river_notification USING
 
 CREATE INDEX river_notification_topic_id_idx ON oxbow.river_notification USING btree (topic, id);
 
+-- Name: sensory_candidates_first_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_candidates_first_idx ON oxbow.sensory_candidates USING btree (first_at);
+
+-- Name: sensory_default_at_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_default_at_idx ON oxbow.sensory_default USING btree (at);
+
+-- Name: sensory_tx_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_tx_idx ON ONLY oxbow.sensory USING btree (tx, id);
+
+-- Name: sensory_default_tx_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_default_tx_id_idx ON oxbow.sensory_default USING btree (tx, id);
+
+-- Name: sensory_hash_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_hash_idx ON ONLY oxbow.sensory USING btree (user_id, hash, at);
+
+-- Name: sensory_default_user_id_hash_at_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX sensory_default_user_id_hash_at_idx ON oxbow.sensory_default USING btree (user_id, hash, at);
+
 -- Name: sessions_unreflected_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX sessions_unreflected_idx ON oxbow.sessions USING btree (user_id) WHERE (GREATEST(last_activity_at, ended_at) > COALESCE(last_reflected_at, '-infinity'::timestamp with time zone));
@@ -4660,6 +4951,22 @@ ALTER INDEX oxbow.reflection_inbox_pkey ATTACH PARTITION oxbow.reflection_inbox_
 -- Name: reflection_inbox_fact_user_id_valid_at_memory_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.reflection_inbox_order_idx ATTACH PARTITION oxbow.reflection_inbox_fact_user_id_valid_at_memory_id_idx;
+
+-- Name: sensory_default_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.sensory_pkey ATTACH PARTITION oxbow.sensory_default_pkey;
+
+-- Name: sensory_default_tx_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.sensory_tx_idx ATTACH PARTITION oxbow.sensory_default_tx_id_idx;
+
+-- Name: sensory_default_user_id_hash_at_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.sensory_hash_idx ATTACH PARTITION oxbow.sensory_default_user_id_hash_at_idx;
+
+-- Name: sensory check_sensory_time; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER check_sensory_time BEFORE INSERT OR UPDATE ON oxbow.sensory FOR EACH ROW WHEN (((new.at < (now() - '1 day'::interval)) OR (new.at > (now() + '1 day'::interval)))) EXECUTE FUNCTION oxbow.check_sensory_time();
 
 -- Name: memories_trait complete_trait; Type: TRIGGER; Schema: oxbow; Owner: -
 
@@ -5010,6 +5317,22 @@ CREATE POLICY app_insert ON oxbow.messages FOR INSERT TO oxbow_app WITH CHECK (t
 
 COMMENT ON POLICY app_insert ON oxbow.messages IS 'for insert to oxbow_app with check (true)';
 
+-- Name: sensory app_insert; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_insert ON oxbow.sensory FOR INSERT TO oxbow_app WITH CHECK (true);
+
+-- Name: POLICY app_insert ON sensory; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_insert ON oxbow.sensory IS 'for insert to oxbow_app with check (true)';
+
+-- Name: sensory_default app_insert; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_insert ON oxbow.sensory_default FOR INSERT TO oxbow_app WITH CHECK (true);
+
+-- Name: POLICY app_insert ON sensory_default; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_insert ON oxbow.sensory_default IS 'for insert to oxbow_app with check (true)';
+
 -- Name: sessions app_insert; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_insert ON oxbow.sessions FOR INSERT TO oxbow_app WITH CHECK ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -5282,6 +5605,14 @@ CREATE POLICY app_select ON oxbow.sensory_candidates FOR SELECT TO oxbow_app USI
 
 COMMENT ON POLICY app_select ON oxbow.sensory_candidates IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: sensory_default app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.sensory_default FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON sensory_default; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.sensory_default IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: sessions app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.sessions FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -5292,11 +5623,11 @@ COMMENT ON POLICY app_select ON oxbow.sessions IS 'for select to oxbow_app using
 
 -- Name: settings app_select; Type: POLICY; Schema: oxbow; Owner: -
 
-CREATE POLICY app_select ON oxbow.settings FOR SELECT TO oxbow_app USING ((key = ANY (ARRAY['embedding'::text, 'recall'::text])));
+CREATE POLICY app_select ON oxbow.settings FOR SELECT TO oxbow_app USING ((key = ANY (ARRAY['embedding'::text, 'recall'::text, 'sensory'::text])));
 
 -- Name: POLICY app_select ON settings; Type: COMMENT; Schema: oxbow; Owner: -
 
-COMMENT ON POLICY app_select ON oxbow.settings IS 'for select to oxbow_app using (key in (''embedding'', ''recall''))';
+COMMENT ON POLICY app_select ON oxbow.settings IS 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))';
 
 -- Name: trait_clues app_select; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -5525,6 +5856,10 @@ ALTER TABLE oxbow.sensory ENABLE ROW LEVEL SECURITY;
 -- Name: sensory_candidates; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.sensory_candidates ENABLE ROW LEVEL SECURITY;
+
+-- Name: sensory_default; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.sensory_default ENABLE ROW LEVEL SECURITY;
 
 -- Name: sessions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -5810,6 +6145,14 @@ CREATE POLICY worker ON oxbow.sensory_candidates TO oxbow_worker USING (true) WI
 
 COMMENT ON POLICY worker ON oxbow.sensory_candidates IS 'for all to oxbow_worker using (true) with check (true)';
 
+-- Name: sensory_default worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.sensory_default TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON sensory_default; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.sensory_default IS 'for all to oxbow_worker using (true) with check (true)';
+
 -- Name: sessions worker; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY worker ON oxbow.sessions TO oxbow_worker USING (true) WITH CHECK (true);
@@ -5876,10 +6219,19 @@ GRANT USAGE ON SCHEMA oxbow TO oxbow_worker;
 REVOKE ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) TO oxbow_worker;
 
+-- Name: FUNCTION age_candidates(_limit integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.age_candidates(_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.age_candidates(_limit integer) TO oxbow_worker;
+
 -- Name: TABLE trait_events; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
+
+-- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.check_sensory_time() FROM PUBLIC;
 
 -- Name: FUNCTION chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer); Type: ACL; Schema: oxbow; Owner: -
 
@@ -5897,6 +6249,11 @@ REVOKE ALL ON FUNCTION oxbow.context_memories(_user_id text, _query text, _embed
 -- Name: FUNCTION context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.context_traits(_user_id text, _query text, _embedding public.halfvec, _max_tokens integer, _contexts text[], _now timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION count_sensory(_limit integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.count_sensory(_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.count_sensory(_limit integer) TO oxbow_worker;
 
 -- Name: FUNCTION empty_inbox(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -5969,6 +6326,10 @@ GRANT ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) TO oxbow_worker;
 REVOKE ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) TO oxbow_worker;
 
+-- Name: FUNCTION make_sensory_day(_day date); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
+
 -- Name: FUNCTION observe_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
@@ -6024,9 +6385,22 @@ GRANT ALL ON FUNCTION oxbow.rewrite_trait(_user_id text, _trait_id uuid) TO oxbo
 
 REVOKE ALL ON FUNCTION oxbow.ring_doorbell() FROM PUBLIC;
 
+-- Name: PROCEDURE secure_table(IN _table regclass, IN _family name); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON PROCEDURE oxbow.secure_table(IN _table regclass, IN _family name) FROM PUBLIC;
+
 -- Name: PROCEDURE secure_tables(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON PROCEDURE oxbow.secure_tables() FROM PUBLIC;
+
+-- Name: FUNCTION sensory_count(_user_id text, _hash uuid, _since timestamp with time zone, OUT times integer, OUT first_at timestamp with time zone, OUT last_at timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sensory_count(_user_id text, _hash uuid, _since timestamp with time zone, OUT times integer, OUT first_at timestamp with time zone, OUT last_at timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) TO oxbow_worker;
 
 -- Name: FUNCTION set_policy(_table regclass, _name text, _policy text); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6255,12 +6629,17 @@ GRANT SELECT ON TABLE oxbow.schema_version TO oxbow_worker;
 -- Name: TABLE sensory; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sensory TO oxbow_worker;
-GRANT SELECT ON TABLE oxbow.sensory TO oxbow_app;
+GRANT SELECT,INSERT ON TABLE oxbow.sensory TO oxbow_app;
 
 -- Name: TABLE sensory_candidates; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sensory_candidates TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.sensory_candidates TO oxbow_app;
+
+-- Name: TABLE sensory_default; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.sensory_default TO oxbow_worker;
+GRANT SELECT,INSERT ON TABLE oxbow.sensory_default TO oxbow_app;
 
 -- Name: TABLE sessions; Type: ACL; Schema: oxbow; Owner: -
 

@@ -18,6 +18,7 @@ func periodicJobs() []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(10*time.Second, jobs.FlushActivityArgs{}),
 		every(time.Minute, jobs.SweepArgs{}),
+		every(time.Minute, jobs.SensoryArgs{}),
 		every(5*time.Minute, jobs.SettleArgs{}),
 		every(24*time.Hour, jobs.ConsistencyCheckArgs{}),
 	}

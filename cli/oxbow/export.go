@@ -20,7 +20,7 @@ func newExportCommand(a *app) *cobra.Command {
 		Short: "Write everything of a user as JSON Lines",
 		Long: `Write everything that the database has of a user as JSON Lines, which "oxbow import --traits" reads back: memories with
 all their versions, forgotten ones and traits, history, links, sessions, messages, settings. Left out is what the worker
-makes again.`,
+makes again, and the sensory stream.`,
 		Example: `  oxbow export ada --output ada.jsonl`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

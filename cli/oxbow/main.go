@@ -69,6 +69,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 		newReembedCommand(a),
 		newRememberCommand(a), newImportCommand(a), newExportCommand(a), newIngestCommand(a), newFilesCommand(a),
 		newRecallCommand(a), newContextCommand(a), newShowCommand(a), newStatusCommand(a), newEvalCommand(a), newEvalTraitsCommand(a),
+		newSensoryCommand(a),
 		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a), newCheckCommand(a),
 		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
 	)

@@ -1,18 +1,19 @@
 -- Who may see what. Row-level security is on for every table with a user_id, partitions included, since a parent's
 -- policies do not cover a statement on its partition. The owner is not subject to it. A login of the group oxbow_app
--- reads and changes the rows of the user named in the setting oxbow.user_id, and may insert memories, vectors and messages
--- for anyone; with no setting it reads nothing. The worker sees everything.
+-- reads and changes the rows of the user named in the setting oxbow.user_id, and may insert memories, vectors, messages and
+-- the sensory stream for anyone; with no setting it reads nothing. The worker sees everything.
 -- Run after a migration too, so that a new table is covered; a group role that does not exist is left out.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app constant boolean := to_regrole('oxbow_app') is not null;
   worker constant boolean := to_regrole('oxbow_worker') is not null;
-  own constant text := 'user_id = current_setting(''oxbow.user_id'', true)';
   t record;
 begin
+  -- nobody makes or drops a day of the sensory stream meanwhile
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.sensory', 0));
   for t in
-    select c.oid::regclass as name, coalesce(parent.relname, c.relname) as family, c.relispartition
+    select c.oid::regclass as name, coalesce(parent.relname, c.relname) as family
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
       left join pg_inherits i on i.inhrelid = c.oid and c.relispartition
@@ -20,28 +21,7 @@ begin
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p')
      order by c.relname
   loop
-    if not (select relrowsecurity from pg_class where oid = t.name) then
-      execute format('alter table %s enable row level security', t.name);
-    end if;
-    if worker then
-      execute format('grant select, insert, update, delete on %s to oxbow_worker', t.name);
-      perform oxbow.set_policy(t.name, 'worker', 'for all to oxbow_worker using (true) with check (true)');
-    end if;
-    continue when not app;
-    execute format('grant select on %s to oxbow_app', t.name);
-    perform oxbow.set_policy(t.name, 'app_select', 'for select to oxbow_app using (' || own || ')');
-    if t.family in ('memories', 'memory_vectors', 'messages') then
-      execute format('grant insert on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_insert', 'for insert to oxbow_app with check (true)');
-    elsif t.family in ('users', 'sessions') then
-      execute format('grant insert on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
-    end if;
-    if t.family in ('memories', 'messages', 'users', 'sessions') then
-      execute format('grant update, delete on %s to oxbow_app', t.name);
-      perform oxbow.set_policy(t.name, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
-      perform oxbow.set_policy(t.name, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
-    end if;
+    call oxbow.secure_table(t.name, t.family);
   end loop;
 
   if not (select relrowsecurity from pg_class where oid = 'oxbow.settings'::regclass) then
@@ -52,7 +32,7 @@ begin
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
     grant select on oxbow.traits to oxbow_app; -- a view with the rights of whoever looks
-    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall''))');
+    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
   if worker then
     perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
@@ -61,6 +41,41 @@ begin
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
+  end if;
+end $$;
+
+-- secure_table does it for one table; _family is its name, or for a partition its parent's. It is called on its own for a
+-- partition that is made at runtime.
+create or replace procedure oxbow.secure_table(_table regclass, _family name)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app constant boolean := to_regrole('oxbow_app') is not null;
+  worker constant boolean := to_regrole('oxbow_worker') is not null;
+  own constant text := 'user_id = current_setting(''oxbow.user_id'', true)';
+begin
+  if not (select relrowsecurity from pg_class where oid = _table) then
+    execute format('alter table %s enable row level security', _table);
+  end if;
+  if worker then
+    execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
+    perform oxbow.set_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
+  end if;
+  if not app then
+    return;
+  end if;
+  execute format('grant select on %s to oxbow_app', _table);
+  perform oxbow.set_policy(_table, 'app_select', 'for select to oxbow_app using (' || own || ')');
+  if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
+    execute format('grant insert on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
+  elsif _family in ('users', 'sessions') then
+    execute format('grant insert on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
+  end if;
+  if _family in ('memories', 'messages', 'users', 'sessions') then
+    execute format('grant update, delete on %s to oxbow_app', _table);
+    perform oxbow.set_policy(_table, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
+    perform oxbow.set_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
   end if;
 end $$;
 
@@ -84,12 +99,12 @@ declare f regprocedure;
 begin
   for f in select p.oid::regprocedure from pg_proc p
             where p.pronamespace = 'oxbow'::regnamespace and p.proname in
-              ('secure_tables', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms',
+              ('secure_tables', 'secure_table', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms',
                'replay_trait', 'record_event', 'write_state', 'settle_traits', 'lock_trait', 'reword_trait', 'reweigh_trait', 'reweigh_traits',
-               'take_messages', 'similar_facts', 'write_extraction')
+               'sensory_partitions', 'count_sensory', 'age_candidates', 'take_messages', 'similar_facts', 'write_extraction')
   loop
     execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits|similar_facts|write_extraction' then
+    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits|sensory_partitions|count_sensory|age_candidates|similar_facts|write_extraction' then
       execute format('grant execute on function %s to oxbow_worker', f);
     end if;
   end loop;

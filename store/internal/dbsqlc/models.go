@@ -604,6 +604,7 @@ type OxbowSensory struct {
 	Content  string
 	Hash     *uuid.UUID
 	Metadata json.RawMessage
+	Tx       pgtype.Uint64
 }
 
 type OxbowSensoryCandidate struct {
@@ -613,6 +614,17 @@ type OxbowSensoryCandidate struct {
 	Times   int32
 	FirstAt time.Time
 	LastAt  time.Time
+}
+
+type OxbowSensoryDefault struct {
+	UserID   string
+	At       time.Time
+	ID       uuid.UUID
+	Kind     string
+	Content  string
+	Hash     *uuid.UUID
+	Metadata json.RawMessage
+	Tx       pgtype.Uint64
 }
 
 type OxbowSession struct {

@@ -1,0 +1,33 @@
+package oxbow
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// SensoryItem is something of the sensory stream: raw input of the last days.
+type SensoryItem = store.SensoryItem
+
+// SensoryCandidate is a text that came often in the sensory stream.
+type SensoryCandidate = store.SensoryCandidate
+
+// Sensory returns what came last in a user's sensory stream, the latest first. limit is 1 to 1000.
+func (c *Client) Sensory(ctx context.Context, userID string, limit int) (items []SensoryItem, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		items, err = store.LatestSensory(ctx, tx, userID, limit)
+		return err
+	})
+	return items, err
+}
+
+// SensoryCandidates returns what came often in a user's sensory stream, the most frequent first. limit is 1 to 1000.
+func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) (candidates []SensoryCandidate, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		candidates, err = store.SensoryCandidates(ctx, tx, userID, limit)
+		return err
+	})
+	return candidates, err
+}

@@ -1,0 +1,213 @@
+-- The sensory stream: raw input of the last days, in a partition a day (of UTC), each unlogged. Nothing of it is embedded
+-- or recalled. What ages out is dropped with its partition; what comes often is noted in sensory_candidates.
+
+-- sensory_setting tells how many days the stream is kept (1 to 30), and how often one text must come within them to be a
+-- candidate (2 to 1000).
+create or replace function oxbow.sensory_setting(out days integer, out times integer)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(max((s.value ->> 'days')::integer), 3), coalesce(max((s.value ->> 'times')::integer), 3)
+    from oxbow.settings s where s.key = 'sensory';
+$$;
+
+-- sensory_since is the first moment that is kept: the midnight that many days before today, in UTC.
+create or replace function oxbow.sensory_since() returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days)) at time zone 'UTC';
+$$;
+
+-- check_sensory_time refuses what would be dropped at once, and what lies so far ahead that a clock must be wrong. The
+-- trigger calls it only for what is not of now: most rows cost nothing.
+create or replace function oxbow.check_sensory_time() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _since constant timestamptz := oxbow.sensory_since();
+begin
+  if new.at < _since then
+    perform oxbow.reject('at', new.at::text,
+      format('must not be before %s: the sensory stream is kept for %s days', _since, (oxbow.sensory_setting()).days));
+  elsif new.at > now() + interval '1 day' then
+    perform oxbow.reject('at', new.at::text, 'must not be more than a day ahead');
+  end if;
+  return new;
+end $$;
+revoke all on function oxbow.check_sensory_time() from public;
+
+-- Partitions get it too, those that are made later included.
+create or replace trigger check_sensory_time before insert or update on oxbow.sensory for each row
+  when (new.at < now() - interval '1 day' or new.at > now() + interval '1 day')
+  execute function oxbow.check_sensory_time();
+
+-- sensory_day is the name of a day's partition.
+create or replace function oxbow.sensory_day(_day date) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'sensory_' || to_char(_day, 'YYYYMMDD') $$;
+
+-- sensory_partitions makes the partitions of the days that are kept and of the next 7, with what the default partition has
+-- for them, and drops those that are too old. Another one at work, or a lock that is not had within 200 ms, puts it off to
+-- the next call: put_off says how often. No other table is locked.
+create or replace function oxbow.sensory_partitions(out made integer, out moved bigint, out dropped integer, out deleted bigint, out put_off integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+declare
+  _today constant date := (now() at time zone 'UTC')::date;
+  _since constant timestamptz := oxbow.sensory_since();
+  _first constant date := (_since at time zone 'UTC')::date;
+  _day date;
+  _name name;
+  _n bigint;
+begin
+  made := 0; moved := 0; dropped := 0; deleted := 0; put_off := 0;
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.sensory', 0)) then
+    put_off := 1;
+    return;
+  end if;
+  -- Far days first: they need no lock that an INSERT waits for. Dropping comes last, since it locks the stream until the end.
+  for _day in select _today + n from generate_series(7, _first - _today, -1) n loop
+    continue when to_regclass(format('oxbow.%I', oxbow.sensory_day(_day))) is not null;
+    begin
+      _n := oxbow.make_sensory_day(_day);
+      continue when _n is null;
+      made := made + 1;
+      moved := moved + _n;
+    exception when lock_not_available or check_violation then
+      put_off := put_off + 1;
+      exit; -- the next one would wait for the same
+    end;
+  end loop;
+
+  -- what the default partition had too much of to move
+  delete from oxbow.sensory_default d
+   where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
+  get diagnostics deleted = row_count;
+
+  for _name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first)
+     order by c.relname
+  loop
+    begin
+      execute format('drop table oxbow.%I', _name);
+      dropped := dropped + 1;
+    exception when lock_not_available then
+      put_off := put_off + 1;
+      exit;
+    end;
+  end loop;
+end $$;
+revoke all on function oxbow.sensory_partitions from public;
+
+-- make_sensory_day makes the partition of a day, moves into it what the default partition has, and returns how much that
+-- was; null if it was so much that moving it would keep others waiting: then the day stays in the default partition.
+-- The table has its policies before it is part of the stream. While rows may be coming in for the day, the stream is locked
+-- for the moment: an INSERT that has chosen the default partition already would fail when the partition appears.
+create or replace function oxbow.make_sensory_day(_day date) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
+declare
+  _name constant name := oxbow.sensory_day(_day);
+  _from constant timestamptz := _day::timestamp at time zone 'UTC';
+  _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
+  _moved bigint := 0;
+begin
+  if _from > now() + interval '25 hours' then -- refused as too far ahead, by a clock that may be somewhat behind too
+    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
+    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
+  else
+    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
+      return null;
+    end if;
+    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
+    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
+    lock table only oxbow.sensory in share row exclusive mode;
+    lock table oxbow.sensory_default in access exclusive mode;
+    execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
+      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
+      using _from, _to;
+    get diagnostics _moved = row_count;
+  end if;
+  execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
+  return _moved;
+end $$;
+revoke all on function oxbow.make_sensory_day from public;
+
+-- count_sensory looks at the next rows of the stream, about _limit of them, in the order of their transactions, notes whose
+-- text came often enough, and returns how many rows it looked at: fewer than _limit means that there are no more. It goes as
+-- far as the oldest transaction that is still open, so that a row that commits late is not passed over.
+create or replace function oxbow.count_sensory(_limit integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _until constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  _since constant timestamptz := oxbow.sensory_since();
+  _times constant integer := (oxbow.sensory_setting()).times;
+  _tx xid8 := '0';
+  _id uuid := '00000000-0000-0000-0000-000000000000';
+  _n bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.sensory.count', 0)) then
+    return 0;
+  end if;
+  select (s.value ->> 'tx')::xid8, (s.value ->> 'id')::uuid into _tx, _id from oxbow.settings s where s.key = 'sensory.counted';
+  if _tx is null or _tx > _until then -- nothing was counted, or it was by the clock of a server that this was restored from
+    _tx := '0';
+    _id := '00000000-0000-0000-0000-000000000000';
+  end if;
+
+  with fresh as materialized (
+    select s.tx, s.id, s.user_id, s.hash from oxbow.sensory s
+     where (s.tx, s.id) > (_tx, _id) and s.tx < _until
+     order by s.tx, s.id
+     fetch first _limit rows with ties
+  ), frequent as (
+    select t.user_id, t.hash, n.times, n.first_at, n.last_at
+      from (select distinct f.user_id, f.hash from fresh f) t,
+           lateral oxbow.sensory_count(t.user_id, t.hash, _since) n
+     where n.times >= _times
+  ), noted as (
+    -- The row of the text is locked: who erases the user meanwhile either waits and finds the candidate, or has the row
+    -- already, and there is no candidate.
+    insert into oxbow.sensory_candidates as c (user_id, hash, content, times, first_at, last_at)
+    select f.user_id, f.hash, s.content, f.times, f.first_at, f.last_at
+      from frequent f,
+           lateral (select s.content from oxbow.sensory s where s.user_id = f.user_id and s.hash = f.hash and s.at >= _since
+                     limit 1 for key share skip locked) s
+     order by f.user_id, f.hash
+    on conflict (user_id, hash) do update set times = excluded.times, first_at = excluded.first_at, last_at = excluded.last_at
+  )
+  select count(*), max(f.tx), (array_agg(f.id order by f.tx desc, f.id desc))[1] into _n, _tx, _id from fresh f;
+
+  if _n > 0 then
+    insert into oxbow.settings (key, value) values ('sensory.counted', jsonb_build_object('tx', _tx::text, 'id', _id))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  end if;
+  return _n;
+end $$;
+revoke all on function oxbow.count_sensory from public;
+
+-- sensory_count counts how often a text came since a moment, up to 1000 times, the latest first.
+create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer, out first_at timestamptz, out last_at timestamptz)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select count(*)::integer, min(l.at), max(l.at)
+    from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since order by s.at desc limit 1000) l;
+$$;
+revoke all on function oxbow.sensory_count from public;
+
+-- age_candidates counts candidates anew that have lost occurrences to age, at most _limit of them, and deletes those that
+-- are not frequent any more. It returns how many it looked at.
+create or replace function oxbow.age_candidates(_limit integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _since constant timestamptz := oxbow.sensory_since();
+  _times constant integer := (oxbow.sensory_setting()).times;
+  _n bigint;
+begin
+  with aged as materialized (
+    select c.user_id, c.hash from oxbow.sensory_candidates c where c.first_at < _since order by c.first_at limit _limit for update skip locked
+  ), counted as materialized (
+    select a.user_id, a.hash, n.* from aged a, lateral oxbow.sensory_count(a.user_id, a.hash, _since) n
+  ), gone as (
+    delete from oxbow.sensory_candidates c using counted n where c.user_id = n.user_id and c.hash = n.hash and n.times < _times
+  ), kept as (
+    update oxbow.sensory_candidates c set times = n.times, first_at = n.first_at, last_at = n.last_at
+      from counted n where c.user_id = n.user_id and c.hash = n.hash and n.times >= _times
+  )
+  select count(*) into _n from counted;
+  return _n;
+end $$;
+revoke all on function oxbow.age_candidates from public;

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+)
+
+// SensoryItem is something of the sensory stream: raw input of the last days.
+type SensoryItem struct {
+	ID       uuid.UUID      `json:"id"`
+	At       time.Time      `json:"at"`
+	Kind     string         `json:"kind"` // the application's word for it; "input" by default
+	Content  string         `json:"content"`
+	Metadata map[string]any `json:"metadata"`
+}
+
+// SensoryCandidate is a text that came often in the sensory stream.
+type SensoryCandidate struct {
+	Hash    uuid.UUID `json:"hash"` // MD5 of the content
+	Content string    `json:"content"`
+	Times   int       `json:"times"` // within the days that are kept, at most 1000
+	FirstAt time.Time `json:"first_at"`
+	LastAt  time.Time `json:"last_at"`
+}
+
+// maxSensory limits what is listed.
+const maxSensory = 1000
+
+// LatestSensory returns what came last for a user, the latest first. limit is 1 to 1000.
+func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]SensoryItem, error) {
+	if err := validateSensoryLimit(limit); err != nil {
+		return nil, err
+	}
+	rows, err := queries.SensoryLatest(ctx, db, &dbsqlc.SensoryLatestParams{UserID: userID, Max: int32(limit)})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	items := make([]SensoryItem, len(rows))
+	for i, r := range rows {
+		items[i] = SensoryItem{ID: r.ID, At: r.At, Kind: r.Kind, Content: r.Content}
+		if err := json.Unmarshal(r.Metadata, &items[i].Metadata); err != nil {
+			return nil, fmt.Errorf("read the metadata of %s: %w", r.ID, err)
+		}
+	}
+	return items, nil
+}
+
+// SensoryCandidates returns what came often for a user, the most frequent first. limit is 1 to 1000.
+func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]SensoryCandidate, error) {
+	if err := validateSensoryLimit(limit); err != nil {
+		return nil, err
+	}
+	rows, err := queries.SensoryCandidates(ctx, db, &dbsqlc.SensoryCandidatesParams{UserID: userID, Max: int32(limit)})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	candidates := make([]SensoryCandidate, len(rows))
+	for i, r := range rows {
+		candidates[i] = SensoryCandidate{Hash: r.Hash, Content: r.Content, Times: int(r.Times), FirstAt: r.FirstAt, LastAt: r.LastAt}
+	}
+	return candidates, nil
+}
+
+func validateSensoryLimit(limit int) error {
+	if limit < 1 || limit > maxSensory {
+		return invalid("limit", fmt.Sprint(limit), fmt.Sprintf("must be between 1 and %d", maxSensory))
+	}
+	return nil
+}
+
+// SensoryDays is what was done about the days of the sensory stream.
+type SensoryDays struct {
+	Made    int   // partitions
+	Moved   int64 // rows, into them
+	Dropped int   // partitions
+	Deleted int64 // rows too old, that no partition took
+	PutOff  int   // what has to wait because somebody holds a lock
+}
+
+// KeepSensoryDays makes the partitions of the days to come and drops those that are too old.
+func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
+	r, err := queries.SensoryPartitions(ctx, db)
+	if err != nil {
+		return SensoryDays{}, fmt.Errorf("make and drop days of the sensory stream: %w", err)
+	}
+	return SensoryDays{int(r.Made), r.Moved, int(r.Dropped), r.Deleted, int(r.PutOff)}, nil
+}
+
+// CountSensory looks at the next rows of the sensory stream, about limit, and notes what came often. It returns at how many it
+// looked: fewer than limit means that there are no more.
+func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
+	n, err := queries.SensoryCount(ctx, db, int32(limit))
+	if err != nil {
+		return 0, fmt.Errorf("count what is frequent in the sensory stream: %w", err)
+	}
+	return int(n), nil
+}
+
+// AgeSensoryCandidates counts up to limit candidates anew that lost occurrences to age, and deletes those that are not
+// frequent any more. It returns at how many it looked.
+func AgeSensoryCandidates(ctx context.Context, db DB, limit int) (int, error) {
+	n, err := queries.SensoryAge(ctx, db, int32(limit))
+	if err != nil {
+		return 0, fmt.Errorf("let candidates of the sensory stream age: %w", err)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,333 @@
+package oxbow
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// How many items a working memory holds: 7 ± 2.
+const (
+	minWorking     = 5
+	defaultWorking = 7
+	maxWorking     = 9
+)
+
+// WorkingItem is something that a conversation is just about. Only Content is required; a zero value means "not given".
+type WorkingItem struct {
+	// Key names the item within its working memory. Default: the content.
+	Key string
+	// Content, Type (Fact by default, or Episodic), Importance (0 to 1, by default 0.5), ValidAt, Speaker, Category and
+	// Metadata are those of the memory that it may become.
+	Content    string
+	Type       MemoryType
+	Importance *float64
+	ValidAt    time.Time
+	Speaker    string
+	Category   string
+	Metadata   any
+	// Rehearsals is how often the item came up again. Add does not read it.
+	Rehearsals int
+}
+
+// WorkingMemory is what a conversation is just about: a few items, in this process's memory only. It belongs to one session of
+// one user, and is safe for concurrent use. What leaves it, or is in it when the process ends, is lost unless
+// Client.CommitWorkingMemory has written it.
+type WorkingMemory struct {
+	userID, sessionID string
+	capacity          int
+
+	mu    sync.Mutex
+	items []*heldItem // the oldest first
+}
+
+type heldItem struct {
+	WorkingItem
+	name      string // of the memory that it may become: its ExternalID
+	committed string // the name under which this working memory knows it to be written
+}
+
+// NewWorkingMemory returns an empty working memory. sessionID has 1 to 1024 bytes, capacity is 5 to 9; 0 means 7.
+func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, error) {
+	if capacity == 0 {
+		capacity = defaultWorking
+	}
+	if capacity < minWorking || capacity > maxWorking {
+		return nil, &InvalidError{Index: -1, Field: "capacity", Value: strconv.Itoa(capacity), Rule: "must be between 5 and 9"}
+	}
+	if sessionID == "" {
+		return nil, &InvalidError{Index: -1, Field: "session_id", Value: `""`, Rule: "must have 1 to 1024 bytes"}
+	}
+	w := &WorkingMemory{userID: userID, sessionID: sessionID, capacity: capacity}
+	if _, err := store.NewBatch([]NewMemory{w.memory(WorkingItem{Content: "any"}, "")}); err != nil {
+		return nil, plain(err)
+	}
+	return w, nil
+}
+
+// Add takes an item in. Where the working memory is full, another leaves it first, and is returned: the one with the fewest
+// rehearsals, among equals the oldest. An item whose key is there already replaces that one in its place, which counts as a
+// rehearsal; importance does not fall by that. An item that could not be remembered is an *InvalidError.
+func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
+	if item.Type == "" {
+		item.Type = Fact
+	}
+	if item.Type != Fact && item.Type != Episodic {
+		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)), Rule: "must be fact or episodic"}
+	}
+	name := w.name(item)
+	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}); err != nil {
+		return nil, plain(err)
+	}
+	// Encoded, it is nobody else's to change.
+	if metadata, err := store.ValidateMetadata(item.Metadata); err != nil {
+		return nil, err
+	} else if item.Metadata = nil; metadata != nil {
+		item.Metadata = metadata
+	}
+	if item.Importance != nil {
+		item.Importance = new(*item.Importance)
+	}
+	item.Key = cmp.Or(item.Key, item.Content)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := w.find(item.Key); i >= 0 {
+		old := w.items[i]
+		item.Rehearsals = old.Rehearsals + 1
+		if old.Importance != nil && (item.Importance == nil || *item.Importance < *old.Importance) {
+			item.Importance = old.Importance
+		}
+		w.items[i] = &heldItem{item, name, old.committed}
+		return nil, nil
+	}
+	if len(w.items) == w.capacity {
+		out := w.weakest()
+		left = new(w.items[out].copy())
+		w.items = slices.Delete(w.items, out, out+1)
+	}
+	item.Rehearsals = 0
+	w.items = append(w.items, &heldItem{WorkingItem: item, name: name})
+	return left, nil
+}
+
+// Rehearse counts that an item came up again, and reports whether there is one with the key.
+func (w *WorkingMemory) Rehearse(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.find(key)
+	if i >= 0 {
+		w.items[i].Rehearsals++
+	}
+	return i >= 0
+}
+
+// Remove takes an item out, and reports whether there was one with the key. What was committed of it stays.
+func (w *WorkingMemory) Remove(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.find(key)
+	if i >= 0 {
+		w.items = slices.Delete(w.items, i, i+1)
+	}
+	return i >= 0
+}
+
+// Items returns what is held, the oldest first. Metadata is a json.RawMessage.
+func (w *WorkingMemory) Items() []WorkingItem {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	items := make([]WorkingItem, len(w.items))
+	for i, held := range w.items {
+		items[i] = held.copy()
+	}
+	return items
+}
+
+// Render returns the items as lines for a prompt, the oldest first, with who said it where that is known. Line breaks and control
+// characters become spaces, so that no item can pretend to be two.
+func (w *WorkingMemory) Render() string {
+	var out strings.Builder
+	for _, item := range w.Items() {
+		out.WriteString("- ")
+		if speaker := oneLine(item.Speaker); speaker != "" {
+			out.WriteString(speaker + ": ")
+		}
+		out.WriteString(oneLine(item.Content) + "\n")
+	}
+	return out.String()
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// CommitOptions says what of a working memory deserves to be remembered. The zero value is ready to use.
+type CommitOptions struct {
+	// MinRehearsals is how often an item must have come up again. Default 2.
+	MinRehearsals int
+	// MinImportance is the importance that suffices without that, 0 to 1. Default 0.6.
+	MinImportance float64
+	// AgentID is which of the application's agents the memories belong to.
+	AgentID string
+	// Source is written into the memories. Default "working_memory".
+	Source string
+}
+
+func (o CommitOptions) withDefaults() (CommitOptions, error) {
+	if o.MinRehearsals < 0 {
+		return o, &InvalidError{Index: -1, Field: "min_rehearsals", Value: strconv.Itoa(o.MinRehearsals), Rule: "must not be negative"}
+	}
+	if !(o.MinImportance >= 0 && o.MinImportance <= 1) { // NaN is neither
+		return o, &InvalidError{Index: -1, Field: "min_importance", Value: fmt.Sprint(o.MinImportance), Rule: "must be between 0 and 1"}
+	}
+	o.MinRehearsals = cmp.Or(o.MinRehearsals, 2)
+	o.MinImportance = cmp.Or(o.MinImportance, 0.6)
+	o.Source = cmp.Or(o.Source, "working_memory")
+	return o, nil
+}
+
+// CommittedItem is an item that was written.
+type CommittedItem struct {
+	WorkingItem
+	ID uuid.UUID // of the memory
+}
+
+// CommitWorkingMemory writes what deserves it, items that came up again or are important, as memories of the working memory's
+// user and session, all or none, and returns what it wrote, the oldest first. An item is written once, also by several commits
+// at the same time, or after a commit that may or may not have arrived: its ExternalID is made of session, type and
+// content. One whose content was replaced is another. The items stay in the working memory.
+func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem, error) {
+	if w == nil {
+		return nil, errors.New("oxbow: CommitWorkingMemory: the working memory is nil")
+	}
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	due := w.due(options)
+	if len(due) == 0 {
+		return nil, nil
+	}
+	memories := make([]NewMemory, len(due))
+	for i, held := range due {
+		memories[i] = w.memory(held.WorkingItem, held.name)
+		memories[i].AgentID, memories[i].Source = options.AgentID, options.Source
+	}
+	batch, err := store.NewBatch(memories)
+	if err != nil {
+		return nil, plain(err)
+	}
+	ids := slices.Clone(batch.IDs)
+	err = c.on(ctx, w.userID, func(tx pgx.Tx) error {
+		added, err := batch.Insert(ctx, tx)
+		if err != nil || added == int64(len(memories)) {
+			return err
+		}
+		return batch.Resolve(ctx, tx, w.userID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.tx == nil { // whether the caller's transaction commits is not known
+		w.markCommitted(due)
+	}
+	var written []CommittedItem
+	for i, held := range due {
+		if batch.IDs[i] == ids[i] {
+			written = append(written, CommittedItem{held.WorkingItem, ids[i]})
+		}
+	}
+	return written, nil
+}
+
+// due returns copies of the items to be written.
+func (w *WorkingMemory) due(o CommitOptions) []heldItem {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var due []heldItem
+	for _, held := range w.items {
+		importance := 0.5
+		if held.Importance != nil {
+			importance = *held.Importance
+		}
+		if held.committed != held.name && (held.Rehearsals >= o.MinRehearsals || importance >= o.MinImportance) {
+			due = append(due, heldItem{held.copy(), held.name, ""})
+		}
+	}
+	return due
+}
+
+// markCommitted notes what was written, as it was then: an item may have been replaced meanwhile.
+func (w *WorkingMemory) markCommitted(written []heldItem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, held := range written {
+		if i := w.find(held.Key); i >= 0 {
+			w.items[i].committed = held.name
+		}
+	}
+}
+
+// memory is what an item becomes.
+func (w *WorkingMemory) memory(item WorkingItem, name string) NewMemory {
+	return NewMemory{
+		UserID: w.userID, SessionID: w.sessionID, ExternalID: name, Content: item.Content, Type: item.Type, Importance: item.Importance,
+		ValidAt: item.ValidAt, Speaker: item.Speaker, Category: item.Category, Metadata: item.Metadata,
+	}
+}
+
+// name is the ExternalID of the memory that an item becomes: the same whenever the item is committed.
+func (w *WorkingMemory) name(item WorkingItem) string {
+	sum := sha256.Sum256([]byte(w.sessionID + "\x00" + string(item.Type) + "\x00" + item.Content)) // none has a NUL character
+	return "working:" + hex.EncodeToString(sum[:16])
+}
+
+func (w *WorkingMemory) find(key string) int {
+	return slices.IndexFunc(w.items, func(held *heldItem) bool { return held.Key == key })
+}
+
+// weakest is the place of the item that leaves next: of those with the fewest rehearsals, the oldest.
+func (w *WorkingMemory) weakest() int {
+	out := 0
+	for i, held := range w.items {
+		if held.Rehearsals < w.items[out].Rehearsals {
+			out = i
+		}
+	}
+	return out
+}
+
+func (h *heldItem) copy() WorkingItem {
+	item := h.WorkingItem
+	if item.Importance != nil {
+		item.Importance = new(*item.Importance)
+	}
+	if raw, ok := item.Metadata.(json.RawMessage); ok {
+		item.Metadata = slices.Clone(raw)
+	}
+	return item
+}
+
+// plain takes the index from an error about one memory.
+func plain(err error) error {
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		bad.Index = -1
+	}
+	return err
+}
