@@ -309,12 +309,12 @@ func policyOf(c reasoner.Category) string {
 	return "latest_wins"
 }
 
-// staleTarget recognises the error OX105 of oxbow.write_extraction.
+// staleTarget recognises what ended meanwhile: the error OX105 of oxbow.write_extraction.
 func staleTarget(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "OX105" {
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	}
-	return err
+	return stale(err)
 }
 
 // ExtractionDone marks the other jobs of a session as needless: what they were about is extracted. It comes last in the

@@ -11,7 +11,9 @@
 -- What happened before the old memory began does not replace it: then the new one was true until the old one began.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[],
   out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+-- the foreign keys to memories, a partitioned table, are planned anew for every row otherwise
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _policies constant jsonb := coalesce((select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
@@ -19,7 +21,7 @@ declare
   old oxbow.memories;
   _policy text;
 begin
-  added := 0; updated := 0; deleted := 0; mentioned := 0; boosted := 0;
+  updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
   select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
@@ -27,22 +29,28 @@ begin
            metadata jsonb, sources uuid[], operation text)
    cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
+  select _user_id, m.type, m.id, 'ADD', m.content, _actor, m.reason, m.sources
+    from json_to_recordset(_memories) m (type text, id uuid, content text, reason text, sources uuid[], operation text)
+   where m.operation = 'ADD';
+  get diagnostics added = row_count;
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
+  select _user_id, m.type, case when m.operation in ('ADD', 'UPDATE') then m.id else m.target end, _session_id, g
+    from json_to_recordset(_memories) m (type text, id uuid, sources uuid[], operation text, target uuid), unnest(m.sources) g
+  on conflict do nothing;
 
   for r in
     select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
       operation text, target uuid, policy text)
+     where m.operation <> 'ADD'
   loop
-    if r.target is not null then
-      select * into old from oxbow.memories m
-       where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
-         for no key update;
-      if not found then
-        raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
-      end if;
+    select * into old from oxbow.memories m
+     where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+       for no key update;
+    if not found then
+      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
     end if;
     case r.operation
-      when 'ADD' then
-        added := added + 1;
       when 'UPDATE' then
         updated := updated + 1;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
@@ -73,14 +81,8 @@ begin
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
     end case;
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
-    values (_user_id, case when r.target is null then r.type else old.memory_type end, coalesce(r.target, r.id), r.operation,
-      case when r.operation in ('UPDATE', 'DELETE') then old.content end, case when r.operation in ('ADD', 'UPDATE') then r.content end,
-      _actor, r.reason, r.sources);
-    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
-    select _user_id, case when r.operation in ('ADD', 'UPDATE') then r.type else old.memory_type end,
-           case when r.operation in ('ADD', 'UPDATE') then r.id else old.id end, _session_id, g
-      from unnest(r.sources) g
-    on conflict do nothing;
+    values (_user_id, old.memory_type, old.id, r.operation, case when r.operation <> 'NOOP' then old.content end,
+      case when r.operation = 'UPDATE' then r.content end, _actor, r.reason, r.sources);
   end loop;
 
   with boosted as (
