@@ -298,7 +298,7 @@ func TestEntities(t *testing.T) {
 		{"Yesterday my brother Tom and I drove to Cedar Lake with our dog Rex", []reasoner.Entity{{Name: "Tom", Kind: "person"}, {Name: "Cedar Lake", Kind: "place"}, {Name: "Rex", Kind: "animal"}}},
 		{"I studied at the University of Porto", []reasoner.Entity{{Name: "University of Porto", Kind: "organization"}}},
 		{"On Monday I finished reading \"The Long Winter\" by the fire", []reasoner.Entity{{Name: "The Long Winter", Kind: "work"}}},
-		{"Ines moved to Lisbon in March, and we helped her carry the piano", []reasoner.Entity{{Name: "Ines", Kind: "person"}, {Name: "Lisbon", Kind: "place"}}},
+		{"Marta moved to Lisbon in March, and we helped her carry the piano", []reasoner.Entity{{Name: "Marta", Kind: "person"}, {Name: "Lisbon", Kind: "place"}}},
 		{"上周三我和小李去了西湖，特别开心", []reasoner.Entity{{Name: "小李", Kind: "person"}, {Name: "西湖", Kind: "place"}}},
 		{"我家有一只猫叫年糕", []reasoner.Entity{{Name: "年糕", Kind: "animal"}}},
 		{"昨晚和王芳看了《活着》，哭得不行", []reasoner.Entity{{Name: "活着", Kind: "work"}, {Name: "王芳", Kind: "person"}}},
