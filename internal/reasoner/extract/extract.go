@@ -41,14 +41,12 @@ const (
 
 // note is a message, or a part of one, that is worth remembering.
 type note struct {
-	message    int // the place of its first message in the conversation
-	last       int // and of its last
-	sentences  []reading
-	content    string
-	weight     float64
-	alone      bool // says one thing that is so of a person: it is joined to nothing
-	importance float64
-	candidate  reasoner.Candidate
+	message   int // the place of its first message in the conversation
+	last      int // and of its last
+	sentences []reading
+	content   string
+	weight    float64
+	alone     bool // says one thing that is so of a person: it is joined to nothing
 }
 
 // Extract proposes what is worth remembering of the new messages. The only error is that of ctx.
@@ -495,28 +493,18 @@ var (
 // contextOf infers in which part of life something belongs: work before learning before company.
 func contextOf(sentences []reading) string {
 	var found flags
+	var zh flagsZh
 	for i := range sentences {
 		s := &sentences[i]
 		found |= s.flags
-		if s.han == 0 {
-			continue
-		}
-		if containsAny(s.text, workZh) {
-			found |= isWork
-		}
-		if containsAny(s.text, learningZh) {
-			found |= isLearning
-		}
-		if containsAny(s.text, socialZh) {
-			found |= isSocial
-		}
+		zh |= s.zh
 	}
 	switch {
-	case found&isWork != 0:
+	case found&isWork != 0 || zh&hasWork != 0:
 		return "work"
-	case found&isLearning != 0:
+	case found&isLearning != 0 || zh&hasLearning != 0:
 		return "learning"
-	case found&isSocial != 0:
+	case found&isSocial != 0 || zh&hasSocial != 0:
 		return "social"
 	}
 	return "personal"
