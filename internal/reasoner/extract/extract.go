@@ -94,7 +94,26 @@ var (
 
 // speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
 func speaks(m *reasoner.Message) bool {
-	return m.Role == "user" && !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+	if m.Role != "user" || written(m.Content) {
+		return false
+	}
+	return m.Speaker == "" || !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+}
+
+// written tells whether a message was written by an app or by somebody else, as exports of telephones have them: "APP：TITLE 【APP】TEXT",
+// "NAME 接收 TEXT", "From NAME: TEXT".
+func written(content string) bool {
+	head := cutAt(strings.TrimSpace(content), 160)
+	if i := strings.Index(head, "【"); i >= 0 && strings.Contains(head[i:], "】") && (i == 0 || strings.Contains(head[:i], "：") || strings.Contains(head[:i], "接收")) && !strings.Contains(head, "我") {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(head, "From "); ok {
+		if name, _, ok := strings.Cut(rest, ": "); ok && len(name) <= 32 {
+			return true
+		}
+	}
+	name, rest, _ := strings.Cut(head, " ")
+	return len(name) <= 48 && (strings.HasPrefix(rest, "接收 ") || strings.HasPrefix(rest, "收到 "))
 }
 
 // speakerOf returns the name of who said something; "" for the user.
@@ -266,11 +285,10 @@ func offers(question string) bool {
 
 // clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
 func clauses(s sentence) []sentence {
-	whole := reading{sentence: s}
 	if len(s.text) > 240 {
 		return []sentence{s}
 	}
-	if n := len(whole.attributesOf()); n == 0 || n == 1 && s.han == 0 {
+	if n := len(s.attributesOf()); n == 0 || n == 1 && s.han == 0 {
 		return []sentence{s}
 	}
 	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
@@ -293,13 +311,13 @@ func clauses(s sentence) []sentence {
 			words := strings.Fields(strings.TrimLeft(mark, ", "))
 			tail = capitalised(words[len(words)-1]) + " " + tail
 		}
-		first, second := reading{sentence: head}, reading{sentence: read(tail)}
-		if a, b := first.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
+		second := read(tail)
+		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
 			end := "."
 			if s.han > 0 {
 				end = "。"
 			}
-			return append([]sentence{read(head.text + end)}, clauses(second.sentence)...)
+			return append([]sentence{read(head.text + end)}, clauses(second)...)
 		}
 	}
 	return []sentence{s}

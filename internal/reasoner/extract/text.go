@@ -24,6 +24,8 @@ type sentence struct {
 	han    int   // characters of Chinese
 	flags  flags // of all its words
 	zh     flagsZh
+	found  []attribute // once looked has been set
+	looked bool
 }
 
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
