@@ -41,10 +41,20 @@ var (
 )
 
 // attributesOf returns what a sentence says of these.
-func (r *reading) attributesOf() []attribute {
-	if r.chinese() {
-		return attributesZh(r.text)
+func (s *sentence) attributesOf() []attribute {
+	if !s.looked {
+		r := reading{sentence: *s}
+		s.looked = true
+		if s.chinese() {
+			s.found = attributesZh(s.text)
+		} else {
+			s.found = r.attributesEn()
+		}
 	}
+	return s.found
+}
+
+func (r *reading) attributesEn() []attribute {
 	var found []attribute
 	all := r.tokens
 	for i := range all {

@@ -107,7 +107,7 @@ func emotionOf(sentences []reading) *reasoner.Emotion {
 			}
 			note(f, factor, negated)
 		}
-		if s.han == 0 {
+		if !s.hasZh(hasFeeling) {
 			continue
 		}
 		for at := 0; at < len(s.text); {

@@ -182,6 +182,8 @@ var (
 	animalsZh     = []string{"猫", "狗", "兔", "鹦鹉", "仓鼠", "乌龟", "宠物", "马"}
 	citiesZh      = strings.Fields("北京 上海 广州 深圳 天津 重庆 成都 杭州 南京 武汉 西安 苏州 长沙 郑州 青岛 大连 厦门 宁波 昆明 合肥 福州 沈阳 济南 无锡 哈尔滨 长春 石家庄 南宁 贵阳 太原 南昌 兰州 海口 三亚 拉萨 乌鲁木齐 香港 澳门 台北 台湾 珠海 佛山 东莞 桂林 丽江 大理 洛阳 扬州 绍兴 温州 烟台 威海 云南 四川 广东 浙江 江苏 湖南 湖北 山东 新疆 西藏 海南 日本 韩国 泰国 美国 英国 法国 德国 加拿大 澳大利亚 新加坡 马来西亚 意大利 西班牙 东京 大阪 京都 首尔 巴黎 伦敦 纽约 柏林")
 	cityHeads     = runesOf(citiesZh)
+	surnameZh     = charsOf(surnamesZh)
+	placeHeadsZh  = runesOf(placeBeforeZh)
 )
 
 // namesZh finds people after words of company and calling, and places after words of movement.
@@ -203,9 +205,18 @@ func namesZh(text string, add func(name, kind string)) {
 				add(name, kind)
 			}
 		case '小', '老', '阿':
-			if second, m := decode(rest); strings.ContainsRune(surnamesZh, second) && second != '马' && second != '龙' && second != '时' {
+			if second, m := decode(rest); surnameZh[second] && second != '马' && second != '龙' && second != '时' {
 				if next, _ := decode(rest[m:]); (at == 0 || !isHan(lastRune(text[:at])) || strings.ContainsRune("和跟与约陪是叫的", lastRune(text[:at]))) && (!isHan(next) || strings.ContainsRune("说去在来是和跟一也又今昨约的", next)) {
 					add(text[at:at+n+m], "person")
+				}
+			}
+		}
+		if placeHeadsZh[r] {
+			for _, p := range placeBeforeZh {
+				if strings.HasPrefix(text[at:], p) {
+					if name := placeZh(text[at+len(p):]); name != "" {
+						add(name, "place")
+					}
 				}
 			}
 		}
@@ -216,7 +227,7 @@ func namesZh(text string, add func(name, kind string)) {
 				}
 			}
 		}
-		if strings.ContainsRune(surnamesZh, r) && (at == 0 || !isHan(lastRune(text[:at])) || strings.ContainsRune("和跟与约陪是叫的找给见", lastRune(text[:at]))) {
+		if surnameZh[r] && (at == 0 || !isHan(lastRune(text[:at])) || strings.ContainsRune("和跟与约陪是叫的找给见", lastRune(text[:at]))) {
 			for _, title := range titlesZh {
 				if strings.HasPrefix(rest, title) {
 					add(text[at:at+n+len(title)], "person")
@@ -226,24 +237,12 @@ func namesZh(text string, add func(name, kind string)) {
 		}
 		at += n
 	}
-	for _, p := range placeBeforeZh {
-		for from := 0; ; {
-			i := strings.Index(text[from:], p)
-			if i < 0 {
-				break
-			}
-			from += i + len(p)
-			if name := placeZh(text[from:]); name != "" {
-				add(name, "place")
-			}
-		}
-	}
 }
 
 // personZh returns the name of a person that text begins with, where a surname, a mark or a word of doing shows its end; else "".
 func personZh(text string) string {
 	first, end := decode(text)
-	if !strings.ContainsRune(surnamesZh, first) {
+	if !surnameZh[first] {
 		return ""
 	}
 	for count := range 3 {

@@ -41,14 +41,12 @@ const (
 
 // note is a message, or a part of one, that is worth remembering.
 type note struct {
-	message    int // the place of its first message in the conversation
-	last       int // and of its last
-	sentences  []reading
-	content    string
-	weight     float64
-	alone      bool // says one thing that is so of a person: it is joined to nothing
-	importance float64
-	candidate  reasoner.Candidate
+	message   int // the place of its first message in the conversation
+	last      int // and of its last
+	sentences []reading
+	content   string
+	weight    float64
+	alone     bool // says one thing that is so of a person: it is joined to nothing
 }
 
 // Extract proposes what is worth remembering of the new messages. The only error is that of ctx.
@@ -96,7 +94,26 @@ var (
 
 // speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
 func speaks(m *reasoner.Message) bool {
-	return m.Role == "user" && !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+	if m.Role != "user" || written(m.Content) {
+		return false
+	}
+	return m.Speaker == "" || !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+}
+
+// written tells whether a message was written by an app or by somebody else, as exports of telephones have them: "APP：TITLE 【APP】TEXT",
+// "NAME 接收 TEXT", "From NAME: TEXT".
+func written(content string) bool {
+	head := cutAt(strings.TrimSpace(content), 160)
+	if i := strings.Index(head, "【"); i >= 0 && strings.Contains(head[i:], "】") && (i == 0 || strings.Contains(head[:i], "：") || strings.Contains(head[:i], "接收")) && !strings.Contains(head, "我") {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(head, "From "); ok {
+		if name, _, ok := strings.Cut(rest, ": "); ok && len(name) <= 32 {
+			return true
+		}
+	}
+	name, rest, _ := strings.Cut(head, " ")
+	return len(name) <= 48 && (strings.HasPrefix(rest, "接收 ") || strings.HasPrefix(rest, "收到 "))
 }
 
 // speakerOf returns the name of who said something; "" for the user.
@@ -268,11 +285,10 @@ func offers(question string) bool {
 
 // clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
 func clauses(s sentence) []sentence {
-	whole := reading{sentence: s}
 	if len(s.text) > 240 {
 		return []sentence{s}
 	}
-	if n := len(whole.attributesOf()); n == 0 || n == 1 && s.han == 0 {
+	if n := len(s.attributesOf()); n == 0 || n == 1 && s.han == 0 {
 		return []sentence{s}
 	}
 	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
@@ -295,13 +311,13 @@ func clauses(s sentence) []sentence {
 			words := strings.Fields(strings.TrimLeft(mark, ", "))
 			tail = capitalised(words[len(words)-1]) + " " + tail
 		}
-		first, second := reading{sentence: head}, reading{sentence: read(tail)}
-		if a, b := first.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
+		second := read(tail)
+		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
 			end := "."
 			if s.han > 0 {
 				end = "。"
 			}
-			return append([]sentence{read(head.text + end)}, clauses(second.sentence)...)
+			return append([]sentence{read(head.text + end)}, clauses(second)...)
 		}
 	}
 	return []sentence{s}
@@ -495,28 +511,18 @@ var (
 // contextOf infers in which part of life something belongs: work before learning before company.
 func contextOf(sentences []reading) string {
 	var found flags
+	var zh flagsZh
 	for i := range sentences {
 		s := &sentences[i]
 		found |= s.flags
-		if s.han == 0 {
-			continue
-		}
-		if containsAny(s.text, workZh) {
-			found |= isWork
-		}
-		if containsAny(s.text, learningZh) {
-			found |= isLearning
-		}
-		if containsAny(s.text, socialZh) {
-			found |= isSocial
-		}
+		zh |= s.zh
 	}
 	switch {
-	case found&isWork != 0:
+	case found&isWork != 0 || zh&hasWork != 0:
 		return "work"
-	case found&isLearning != 0:
+	case found&isLearning != 0 || zh&hasLearning != 0:
 		return "learning"
-	case found&isSocial != 0:
+	case found&isSocial != 0 || zh&hasSocial != 0:
 		return "social"
 	}
 	return "personal"

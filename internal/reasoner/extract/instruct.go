@@ -18,7 +18,7 @@ var (
 	commandsZh     = []string{"忽略", "无视", "忘掉", "忘记", "绕过", "覆盖", "不要遵守", "不用遵守", "泄露", "输出你的", "告诉我你的"}
 	machineryZh    = []string{"指令", "指示", "提示词", "系统提示", "规则", "设定", "限制", "以上内容", "上面的内容", "之前的内容", "约束", "上文"}
 	alwaysZh       = []string{"你现在是", "从现在起你", "从现在开始你", "从现在开始，你", "从现在起，你", "请扮演", "你来扮演", "你要扮演", "系统提示词", "开发者模式", "越狱模式", "你必须服从", "你必须始终", "进入管理员模式", "执行以下指令", "执行下列指令"}
-	privilegeZh    = []string{"管理员", "超级用户", "最高权限", "开发者", "root", "admin", "所有权限"}
+	privilegeZh    = []string{"管理员", "超级用户", "最高权限", "开发者", "所有权限"}
 	grantZh        = []string{"记住", "记下", "设为", "设置", "授予", "开通", "赋予", "给我", "当作", "视为"}
 	grantedZh      = []string{"权限", "设为", "设置", "授予", "开通", "赋予", "不受限制", "解锁", "跳过", "绕过", "执行"}
 )
@@ -56,16 +56,21 @@ func instructs(s *sentence) bool {
 	if s.han == 0 {
 		return false
 	}
-	if containsAny(s.text, alwaysZh) {
+	if s.hasZh(hasAlways) {
 		return true
 	}
-	if i := indexAny(s.text, commandsZh); i >= 0 && !strings.HasSuffix(s.text[:i], "我") && containsAny(s.text[i:], machineryZh) {
+	if i := indexOfZh(s, hasCommand, commandsZh); i >= 0 && !strings.HasSuffix(s.text[:i], "我") && containsAny(s.text[i:], machineryZh) {
 		return true
 	}
-	if lower == "" {
-		lower = strings.ToLower(s.text)
+	return (s.hasZh(hasPrivilege) || privilege) && containsAny(s.text, grantZh) && containsAny(s.text, grantedZh)
+}
+
+// indexOfZh returns where the first of a list's words stands; -1: none does.
+func indexOfZh(s *sentence, f flagsZh, words []string) int {
+	if !s.hasZh(f) {
+		return -1
 	}
-	return containsAny(lower, privilegeZh) && containsAny(s.text, grantZh) && containsAny(s.text, grantedZh)
+	return indexAny(s.text, words)
 }
 
 // narrated tells whether somebody is said to do what stands at the i-th token: "I ignore all the rules of that recipe".

@@ -1,5 +1,7 @@
 package extract
 
+import "strings"
+
 // flags say what a word of English may be, so that a sentence looks each of its words up once.
 type flags uint32
 
@@ -56,3 +58,93 @@ var lexicon = func() map[string]flags {
 
 // has tells whether a word of a sentence has a flag.
 func (s *sentence) has(f flags) bool { return s.flags&f != 0 }
+
+// flagsZh say which lists of Chinese words a text has words of, so that it is gone through once.
+type flagsZh uint32
+
+const (
+	hasFirst flagsZh = 1 << iota
+	hasPast
+	hasFuture
+	hasKin
+	hasAsking
+	hasTaste
+	hasLately
+	hasSkill
+	hasHave
+	hasAllergy
+	hasPlan
+	hasMoment
+	hasSupposed
+	hasOver
+	hasLasting
+	hasAlways
+	hasCommand
+	hasPrivilege
+	hasWork
+	hasLearning
+	hasSocial
+	hasFeeling
+)
+
+type wordZh struct {
+	form  string
+	flags flagsZh
+}
+
+// lexiconZh has the words by their first character.
+var lexiconZh = func() map[rune][]wordZh {
+	all := map[rune][]wordZh{}
+	add := func(f flagsZh, words []string) {
+		for _, w := range words {
+			r, _ := decode(w)
+			if isHan(r) {
+				all[r] = append(all[r], wordZh{w, f})
+			}
+		}
+	}
+	add(hasFirst, firstZh)
+	add(hasPast, pastZh)
+	add(hasFuture, futureZh)
+	add(hasKin, kinZh)
+	add(hasAsking, askingZh)
+	add(hasTaste, tastesZh)
+	add(hasLately, latelyZh)
+	add(hasSkill, skillsZh)
+	add(hasHave, havesZh)
+	add(hasAllergy, allergyZh)
+	add(hasPlan, plansZh)
+	add(hasMoment, momentsZh)
+	add(hasSupposed, supposedZh)
+	add(hasOver, overZh)
+	add(hasLasting, lastingZh)
+	add(hasAlways, alwaysZh)
+	add(hasCommand, commandsZh)
+	add(hasPrivilege, privilegeZh)
+	add(hasWork, workZh)
+	add(hasLearning, learningZh)
+	add(hasSocial, socialZh)
+	for w := range feelingsZh {
+		add(hasFeeling, []string{w})
+	}
+	return all
+}()
+
+// flagsOfZh goes through a text of Chinese.
+func flagsOfZh(text string) flagsZh {
+	var found flagsZh
+	for i, r := range text {
+		if r < 0x3400 {
+			continue
+		}
+		for _, w := range lexiconZh[r] {
+			if found&w.flags == 0 && strings.HasPrefix(text[i:], w.form) {
+				found |= w.flags
+			}
+		}
+	}
+	return found
+}
+
+// hasZh tells whether a sentence has a word of some lists.
+func (s *sentence) hasZh(f flagsZh) bool { return s.zh&f != 0 }

@@ -36,7 +36,7 @@ func pairsZh(text string) map[string]bool {
 	var before rune
 	from := 0
 	for i, r := range text {
-		if !isHan(r) || strings.ContainsRune(stopZh, r) {
+		if !isHan(r) || stopCharsZh[r] {
 			before = 0
 			continue
 		}

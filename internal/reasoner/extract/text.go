@@ -23,6 +23,9 @@ type sentence struct {
 	tokens []token
 	han    int   // characters of Chinese
 	flags  flags // of all its words
+	zh     flagsZh
+	found  []attribute // once looked has been set
+	looked bool
 }
 
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
@@ -188,6 +191,9 @@ func read(text string) sentence {
 		f := lexicon[lower]
 		s.flags |= f
 		s.tokens = append(s.tokens, token{lower: lower, start: start, end: start + len(word), capital: unicode.IsUpper(first), flags: f})
+	}
+	if s.han > 0 {
+		s.zh = flagsOfZh(text)
 	}
 	return s
 }

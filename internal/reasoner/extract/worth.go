@@ -67,7 +67,7 @@ var (
 
 // anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
 func (r *reading) anchor() {
-	if r.chinese() && containsAny(r.text, supposedZh) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
+	if r.chinese() && r.hasZh(hasSupposed) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
 		if hasPrefixOf(r.text, supposedZh) || len(r.tokens) > 0 && supposedEn.at(r.tokens, 0) > 0 {
 			r.weight *= 0.4
 		}
@@ -248,28 +248,28 @@ func (r *reading) anchorZh(set func(reasoner.Category, float64)) {
 	if strings.ContainsAny(r.text, "你您") && !r.me {
 		return
 	}
-	if r.me && containsAny(r.text, tastesZh) && r.weight >= 1.5 {
+	if r.me && r.hasZh(hasTaste) && r.weight >= 1.5 {
 		set(reasoner.StablePreference, 0.65)
 	}
-	if containsAny(r.text, latelyZh) && r.weight >= 2 {
+	if r.hasZh(hasLately) && r.weight >= 2 {
 		set(reasoner.ShortPreference, 0.45)
 		if r.importance == 0.65 && strings.Contains(r.text, "最近") {
 			r.category, r.importance = reasoner.ShortPreference, 0.5
 		}
 	}
-	if r.me && containsAny(r.text, skillsZh) && r.weight >= 1.5 {
+	if r.me && r.hasZh(hasSkill) && r.weight >= 1.5 {
 		set(reasoner.Skill, 0.6)
 	}
-	if containsAny(r.text, allergyZh) && r.weight >= 1.5 {
+	if r.hasZh(hasAllergy) && r.weight >= 1.5 {
 		set(reasoner.Objective, 0.75)
 	}
-	if r.me && containsAny(r.text, havesZh) && r.weight >= 2 {
+	if r.me && r.hasZh(hasHave) && r.weight >= 2 {
 		set(reasoner.Objective, 0.55)
 	}
-	if containsAny(r.text, momentsZh) && r.weight >= 2 {
+	if r.hasZh(hasMoment) && r.weight >= 2 {
 		set(reasoner.Objective, 0.6)
 	}
-	if containsAny(r.text, plansZh) && r.weight >= 2.5 {
+	if r.hasZh(hasPlan) && r.weight >= 2.5 {
 		set(reasoner.Temporary, 0.45)
 	}
 }
@@ -294,7 +294,7 @@ func (r *reading) lasting() bool {
 		return false
 	}
 	if r.chinese() {
-		return containsAny(r.text, lastingZh) || r.me && !strings.Contains(r.text, "今")
+		return r.hasZh(hasLasting) || r.me && !strings.Contains(r.text, "今")
 	}
 	return r.has(headsLasting) && lastingEn.has(r.tokens)
 }
@@ -307,7 +307,7 @@ var (
 
 func negates(s *sentence) bool {
 	if s.han > 0 {
-		if i := indexAny(s.text, overZh); i >= 0 && !containsAny(s.text, []string{"没放弃", "没有放弃", "从没停", "不喜欢的"}) {
+		if s.hasZh(hasOver) && !containsAny(s.text, []string{"没放弃", "没有放弃", "从没停", "不喜欢的"}) {
 			return true
 		}
 		// 我不喝咖啡了, but not 太不错了

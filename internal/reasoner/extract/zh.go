@@ -9,6 +9,8 @@ var (
 	// Characters that carry no matter of their own.
 	stopZh = "的了着过是在有和跟与就都也还又很太真好吧吗呢啊呀哦嗯哈啦嘛呗这那个些么什怎我你您他她它们自己不没会能可要想说看到去来上下里中让把被给对从为以之而但如果所因为其实然后一点儿哎唉喂行谢再见请问觉得知道真的"
 
+	stopCharsZh = charsOf(stopZh)
+
 	firstZh    = []string{"我", "咱", "俺", "本人"}
 	orderZh    = []string{"帮我", "帮忙", "请帮", "请你", "请给", "请问", "请把", "请用", "麻烦你", "麻烦您", "麻烦帮", "给我写", "给我讲", "给我推荐", "给我列", "给我做", "给我看", "给我找", "给我解释", "替我", "翻译", "写一", "写篇", "推荐", "总结", "解释", "告诉我", "列出", "列一", "生成", "查一下", "查查", "搜一下", "搜索", "提醒我", "设置", "设个", "定个", "打开", "播放", "继续", "再来一", "换一个", "改写", "润色", "算一下", "计算", "分析一下", "介绍一下", "讲个", "讲讲", "说说", "看看这", "你帮", "你能", "你可以", "能不能帮", "能帮", "可以帮", "把这", "把下面", "把上面", "用中文", "用英文", "加油", "早点休息", "注意身体", "保重"}
 	questionZh = []string{"吗", "呢", "么"}
@@ -35,7 +37,7 @@ func (r *reading) readZh() {
 		*r = reading{sentence: read(text), talk: r.talk}
 		bare = strings.TrimRight(text, "。！!？?；;…~～ ，,")
 	}
-	if r.asks() || hasSuffixOf(bare, questionZh) || containsAny(text, askingZh) && !containsAny(text, firstZh) {
+	if r.asks() || hasSuffixOf(bare, questionZh) || r.hasZh(hasAsking) && !r.hasZh(hasFirst) {
 		// "我们下周去云南，你呢？" says something before it asks
 		i := strings.LastIndex(bare, "，")
 		if i < 0 || !containsAny(bare[:i], firstZh) || containsAny(bare[:i], askingZh) || strings.ContainsAny(bare[:i], "你您") {
@@ -48,7 +50,7 @@ func (r *reading) readZh() {
 	content := 0
 	var last rune
 	for _, c := range bare {
-		if isHan(c) && !strings.ContainsRune(stopZh, c) && c != last {
+		if isHan(c) && !stopCharsZh[c] && c != last {
 			content++
 		}
 		last = c
@@ -58,11 +60,11 @@ func (r *reading) readZh() {
 		r.kind = filler
 		return
 	}
-	me, you := containsAny(text, firstZh), strings.ContainsAny(text, "你您")
-	r.past, r.future = containsAny(text, pastZh) || doneZh(text), containsAny(text, futureZh)
+	me, you := r.hasZh(hasFirst), strings.ContainsAny(text, "你您")
+	r.past, r.future = r.hasZh(hasPast) || doneZh(text), r.hasZh(hasFuture)
 	me = me || r.past && !you && !strings.ContainsAny(text, "他她它") && !hasPrefixOf(text, []string{"这", "那", "该"}) // who tells of themselves often leaves 我 away
 	r.me, r.you = me, you
-	kin := containsAny(text, kinZh)
+	kin := r.hasZh(hasKin)
 	switch {
 	case me && you:
 		n *= 1.05
@@ -104,6 +106,15 @@ func doneZh(text string) bool {
 // rememberZh tells whether a sentence asks to be remembered.
 func rememberZh(text string) bool {
 	return hasPrefixOf(text, []string{"帮我记", "请记住", "记住", "请你记住"})
+}
+
+// charsOf returns the characters of a text.
+func charsOf(text string) map[rune]bool {
+	all := map[rune]bool{}
+	for _, r := range text {
+		all[r] = true
+	}
+	return all
 }
 
 // bareFillersZh are cut off without a mark after them.
