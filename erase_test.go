@@ -51,6 +51,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
 	traittest.Trait{UserID: user, Content: user + " gets up early.", Key: user + " early", Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: user + " was up at five.", At: traittest.Day(1, 9), Session: user + " s1"})}}.Insert(t, b.pool)
+	_, err = b.client.Ingest(ctx, oxbow.IngestedFile{UserID: user, Path: user + ".txt", Content: strings.NewReader(user + " wrote a page.")})
+	require.NoError(t, err)
 	for _, sql := range []string{
 		`update oxbow.users set metadata = jsonb_build_object('name', $1::text), opted_out = true where user_id = $1`,
 		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
@@ -98,9 +100,9 @@ func TestEraseUser(t *testing.T) {
 	for _, e := range erased {
 		counts[e.Table] = e.Rows
 	}
-	require.EqualValues(t, 8, counts["memories"])
-	require.EqualValues(t, 8, counts["memory_vectors"])
-	require.EqualValues(t, 8, counts["memory_terms"])
+	require.EqualValues(t, 9, counts["memories"])
+	require.EqualValues(t, 9, counts["memory_vectors"])
+	require.EqualValues(t, 9, counts["memory_terms"])
 	require.EqualValues(t, 1, counts["trait_evidence"])
 	require.EqualValues(t, 1, counts["users"])
 	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])

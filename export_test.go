@@ -45,12 +45,12 @@ func TestExportEraseImport(t *testing.T) {
 		return found.Memories
 	}
 	recalled, before := ask(), b.dump(t)
-	require.Len(t, recalled, 6)
+	require.Len(t, recalled, 7)
 
 	var file bytes.Buffer
 	written, err := b.client.ExportUser(ctx, "Zebedee", &file)
 	require.NoError(t, err)
-	require.Equal(t, 10, written.Memories)
+	require.Equal(t, 11, written.Memories)
 	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
 	require.NotContains(t, file.String(), "Quentin")
 	require.NotContains(t, file.String(), "opened a page", "of the sensory stream nothing")
@@ -71,7 +71,7 @@ func TestExportEraseImport(t *testing.T) {
 	b.work(t)
 	after := b.dump(t)
 	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links", "memory_sources", "reflection_cycles",
-		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls"} {
+		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files", "document_chunks"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	checked, err := store.Check(ctx, b.pool, store.CheckOptions{UserID: "Zebedee"})

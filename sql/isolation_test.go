@@ -55,6 +55,9 @@ func populate(t *testing.T, tx db, user string) {
 		}
 	}
 	index(t, tx, user)
+	exec(t, tx, `with file as (insert into oxbow.document_files (user_id, path, media_type, bytes, content_hash) values ($1, 'p', 'text/plain', 1, 'h') returning id)
+		insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
+		select $1, file.id, 1, m.id from file, oxbow.memories_document m where m.user_id = $1`, user)
 	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", user)
 	exec(t, tx, "insert into oxbow.sessions (user_id, id) values ($1, 's')", user)
 	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
@@ -280,6 +283,8 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 		"select oxbow.index_memories($1, '{}')", "select oxbow.fold_facts($1, '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
 		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
 		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
+		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
+		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}')",
 		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",
 	} {
 		var args []any

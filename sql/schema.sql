@@ -752,6 +752,18 @@ begin
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
 
+  perform oxbow.erase_documents_from_jobs(_user_id, _ids);
+  return _n;
+end $$;
+
+-- Name: erase_documents_from_jobs(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    AS $$
+begin
   with named as (
     select j.id as job, i.id, i.nth
       from oxbow.river_job j, unnest(string_to_array(j.args ->> 'ids', ',')) with ordinality i(id, nth)
@@ -766,7 +778,6 @@ begin
   update oxbow.river_job j
      set args = jsonb_set(j.args, '{ids}', to_jsonb(l.ids)), errors = null
     from left_over l where j.id = l.job and l.ids is not null;
-  return _n;
 end $$;
 
 -- Name: erase_from_jobs(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1250,9 +1261,12 @@ declare
   _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
   _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
   _file oxbow.document_files;
-  _ids uuid[];  -- those of the chunks that there will be, in order
+  _old uuid[];  -- the memories of the chunks that there are, in order
+  _old_hashes bytea[];
+  _ids uuid[];  -- those of the chunks that there will be
   _new boolean[];
   _gone uuid[];
+  _chunk record;
 begin
   perform oxbow.check_access(ingest_file.user_id);
   if ingest_file.path is null then
@@ -1280,19 +1294,12 @@ begin
   returning * into _file;
 
   perform oxbow.lock_chunks(_file.user_id, _file.id);
-  -- A text that is in the file several times is matched as often as it was there.
-  select array_agg(coalesce(o.memory_id, gen_random_uuid()) order by n.nth), array_agg(o.memory_id is null order by n.nth)
-    into _ids, _new
-    from (select c.content, c.nth, row_number() over (partition by c.content order by c.nth) as copy
-            from unnest(ingest_file.contents) with ordinality c(content, nth)) n
-    left join (select m.content, c.memory_id, row_number() over (partition by m.content order by c.nth) as copy
-                 from oxbow.document_chunks c
-                 join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
-                where c.user_id = _file.user_id and c.file_id = _file.id) o
-      on o.content = n.content and o.copy = n.copy;
-  _gone := array(select c.memory_id from oxbow.document_chunks c
-                  where c.user_id = _file.user_id and c.file_id = _file.id
-                    and not exists (select from unnest(_ids) i(id) where i.id = c.memory_id));
+  select coalesce(array_agg(c.memory_id order by c.nth), '{}'), coalesce(array_agg(sha256(convert_to(m.content, 'UTF8')) order by c.nth), '{}')
+    into _old, _old_hashes
+    from oxbow.document_chunks c join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
+   where c.user_id = _file.user_id and c.file_id = _file.id;
+  select m.ids, m.new into _ids, _new from oxbow.match_chunks(_old, _old_hashes, ingest_file.contents) m;
+  _gone := array(select unnest(_old) except select unnest(_ids));
   perform oxbow.erase_documents(_file.user_id, _gone);
   delete from oxbow.document_chunks c where c.user_id = _file.user_id and c.file_id = _file.id;
 
@@ -1303,10 +1310,14 @@ begin
    where c.new order by c.nth;
   insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
   select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
-  update oxbow.memories_document m set metadata = c.metadata
-    from (select k.id, k.new, oxbow.chunk_metadata(k.more, _file.id, _file.path, _file.media_type, k.nth, _count) as metadata
-            from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality k(id, new, more, nth)) c
-   where not c.new and m.user_id = _file.user_id and m.memory_type = 'document' and m.id = c.id and m.metadata is distinct from c.metadata;
+  -- one by one: a join is planned by what is known of the table, which is nothing when it is new
+  for _chunk in
+    select c.id, oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count) as metadata
+      from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality c(id, new, more, nth) where not c.new
+  loop
+    update oxbow.memories_document m set metadata = _chunk.metadata
+     where m.user_id = _file.user_id and m.memory_type = 'document' and m.id = _chunk.id and m.metadata <> _chunk.metadata;
+  end loop;
   return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
     cardinality(_gone);
 end $$;
@@ -1557,6 +1568,21 @@ begin
   execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
   return _moved;
 end $_$;
+
+-- Name: match_chunks(uuid[], bytea[], text[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    AS $$
+begin
+  select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth) into ids, new
+    from (select h.nth, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
+            from (select c.nth, sha256(convert_to(c.content, 'UTF8')) as hash from unnest(_contents) with ordinality c(content, nth)) h) n
+    left join (select h.id, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
+                 from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o on o.hash = n.hash and o.copy = n.copy;
+end $$;
 
 -- Name: memories_in_queue(); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3169,18 +3195,20 @@ end $$;
 -- Name: with_later_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) RETURNS uuid[]
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  with recursive version as (
-    select i.id from unnest(_ids) i(id)
-    union
-    select m.superseded_by from version v
-      join oxbow.memories_document m on m.user_id = _user_id and m.id = v.id
-     where m.superseded_by is not null
-  )
-  select coalesce(array_agg(v.id order by v.id), '{}') from version v;
-$$;
+declare
+  _later uuid[] := _ids;
+begin
+  loop
+    _later := array(select m.superseded_by from oxbow.memories_document m
+                     where m.user_id = _user_id and m.id = any (_later) and m.superseded_by is not null);
+    exit when cardinality(_later) = 0;
+    _ids := _ids || _later;
+  end loop;
+  return _ids;
+end $$;
 
 -- Name: write_extraction(text, text, text, uuid[], json, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -6268,6 +6296,10 @@ REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) FROM PUBLIC;
 
+-- Name: FUNCTION erase_documents_from_jobs(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) FROM PUBLIC;
+
 -- Name: FUNCTION erase_from_jobs(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_from_jobs(_user_id text, _id uuid) FROM PUBLIC;
@@ -6330,6 +6362,10 @@ GRANT ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) TO oxbow_wor
 -- Name: FUNCTION make_sensory_day(_day date); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
+
+-- Name: FUNCTION match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]) FROM PUBLIC;
 
 -- Name: FUNCTION observe_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
 

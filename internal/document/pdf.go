@@ -81,7 +81,7 @@ func pagesOf(ctx context.Context, content []byte) (chunks []Chunk, err error) {
 		return nil, problem("is a PDF whose fonts do not tell which characters they show: it needs text recognition (OCR) first")
 	}
 	for i := range r.chunks {
-		r.chunks[i].Text = tidy(r.chunks[i].Text)
+		r.chunks[i].Text = tidy(strings.ReplaceAll(r.chunks[i].Text, string(unicode.ReplacementChar), ""))
 	}
 	return r.chunks, nil
 }
@@ -158,7 +158,7 @@ func (r *pdfReader) page(contents, resources pdf.Value) (text string, err error)
 var (
 	ligatures  = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "ft", "ﬆ", "st")
 	hyphenated = regexp.MustCompile(`(\p{L})[-‐]\n(\p{Ll})`)
-	wideBreak  = regexp.MustCompile(`([\p{Han}\p{Hiragana}\p{Katakana}，。、；：！？）」』》”])\n([\p{Han}\p{Hiragana}\p{Katakana}（「『《“])`)
+	wideBreak  = regexp.MustCompile(`([\p{Han}\p{Hiragana}\p{Katakana}，。、；：！？）」』》”])\n([\p{Han}\p{Hiragana}\p{Katakana}（「『《“，。、；：！？）」』》”])`)
 )
 
 // joined makes one of words, and of Chinese sentences, that were broken at the end of a line.

@@ -22,9 +22,12 @@ declare
   _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
   _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
   _file oxbow.document_files;
-  _ids uuid[];  -- those of the chunks that there will be, in order
+  _old uuid[];  -- the memories of the chunks that there are, in order
+  _old_hashes bytea[];
+  _ids uuid[];  -- those of the chunks that there will be
   _new boolean[];
   _gone uuid[];
+  _chunk record;
 begin
   perform oxbow.check_access(ingest_file.user_id);
   if ingest_file.path is null then
@@ -52,19 +55,12 @@ begin
   returning * into _file;
 
   perform oxbow.lock_chunks(_file.user_id, _file.id);
-  -- A text that is in the file several times is matched as often as it was there.
-  select array_agg(coalesce(o.memory_id, gen_random_uuid()) order by n.nth), array_agg(o.memory_id is null order by n.nth)
-    into _ids, _new
-    from (select c.content, c.nth, row_number() over (partition by c.content order by c.nth) as copy
-            from unnest(ingest_file.contents) with ordinality c(content, nth)) n
-    left join (select m.content, c.memory_id, row_number() over (partition by m.content order by c.nth) as copy
-                 from oxbow.document_chunks c
-                 join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
-                where c.user_id = _file.user_id and c.file_id = _file.id) o
-      on o.content = n.content and o.copy = n.copy;
-  _gone := array(select c.memory_id from oxbow.document_chunks c
-                  where c.user_id = _file.user_id and c.file_id = _file.id
-                    and not exists (select from unnest(_ids) i(id) where i.id = c.memory_id));
+  select coalesce(array_agg(c.memory_id order by c.nth), '{}'), coalesce(array_agg(sha256(convert_to(m.content, 'UTF8')) order by c.nth), '{}')
+    into _old, _old_hashes
+    from oxbow.document_chunks c join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
+   where c.user_id = _file.user_id and c.file_id = _file.id;
+  select m.ids, m.new into _ids, _new from oxbow.match_chunks(_old, _old_hashes, ingest_file.contents) m;
+  _gone := array(select unnest(_old) except select unnest(_ids));
   perform oxbow.erase_documents(_file.user_id, _gone);
   delete from oxbow.document_chunks c where c.user_id = _file.user_id and c.file_id = _file.id;
 
@@ -75,13 +71,30 @@ begin
    where c.new order by c.nth;
   insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
   select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
-  update oxbow.memories_document m set metadata = c.metadata
-    from (select k.id, k.new, oxbow.chunk_metadata(k.more, _file.id, _file.path, _file.media_type, k.nth, _count) as metadata
-            from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality k(id, new, more, nth)) c
-   where not c.new and m.user_id = _file.user_id and m.memory_type = 'document' and m.id = c.id and m.metadata is distinct from c.metadata;
+  -- one by one: a join is planned by what is known of the table, which is nothing when it is new
+  for _chunk in
+    select c.id, oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count) as metadata
+      from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality c(id, new, more, nth) where not c.new
+  loop
+    update oxbow.memories_document m set metadata = _chunk.metadata
+     where m.user_id = _file.user_id and m.memory_type = 'document' and m.id = _chunk.id and m.metadata <> _chunk.metadata;
+  end loop;
   return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
     cardinality(_gone);
 end $$;
+
+-- match_chunks finds the memory of each text among those that there are, and makes an id where there is none. A text that
+-- is in a file several times is matched as often as it was there. Lists of any length are compared, so not row by row.
+create or replace function oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], out ids uuid[], out new boolean[])
+language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+begin
+  select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth) into ids, new
+    from (select h.nth, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
+            from (select c.nth, sha256(convert_to(c.content, 'UTF8')) as hash from unnest(_contents) with ordinality c(content, nth)) h) n
+    left join (select h.id, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
+                 from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o on o.hash = n.hash and o.copy = n.copy;
+end $$;
+revoke all on function oxbow.match_chunks from public;
 
 -- chunk_metadata is what each chunk's memory tells of its file, besides what is given.
 create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) returns jsonb
@@ -107,16 +120,18 @@ revoke all on function oxbow.lock_chunks from public;
 
 -- with_later_versions adds to documents what supersedes them.
 create or replace function oxbow.with_later_versions(_user_id text, _ids uuid[]) returns uuid[]
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  with recursive version as (
-    select i.id from unnest(_ids) i(id)
-    union
-    select m.superseded_by from version v
-      join oxbow.memories_document m on m.user_id = _user_id and m.id = v.id
-     where m.superseded_by is not null
-  )
-  select coalesce(array_agg(v.id order by v.id), '{}') from version v;
-$$;
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _later uuid[] := _ids;
+begin
+  loop
+    _later := array(select m.superseded_by from oxbow.memories_document m
+                     where m.user_id = _user_id and m.id = any (_later) and m.superseded_by is not null);
+    exit when cardinality(_later) = 0;
+    _ids := _ids || _later;
+  end loop;
+  return _ids;
+end $$;
 revoke all on function oxbow.with_later_versions from public;
 
 -- erase_documents is erase_memory for many documents at once, later versions included, in a few statements. The caller holds
@@ -145,6 +160,15 @@ begin
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
 
+  perform oxbow.erase_documents_from_jobs(_user_id, _ids);
+  return _n;
+end $$;
+revoke all on function oxbow.erase_documents from public;
+
+-- erase_documents_from_jobs is erase_from_jobs for many memories at once.
+create or replace function oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+begin
   with named as (
     select j.id as job, i.id, i.nth
       from oxbow.river_job j, unnest(string_to_array(j.args ->> 'ids', ',')) with ordinality i(id, nth)
@@ -159,9 +183,8 @@ begin
   update oxbow.river_job j
      set args = jsonb_set(j.args, '{ids}', to_jsonb(l.ids)), errors = null
     from left_over l where j.id = l.job and l.ids is not null;
-  return _n;
 end $$;
-revoke all on function oxbow.erase_documents from public;
+revoke all on function oxbow.erase_documents_from_jobs from public;
 
 -- delete_file erases a file with the memories of its chunks, and returns how many those were. OX110: there is no such file.
 create or replace function oxbow.delete_file(user_id text, path text) returns bigint

@@ -1,0 +1,161 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pdfPage is a page of a PDF that a test makes.
+type pdfPage struct {
+	text      string // its operators
+	resources string // "" for a font F1
+	objects   []string
+}
+
+// Objects of the page stand from number 10·n on.
+const plainFont = `<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >> >> >>`
+
+// pdfOf writes a PDF with the pages, and in its trailer what else is given.
+func pdfOf(pages ...pdfPage) []byte { return pdfWith("", pages...) }
+
+func pdfWith(trailer string, pages ...pdfPage) []byte {
+	var out bytes.Buffer
+	offsets := map[int]int{}
+	object := func(n int, text string) {
+		offsets[n] = out.Len()
+		fmt.Fprintf(&out, "%d 0 obj\n%s\nendobj\n", n, text)
+	}
+	out.WriteString("%PDF-2.0\n")
+	object(1, "<< /Type /Catalog /Pages 2 0 R >>")
+	var kids strings.Builder
+	most := 2
+	for i, p := range pages {
+		n := 10 * (i + 1)
+		fmt.Fprintf(&kids, "%d 0 R ", n)
+		if p.resources == "" {
+			p.resources = plainFont
+		}
+		object(n, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /Resources %s /Contents %d 0 R >>", p.resources, n+1))
+		object(n+1, stream(p.text, ""))
+		for j, text := range p.objects {
+			object(n+2+j, text)
+		}
+		most = n + 1 + len(p.objects)
+	}
+	object(2, fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids.String(), len(pages)))
+	start := out.Len()
+	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n", most+1)
+	for n := 1; n <= most; n++ {
+		if at, ok := offsets[n]; ok {
+			fmt.Fprintf(&out, "%010d 00000 n \n", at)
+		} else {
+			out.WriteString("0000000000 00000 f \n")
+		}
+	}
+	fmt.Fprintf(&out, "trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n", most+1, trailer, start)
+	return out.Bytes()
+}
+
+func stream(data, more string) string {
+	return fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(data), more, data)
+}
+
+func TestPDFHasPages(t *testing.T) {
+	t.Parallel()
+	chunks := mustRead(t, "a.pdf", string(pdfOf(
+		pdfPage{text: "BT /F1 12 Tf 72 700 Td (The first page.) Tj ET"},
+		pdfPage{text: ""},
+		pdfPage{text: "BT /F1 12 Tf 72 700 Td (The third page.) Tj ET"})))
+	require.Equal(t, []Chunk{{Text: "The first page.", Page: 1}, {Text: "The third page.", Page: 3}}, chunks)
+}
+
+// A PDF says where letters stand, and nothing of words and lines.
+func TestPDFSpacesAreDistances(t *testing.T) {
+	t.Parallel()
+	for operators, want := range map[string]string{
+		"BT /F1 10 Tf [(an) -333 (exam) 20 (ple)] TJ ET":                                      "an example",
+		"BT /F1 10 Tf 100 700 Td (first line) Tj 0 -12 Td (second) Tj ET":                     "first line\nsecond",
+		"BT /F1 10 Tf 100 700 Td (hyphen-) Tj 0 -12 Td (ated) Tj ET":                          "hyphenated",
+		"BT /F1 10 Tf 12 TL 100 700 Td (a) Tj T* (b) Tj (c) ' ET":                             "a\nb\nc",
+		"BT /F1 10 Tf 100 700 Td (a paragraph) Tj 0 -30 Td (another) Tj ET":                   "a paragraph\n\nanother",
+		"BT /F1 10 Tf 100 700 Td (left) Tj 200 0 Td (right) Tj ET":                            "left right",
+		"BT /F1 1 Tf 10 0 0 10 100 700 Tm (scaled) Tj 10 0 0 10 100 688 Tm (line) Tj ET":      "scaled\nline",
+		"q 1 0 0 1 0 500 cm BT /F1 10 Tf (up) Tj ET Q q BT /F1 10 Tf (down) Tj ET Q":          "up\n\ndown",
+		"BT /F1 10 Tf 0 10 -10 0 50 100 Tm (turned) Tj 0 10 -10 0 62 100 Tm (text) Tj ET":     "turned\ntext",
+		"BT Tj /F1 Tf Td (lost) TJ /F1 10 Tf (operands are missing before) Tj ET":             "operands are missing before",
+		"Q Q BT /F1 10 Tf (restored too often) Tj ET /None Do BT /None 10 Tf (no font) Tj ET": "restored too often\nno font",
+	} {
+		chunks := mustRead(t, "a.pdf", string(pdfOf(pdfPage{text: operators})))
+		require.Equal(t, []string{want}, texts(chunks), operators)
+	}
+}
+
+// A font tells what its codes mean, each page's fonts for themselves, whatever their names.
+func TestPDFFonts(t *testing.T) {
+	t.Parallel()
+	composite := func(first int) string {
+		return fmt.Sprintf("<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode %d 0 R >> >> >>", first+2)
+	}
+	table := func(body string) string {
+		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+
+			body+"\nendcmap end end", "")
+	}
+	chunks := mustRead(t, "a.pdf", string(pdfOf(
+		pdfPage{text: "BT /F1 10 Tf 100 700 Td <00010002> Tj 0 -12 Td <0003> Tj ET", resources: composite(10),
+			objects: []string{table("2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> endbfrange")}},
+		pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(20),
+			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}})))
+	require.Equal(t, []Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
+}
+
+func TestPDFForms(t *testing.T) {
+	t.Parallel()
+	page := pdfPage{text: "/Fm Do", resources: "<< /XObject << /Fm 12 0 R >> >>",
+		objects: []string{stream("BT /F1 10 Tf (in a form) Tj ET /Fm Do", "/Type /XObject /Subtype /Form /Resources << /XObject << /Fm 12 0 R >> "+
+			strings.TrimPrefix(plainFont, "<<"))}}
+	chunks := mustRead(t, "a.pdf", string(pdfOf(page)))
+	require.Contains(t, chunks[0].Text, "in a form", "one that draws itself ends too")
+}
+
+func TestUnreadablePDFs(t *testing.T) {
+	t.Parallel()
+	whole := pdfOf(pdfPage{text: "BT /F1 10 Tf (some text) Tj ET"})
+	for says, content := range map[string][]byte{
+		"is a broken PDF":               whole[:len(whole)/2],
+		"is a broken PDF: ":             bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
+		"is an encrypted PDF":           pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
+		"is a PDF without text":         pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
+		"is a PDF without pages":        pdfOf(),
+		"is a PDF whose fonts":          pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET", resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
+		"page 1 cannot be read":         bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "), []byte("/Filter /Foo /Length 5 "), 1),
+		"its pages lie within":          bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"), []byte("/Type /Pages /Kids [2 0 R]"), 1),
+		"is no PDF: it does not begin":  []byte("junk"),
+		"is a broken PDF: not a PDF fi": []byte("%PDF-1.4\n"),
+	} {
+		if says == "page 1 cannot be read" || says == "its pages lie within" {
+			content = moved(content)
+		}
+		_, err := read(t, "a.pdf", "", string(content))
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "runtime error", says)
+	}
+}
+
+// moved corrects the table of a PDF whose objects have moved.
+func moved(content []byte) []byte {
+	body, _, _ := bytes.Cut(content, []byte("xref\n0 "))
+	var out bytes.Buffer
+	out.Write(body)
+	fmt.Fprintf(&out, "xref\n0 1\n0000000000 65535 f \n")
+	for n := range 100 {
+		if at := bytes.Index(body, fmt.Appendf(nil, "\n%d 0 obj\n", n)); at >= 0 {
+			fmt.Fprintf(&out, "%d 1\n%010d 00000 n \n", n, at+1)
+		}
+	}
+	fmt.Fprintf(&out, "trailer\n<< /Size 100 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(body))
+	return out.Bytes()
+}
