@@ -27,7 +27,7 @@ var (
 		coworkers friend friends neighbor neighbour team teammate teammates`)
 	pastEn = set(`went was were had made took saw met found started bought got ate drank came began became broke brought built caught chose drew drove fell felt flew
 		forgot gave grew heard held kept knew led left lent lost paid put ran read rode said sang sat sent slept sold spent spoke stood swam taught thought threw told
-		understood woke won wore wrote did gone been done seen been taken given written quit`)
+		understood died woke won wore wrote did gone been done seen been taken given written quit`)
 	futureEn = phrasesOf(`going to, gonna, will, i'll, we'll, plan to, planning to, planning on, plans to, planning a, want to, wanna, hope to, hoping to, thinking of, thinking about,
 		about to, looking forward, tomorrow, next week, next month, next year, next weekend, next summer, would like to, i'd like to, i'd love to, would love to, can't wait to, considering`)
 
@@ -112,6 +112,8 @@ func (r *reading) readEn() {
 	case me:
 		v *= 1.3
 	case you:
+		v *= 0.4
+	case past == 0 && !kin && len(r.talk.names) == 0: // said to an assistant, and not of anybody
 		v *= 0.4
 	case capitals == 0 && past == 0 && !kin:
 		v *= 0.6
@@ -212,7 +214,7 @@ func trimEn(text string, t *talk) string {
 }
 
 // bareFillers are cut off without a mark after them.
-var bareFillers = []string{"remember that", "please remember that", "don't forget that", "note that", "keep in mind that", "by the way", "btw", "just so you know", "fyi", "haha", "lol", "um", "uh", "hmm"}
+var bareFillers = []string{"actually", "honestly", "remember that", "please remember that", "don't forget that", "note that", "keep in mind that", "by the way", "btw", "just so you know", "fyi", "haha", "lol", "um", "uh", "hmm"}
 
 func joinWords(all []token) string {
 	words := make([]string, len(all))

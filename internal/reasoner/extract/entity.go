@@ -147,7 +147,7 @@ func kindEn(all []token, first, end int) string {
 		return "other"
 	}
 	before := all[first-1].lower
-	if before == "for" && first > 1 && strings.HasPrefix(all[first-2].lower, "work") || before == "at" && first > 1 && strings.HasPrefix(all[first-2].lower, "work") {
+	if before == "for" && first > 1 && strings.HasPrefix(all[first-2].lower, "work") || before == "at" && first > 1 && (strings.HasPrefix(all[first-2].lower, "work") || all[first-2].lower == "job" || all[first-2].lower == "interview" || all[first-2].lower == "internship") {
 		return "organization"
 	}
 	for k := first - 1; k >= 0 && k >= first-4; k-- {
@@ -164,7 +164,7 @@ func kindEn(all []token, first, end int) string {
 		return "place"
 	case strings.HasSuffix(all[end-1].lower, "'s"):
 		return "person"
-	case end < len(all) && peopleSayEn[all[end].lower] && end-first <= 2:
+	case end < len(all) && peopleSayEn[all[end].lower] && end-first <= 2 && before != "of":
 		return "person"
 	}
 	return "other"
@@ -293,7 +293,7 @@ func placeZh(text string) string {
 	end := 0
 	for count := 0; count < 9; count++ {
 		r, n := decode(text[end:])
-		if !isHan(r) || strings.ContainsRune("的了我你他她和跟吃喝玩看买一这那哪", r) {
+		if !isHan(r) || count == 0 && (r == '爬' || r == '登') || strings.ContainsRune("的了我你他她和跟吃喝玩看买一这那哪", r) {
 			return ""
 		}
 		end += n

@@ -183,10 +183,10 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 			anchored = anchored || r.anchored
 		}
 	}
-	if len(kept) == 0 {
-		return notes, false
-	}
 	asked := questionBefore(messages, i)
+	if len(kept) == 0 {
+		return bareAnswer(messages, i, notes, sentences, asked, t), false
+	}
 	if asked != "" {
 		weight += 1.5
 	}
@@ -194,7 +194,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		weight++
 	}
 	if weight < enough && !anchored {
-		return notes, false
+		return bareAnswer(messages, i, notes, sentences, asked, t), false
 	}
 	n := noteOf(i, kept, attached, weight)
 	if asked != "" && len(notes) == 0 && weight-1.5 < shortAnswer+1 && !kept[0].me {
@@ -224,11 +224,16 @@ func noteOf(i int, kept []reading, attached string, weight float64) note {
 	return note{message: i, last: i, sentences: kept, content: content, weight: weight}
 }
 
-// space writes text after what is there, with a space between unless both are Chinese.
+// space writes text after what is there: with a full stop between where there is no mark, and a space unless both are Chinese.
 func space(b *strings.Builder, text string) {
 	if b.Len() > 0 {
 		before := lastRune(b.String())
-		if before < 0x3000 || text[0] < 0x80 {
+		switch {
+		case isHan(before):
+			b.WriteString("。")
+		case before < 0x80 && isWordByte(byte(before)):
+			b.WriteString(". ")
+		case before < 0x2e80 || text[0] < 0x80:
 			b.WriteByte(' ')
 		}
 	}
@@ -276,6 +281,58 @@ func questionBefore(messages []reasoner.Message, i int) string {
 	}
 	return last
 }
+
+// bareAnswer adds a note of a bare answer to an assistant, if the message is one and holds nothing else.
+func bareAnswer(messages []reasoner.Message, i int, notes []note, sentences []sentence, asked string, t *talk) []note {
+	if len(notes) == 0 && asked != "" && messages[i-1].Role == "assistant" {
+		if n, ok := answer(sentences, asked, i, t); ok {
+			return []note{n}
+		}
+	}
+	return notes
+}
+
+// answer makes a note of a bare answer to what an assistant asked of the user: "Where do you live?", "Porto".
+func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
+	if len(sentences) != 1 || sentences[0].asks() || len(sentences[0].text) > 60 {
+		return note{}, false
+	}
+	q := read(asked)
+	r := reading{sentence: sentences[0], talk: t, anchored: true, category: reasoner.Objective, importance: 0.5}
+	if r.chinese() {
+		r.trimmed(trimZh(r.text))
+		r.readZh()
+	} else {
+		r.trimmed(trimEn(r.text, t))
+		r.readEn()
+	}
+	says := r.han > 0 && r.weight > 0 || slices.ContainsFunc(r.tokens, func(w token) bool { return w.flags&isStop == 0 })
+	if r.kind == question || r.kind == order || !says || containsAny(asked, []string{"你想", "你要", "你觉得", "您想", "您要", "怎么样", "需要"}) {
+		return note{}, false
+	}
+	switch {
+	case containsAny(asked, []string{"哪", "什么", "谁", "几", "多大", "多少"}) && strings.ContainsAny(asked, "你您"):
+	case q.has(isSecond) && asksOf.has(q.tokens) && !wantsOf.has(q.tokens):
+	default:
+		return note{}, false
+	}
+	switch {
+	case namesOf.has(q.tokens) || containsAny(asked, []string{"住", "名字", "叫", "多大", "几岁", "工作", "职业", "生日", "哪里人"}):
+		r.category, r.importance = reasoner.Identity, 0.8
+	case tastesOf.has(q.tokens) || containsAny(asked, []string{"喜欢", "爱好", "最爱"}):
+		r.category, r.importance = reasoner.StablePreference, 0.65
+	}
+	n := noteOf(i, []reading{r}, "", r.weight)
+	n.content, n.message, n.alone = asked+" — "+n.content, i-1, true
+	return n, true
+}
+
+var (
+	asksOf   = phrasesOf("what, what's, where, where's, which, who, who's, when, when's, how old, how many, how long")
+	wantsOf  = phrasesOf("would you like, do you want, can you, could you, do you need, you mean, do you think, your question, about that, would you, are you looking, you trying, are you using, you running, you seeing")
+	namesOf  = phrasesOf("live, name, old, born, birthday, work, job, from, called, living")
+	tastesOf = phrasesOf("favorite, favourite, like, enjoy, prefer, hobby, hobbies, love")
+)
 
 // offers tells whether a question only offers help: its answer is nothing about the one who answers.
 func offers(question string) bool {
@@ -484,6 +541,9 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 			continue
 		}
 		at := e.Time
+		if e.Precision == when.Year && at.Year() == m.Time.Year() || e.Precision == when.Month && at.Year() == m.Time.Year() && at.Month() == m.Time.Month() {
+			return time.Time{} // "this year" is now
+		}
 		if e.Precision <= when.Day && sameDay(at, m.Time) && at.After(m.Time) && e.Precision != when.Hour {
 			return time.Time{}
 		}

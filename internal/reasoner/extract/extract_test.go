@@ -76,6 +76,9 @@ func TestWorthRemembering(t *testing.T) {
 		{"I've been reading a lot about Rome lately.", "I've been reading a lot about Rome lately.", "fact", reasoner.ShortPreference},
 		{"I can play the cello", "I can play the cello", "fact", reasoner.Skill},
 		{"I have two cats", "I have two cats", "fact", reasoner.Objective},
+		{"I work in marketing", "I work in marketing", "fact", reasoner.Identity},
+		{"I'm afraid of spiders", "I'm afraid of spiders", "fact", reasoner.StablePreference},
+		{"I'd like to learn Japanese", "I'd like to learn Japanese", "episodic", reasoner.Temporary},
 		{"I'm allergic to peanuts", "I'm allergic to peanuts", "fact", reasoner.Objective},
 		{"Yesterday I finally passed my driving test, I'm so happy!", "Yesterday I finally passed my driving test, I'm so happy!", "episodic", reasoner.Objective},
 		{"My brother Tom moved to Canada last year with his dog Rex.", "My brother Tom moved to Canada last year with his dog Rex.", "episodic", reasoner.Objective},
@@ -111,7 +114,7 @@ func TestNothingToRemember(t *testing.T) {
 		"What's the weather in Porto tomorrow?", "Can you write me a poem about the autumn leaves in the park?", "Translate this into French: the grey cat sleeps under the old table.", "Write a short story about two dragons and a lighthouse.",
 		"Summarize the following article about glaciers in three sentences.", "Tell me more about the history of Rome", "How do I fix this error in my code?", "Would you like to hear a joke?",
 		"```\nI live in Lisbon and I love climbing mountains with my friends every weekend\n```", "> I live in Lisbon\n", "[image: a red bicycle]",
-		"If I lived in Paris I would bake bread",
+		"If I lived in Paris I would bake bread", "The powerhouse of the cell is the mitochondrion.", "我写的代码报错了，怎么办",
 		"你好", "谢谢你，帮大忙了", "嗯嗯好的", "哈哈哈太好笑了", "明天天气怎么样？", "帮我写一首关于秋天的诗", "把这段话翻译成英文：小猫在旧桌子下面睡觉。", "你觉得这个方案怎么样", "推荐几本关于罗马历史的书", "太不错了", "晚安", "在吗", "如果我住在巴黎就好了",
 	} {
 		require.Empty(t, extracted(t, talking("user: "+text)).Candidates, text)
@@ -203,7 +206,7 @@ func TestAdjacentMessages(t *testing.T) {
 	x := extracted(t, c)
 	require.Len(t, x.Candidates, 1, "one after the other")
 	require.Equal(t, []uuid.UUID{c.Messages[0].ID, c.Messages[1].ID}, x.Candidates[0].Sources)
-	require.Equal(t, "We went to the island on Saturday with the neighbours The ferry was three hours late because of the storm", x.Candidates[0].Content)
+	require.Equal(t, "We went to the island on Saturday with the neighbours. The ferry was three hours late because of the storm", x.Candidates[0].Content)
 
 	c = talking("user: I planted forty tulips behind the shed", "assistant: Lovely!", "user: The tulips are red and white, my grandfather bred them himself")
 	x = extracted(t, c)
@@ -227,6 +230,22 @@ func TestAnswerWithItsQuestion(t *testing.T) {
 	require.Equal(t, "What are the names of your two parrots? — Pablo and Frida.", x.Candidates[0].Content)
 	require.Equal(t, []uuid.UUID{c.Messages[0].ID, c.Messages[1].ID}, x.Candidates[0].Sources)
 	require.Empty(t, x.Candidates[0].Speaker)
+	for _, c := range []struct {
+		question, answer string
+		category         reasoner.Category
+	}{
+		{"Where do you live?", "Porto", reasoner.Identity}, {"How old are you?", "34", reasoner.Identity}, {"What's your favourite food?", "Definitely ramen", reasoner.StablePreference},
+		{"你住在哪里？", "成都", reasoner.Identity}, {"你有什么爱好？", "画画和爬山", reasoner.StablePreference},
+	} {
+		x := extracted(t, talking("assistant: Good morning. "+c.question, "user: "+c.answer))
+		require.Len(t, x.Candidates, 1, c.answer)
+		require.Equal(t, c.question+" — "+c.answer, x.Candidates[0].Content)
+		require.Equal(t, c.category, x.Candidates[0].Category)
+		require.Equal(t, "fact", x.Candidates[0].Type)
+	}
+	for question, answer := range map[string]string{"What would you like to know?": "Rome", "Do you want the long version?": "Short", "How are you?": "Fine, thanks", "What do you think?": "Looks good", "你想怎么样？": "随便"} {
+		require.Empty(t, extracted(t, talking("assistant: "+question, "user: "+answer)).Candidates, question)
+	}
 	require.Empty(t, extracted(t, talking("assistant: Shall I write the letter to the landlord for you?", "user: Yes please")).Candidates)
 }
 
@@ -259,7 +278,7 @@ func TestTimes(t *testing.T) {
 
 func TestNegates(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"I don't like coffee any more", "I no longer eat meat", "I quit smoking", "I gave up the cello", "I stopped drinking wine", "I'm not into jazz anymore", "我不喝咖啡了", "我不再吃肉", "我戒烟了", "我已经不住在杭州了"} {
+	for _, text := range []string{"I don't like coffee any more", "I no longer eat meat", "I quit smoking", "I gave up the cello", "I stopped drinking wine", "I'm not into jazz anymore", "我不喝咖啡了", "我不再吃肉", "我戒烟了", "我已经不住在杭州了", "我不住在北京了", "It's not true that I live in Lisbon", "Forget that I'm a nurse"} {
 		require.True(t, only(t, text).Negates, text)
 	}
 	for _, text := range []string{"I like coffee", "I never gave up hope that we would sell the house in Braga", "I haven't quit my job at the bakery in Porto", "The bus stopped at the old mill and we walked to the lake", "I'm getting used to the rain in Porto and the hills", "我喜欢不加糖的咖啡", "我没有放弃学钢琴", "我差不多每天跑步"} {

@@ -121,12 +121,15 @@ func (r *reader) joined(i int) bool {
 func (r *reader) ahead() bool {
 	if !r.asked {
 		r.asked = true
-		past := false
-		for _, w := range r.all {
+		past, doing := false, false
+		for i, w := range r.all {
+			if i > 0 && strings.HasSuffix(w.lower, "ing") && (r.all[i-1].lower == "i'm" || r.all[i-1].lower == "we're") { // "We're moving in June"
+				r.future, doing = true, true
+			}
 			r.future = r.future || futureEn[w.lower]
 			past = past || pastEn[w.lower] || len(w.lower) > 4 && strings.HasSuffix(w.lower, "ed")
 		}
-		if past && !strings.Contains(strings.ToLower(r.text), "will") {
+		if past && !doing && !strings.Contains(strings.ToLower(r.text), "will") {
 			r.future = false
 		}
 	}

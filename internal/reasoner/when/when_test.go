@@ -61,6 +61,7 @@ func TestFind(t *testing.T) {
 		{"in March", "2026-03-15 12:00", Month},
 		{"in August we went to the lakes", "2025-08-15 12:00", Month},
 		{"In August we are going to the lakes", "2026-08-15 12:00", Month},
+		{"I'm getting married in June", "2026-06-15 12:00", Month},
 		{"in March 2023", "2023-03-15 12:00", Month},
 		{"in 2019", "2019-07-01 12:00", Year},
 		{"last summer", "2025-07-15 12:00", Month},
