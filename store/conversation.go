@@ -174,7 +174,7 @@ type Extraction struct {
 	Used     []uuid.UUID // recalled memories that a reply used
 }
 
-// Extracted tells what an extraction did.
+// ExtractionCounts tells what an extraction did.
 type ExtractionCounts struct {
 	Added, Updated, Deleted, Mentioned, Boosted int
 }
