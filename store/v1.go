@@ -30,6 +30,9 @@ const (
 	v1Key = "import_v1"
 	// v1Batch is how many rows one transaction takes, which is what a killed import does again.
 	v1Batch = 50_000
+	// v1First is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what rows refer to in
+	// a way that becomes slow with many.
+	v1First = 2_000
 	// v1Examples is how many refused rows are listed; all are counted.
 	v1Examples = 1000
 	// v1Patience is how long an import waits for another to end: a killed one's last statement may still run.
@@ -230,7 +233,7 @@ func (v *v1Import) run(ctx context.Context) (err error) {
 			if err == nil && v.options.DryRun {
 				return nil
 			}
-		case V1Evidence:
+		case V1Evidence: // there may be none
 			err = v.walk(ctx, v.source.related(traitTypes(v.types)), v.related)
 		case V1Finish:
 			err = v.walk(ctx, "", v.verify)
@@ -326,10 +329,12 @@ func (v *v1Import) prepare(ctx context.Context) error {
 func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, *V1Report) error) error {
 	err := pgx.BeginFunc(ctx, v.conn, func(tx pgx.Tx) error {
 		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
-		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say.
+		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign keys
+		// to the memories are not planned anew for each row, which takes ten times as long as to look.
 		_, err := tx.Exec(ctx, `
 			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true), set_config('enable_seqscan', 'off', true),
 			       set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true),
+			       set_config('plan_cache_mode', 'force_generic_plan', true),
 			       (select set_config('search_path', 'pg_catalog, ' || quote_ident(n.nspname) || ', pg_temp', true)
 			          from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector')`)
 		if err != nil {
@@ -360,11 +365,11 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 			return explainV1(err, v.source.name)
 		}
 	}
-	most, tries := v.batch, 0
+	most, first, tries := v.batch, v1First, 0
 	if v.report.Stage == V1Finish && v.source.conn == nil {
-		most = math.MaxInt32
+		most, first = math.MaxInt32, math.MaxInt32
 	}
-	size := most
+	size := min(most, first)
 	for {
 		stage := v.report.Stage
 		total := v.report.Rows
@@ -395,9 +400,16 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 		})
 		pg := new(pgconn.PgError)
 		switch {
+		case err == nil && v.report.Stage != stage && stage == V1Memories:
+			return v.analyze(ctx)
 		case err == nil && v.report.Stage != stage, err == nil && v.options.DryRun && page.rows < int64(size):
 			return nil
 		case err == nil:
+			if stage == V1Memories && size == v1First {
+				if err := v.analyze(ctx); err != nil {
+					return err
+				}
+			}
 			size, tries = min(size*2, most), 0
 		case !errors.As(err, &pg):
 			return v.explain(err)
@@ -415,6 +427,15 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 			}
 		}
 	}
+}
+
+// analyze lets PostgreSQL look at the memories, as autovacuum does sooner or later. Only an owner may; others get a warning.
+func (v *v1Import) analyze(ctx context.Context) error {
+	if v.options.DryRun {
+		return nil
+	}
+	_, err := v.conn.Exec(ctx, `analyze oxbow.memories, oxbow.trait_events`)
+	return Explain(err)
 }
 
 // explain says of what an error is. The source's own errors are told apart, because their cause is not Oxbow's schema.
@@ -522,6 +543,10 @@ func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V
 		if err := v.checkModel(ctx, tx); err != nil {
 			return page, err
 		}
+	}
+	// few rows have a newer version: each is looked up, and not all of them joined
+	if _, err := tx.Exec(ctx, `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
+		return page, err
 	}
 	kinds := v1Kind(v.types)
 	sql := v1Insert(rows, kinds, next.ImportanceScale, v.careful)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -224,6 +225,9 @@ func (s *v1Source) page(after uuid.UUID, begun bool, where string, limit int, na
 	}
 	// a subselect, so that nothing is computed of rows that are not in the page: it might fail
 	from := fmt.Sprintf("(select s.* from %s s where %s order by s.id limit %d) s", s.table, strings.Join(conditions, " and "), limit)
+	if limit == math.MaxInt32 {
+		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and ")) // all that there are, in any order
+	}
 	if s.columns["superseded_by"] != "" && !narrow {
 		from += fmt.Sprintf(" left join %s n on n.id = s.superseded_by and n.user_id = s.user_id and n.id <> s.id", s.table)
 	}
@@ -242,8 +246,9 @@ func (s *v1Source) related(types string) string {
 	if s.columns["metadata"] == "json" || s.columns["metadata_"] == "json" {
 		return "true"
 	}
-	return fmt.Sprintf(`(%s in (%s) and %s ?| '{evidence,parent_trait,child_traits}' or %s is not null or %s is not null or %s is not null or %s ?| '{source_episode_ids,session_ids}')`,
-		fmt.Sprintf(v1Lower, s.sql("memory_type")), types, s.sql("metadata"), s.sql("trait_parent_id"), s.sql("superseded_by"), s.sql("sessions"), s.sql("metadata"))
+	return fmt.Sprintf(`(%[1]s is not null or %[2]s is not null or %[3]s is not null or %[4]s ?| '{source_episode_ids,session_ids}'
+		or %[4]s ?| '{evidence,parent_trait,child_traits}' and %[5]s in (%[6]s))`,
+		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(v1Lower, s.sql("memory_type")), types)
 }
 
 // tenfold tells whether importance goes up to 10.

@@ -130,10 +130,10 @@ func v1Among(column, key, some string) string {
 	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`, column, key, some)
 }
 
-// v1Values are the columns of a memory and how each is computed of a row of read. What has a column of its own leaves the
-// metadata, unless it does not fit there.
-func v1Values(scale float64) (columns, values []string) {
-	importance := fmt.Sprintf(`(coalesce(importance, %s::double precision) / %g)`, v1Number("importance"), scale)
+// v1Values are the columns of a memory and how each is computed of a row of read, to which what is needed more than once is
+// added. What has a column of its own leaves the metadata, unless it does not fit there.
+func v1Values(scale float64) (columns, values, added []string) {
+	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, v1Number("importance"), scale)}
 	stage := fmt.Sprintf(`coalesce(%s, case when %s = 'insight' then 'trend' else 'candidate' end)`,
 		v1Among("trait_stage", "trait_stage", v1Stages), fmt.Sprintf(v1Lower, "memory_type"))
 	trend := stage + ` = 'trend'`
@@ -144,8 +144,9 @@ func v1Values(scale float64) (columns, values []string) {
 
 	var moved []string
 	text := func(column, key string) string {
-		moved = append(moved, fmt.Sprintf(`case when (%s) is not null then '%s' end`, v1Text(key), key))
-		return fmt.Sprintf("coalesce(%s, %s)", column, v1Text(key))
+		added = append(added, v1Text(key)+" as md_"+key)
+		moved = append(moved, fmt.Sprintf(`case when md_%[1]s is not null then '%[1]s' end`, key))
+		return fmt.Sprintf("coalesce(%s, md_%s)", column, key)
 	}
 	add("user_id", "user_id")
 	add("memory_type", "kind")
@@ -165,8 +166,8 @@ func v1Values(scale float64) (columns, values []string) {
 		add(key, text("null", key))
 	}
 	// NaN is above every number, and not below 1
-	add("importance", fmt.Sprintf("case when %[1]s between 0 and 1 then %[1]s else 0.5 end", importance))
-	moved = append(moved, fmt.Sprintf(`case when jsonb_typeof(md -> 'importance') = 'number' and %s between 0 and 1 then 'importance' end`, importance))
+	add("importance", "case when measure between 0 and 1 then measure else 0.5 end")
+	moved = append(moved, `case when measure between 0 and 1 then 'importance' end`)
 	add("access_count", v1Count("access_count", "access_count"))
 	moved = append(moved, `case when jsonb_typeof(md -> 'access_count') = 'number' then 'access_count' end`)
 	add("last_accessed_at", v1Finite("last_accessed_at"))
@@ -183,13 +184,12 @@ func v1Values(scale float64) (columns, values []string) {
 	trait("trait_window_start", `case when `+trend+` then coalesce(`+v1Moment("trait_window_start", "valid_window,start")+`, created) end`)
 	trait("trait_window_end", `case when `+trend+` then coalesce(`+v1Moment("trait_window_end", "valid_window,end")+`, now() + interval '30 days') end`)
 	trait("trait_derived_from", `coalesce(trait_derived_from, `+v1Text("derived_from")+`)`)
-	moved = append(moved, `case when kind = 'trait' then k.key end`)
 	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count', 'contradiction_count',
 	  'last_reinforced', 'first_observed', 'valid_window', 'derived_from', 'evidence', 'parent_trait', 'child_traits'`
-	keys := "array[" + strings.Join(moved[:len(moved)-1], ", ") + "]"
+	keys := "array[" + strings.Join(moved, ", ") + "]"
 	add("metadata", `case when md = '{}' then md when kind = 'trait' then md - array_remove(`+keys+`, null) - array[`+traitKeys+`]
 	  else md - array_remove(`+keys+`, null) end`)
-	return columns, values
+	return columns, values, added
 }
 
 // v1Totals ends a statement that begins with read: of each type (label; a type that is not known is "unknown"), how many
@@ -211,11 +211,12 @@ select (select count(*) from read), (select id from read order by id desc limit 
 
 // v1Insert stores the rows that are not refused; careful, those that are not there yet.
 func v1Insert(from, kinds string, scale float64, careful bool) string {
-	columns, values := v1Values(scale)
+	columns, values, added := v1Values(scale)
 	sql := fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(`, made as (
   insert into oxbow.memories (%s)
   select %s
-    from read where refusal is null order by user_id, created`, strings.Join(columns, ", "), strings.Join(values, ",\n         "))
+    from (select *, %s from read where refusal is null offset 0) r order by user_id, created`,
+		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
 	if !careful { // all of them are new, or the statement fails
 		return sql + ")" + fmt.Sprintf(v1Totals, `
        (select coalesce(json_agg(m), '[]') from (
@@ -356,13 +357,9 @@ select (select count(*) from made), 0::bigint`},
 
 // v1Verify counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is v1Kind.
 const v1Verify = `
-with r as materialized (
-  select c.id, c.user_id, lower(btrim(c.memory_type)) as memory_type, %[2]s as kind from (%[1]s) c
-), looked as materialized (
-  select r.id, r.kind, r.memory_type, m.id is not null as found
-    from r left join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
-)
-select (select count(*) from r), (select id from r order by id desc limit 1),
-       (select coalesce(json_agg(t), '[]') from (
-          select case when kind is null then 'unknown' else memory_type end as "from", count(*) as rows, count(*) filter (where found) as found
-            from looked group by 1) t)`
+select coalesce(sum(t.rows), 0)::bigint, max(t.last)::uuid,
+       coalesce(json_agg(json_build_object('from', t.label, 'rows', t.rows, 'found', t.found)), '[]')
+  from (select case when c.kind is null then 'unknown' else c.label end as label, count(*) as rows, count(m.id) as found, max(c.id::text collate "C") as last
+          from (select c.id, c.user_id, lower(btrim(c.memory_type)) as label, %[2]s as kind from (%[1]s) c offset 0) c
+          left join oxbow.memories m on m.user_id = c.user_id and m.memory_type = c.kind and m.id = c.id
+         group by 1) t`
