@@ -429,12 +429,13 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 	}
 }
 
-// analyze lets PostgreSQL look at the memories, as autovacuum does sooner or later. Only an owner may; others get a warning.
+// analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only an owner
+// may; others get a warning.
 func (v *v1Import) analyze(ctx context.Context) error {
 	if v.options.DryRun {
 		return nil
 	}
-	_, err := v.conn.Exec(ctx, `analyze oxbow.memories, oxbow.trait_events`)
+	_, err := v.conn.Exec(ctx, `analyze oxbow.memories (user_id, memory_type, id, external_id), oxbow.trait_events (user_id, trait_id, seq)`)
 	return Explain(err)
 }
 
