@@ -608,9 +608,6 @@ func (v *v1Import) count(next *V1Report, types, reasons, examples, made []byte) 
 	for _, t := range counted.types {
 		sum := next.of(t.From)
 		fresh := stored[t.From]
-		if v.options.DryRun {
-			fresh = t.Rows - t.Refused
-		}
 		sum.To = t.To
 		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh, sum.There+t.Rows-t.Refused-fresh
 		if t.Orphans > 0 {

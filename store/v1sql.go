@@ -233,9 +233,14 @@ func v1Insert(from, kinds string, scale float64, careful bool) string {
        (select array_agg(id order by user_id, id) from made where memory_type = 'trait')`)
 }
 
-// v1Look is v1Insert without the insertion.
+// v1Look is v1Insert without the insertion: it counts what would be new.
 func v1Look(from, kinds string) string {
-	return fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(v1Totals, `'[]'::json, null::text[], null::uuid[]`)
+	return fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(v1Totals, `
+       (select coalesce(json_agg(m), '[]') from (
+          select lower(btrim(r.memory_type)) as "from", count(*) as rows from read r
+           where r.refusal is null and not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
+           group by 1) m),
+       null::text[], null::uuid[]`)
 }
 
 // v1Adopt gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as

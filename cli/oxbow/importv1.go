@@ -147,6 +147,9 @@ func (a *app) printV1(r store.V1Report) error {
 	if r.Already {
 		a.printf("Nothing to do: %s was imported on %s. --again looks for what came since.\n\n", r.Source, r.Finished.Local().Format("2006-01-02 15:04"))
 	}
+	if r.Resumed {
+		a.printf("It went on where an earlier run was interrupted; this is what all of them did.\n\n")
+	}
 	moved := "moved"
 	if r.DryRun {
 		moved = "would move"

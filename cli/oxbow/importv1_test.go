@@ -144,6 +144,8 @@ func TestImportV1(t *testing.T) {
 	d.exec(`insert into embeddings (user_id, content, memory_type) values ('ada', 'Ada has a cat', 'fact')`)
 	again := decoded[store.V1Report](t, d.ok("import-v1", "--again", "--json"))
 	require.Equal(t, store.V1Type{Rows: 11, New: 1, There: 10}, again.Sum())
+	dry := decoded[store.V1Report](t, d.ok("import-v1", "--dry-run", "--json"))
+	require.Equal(t, store.V1Type{Rows: 11, There: 11}, dry.Sum())
 	d.exec(`delete from oxbow.memories where content = 'Ada has a cat'`)
 	require.Equal(t, before, d.v1Imported(), "nothing twice, and nothing changed")
 
@@ -276,15 +278,15 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 		       case when g % 8 in (5, 6) then jsonb_build_object('evidence', jsonb_build_object('supporting', jsonb_build_array(jsonb_build_object('id', md5('row ' || g - 7)::uuid, 'quality', 'C'))),
 		         'trait_stage', case g % 16 when 6 then 'established' end, 'reinforcement_count', g % 3) else '{"importance": 7}' end,
 		       '2024-01-01'::timestamptz + g * interval '1 minute', case when g % 11 = 0 then md5('row ' || g + 7)::uuid end
-		  from generate_series(1, 20000) g`)
+		  from generate_series(1, 8000) g`)
 	calm, wild := k.clone("calm"), k.clone("wild")
 	begun := time.Now()
-	k.oxbow(calm, "import-v1", "--batch", "500")
+	k.oxbow(calm, "import-v1", "--batch", "200")
 	calmly := time.Since(begun)
 
 	interrupted := map[string]int{}
 	for range 12 {
-		cmd := k.command(wild, "import-v1", "--batch", "500")
+		cmd := k.command(wild, "import-v1", "--batch", "200")
 		require.NoError(t, cmd.Start())
 		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / 4))
 		require.NoError(t, cmd.Process.Kill())
@@ -296,11 +298,11 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 		}
 		conn.Close(context.Background())
 	}
-	k.oxbow(wild, "import-v1", "--batch", "500")
+	k.oxbow(wild, "import-v1", "--batch", "200")
 	t.Logf("seed %d: killed in stage %v; undisturbed it took %s", k.seed, interrupted, calmly.Round(time.Millisecond))
 	require.NotEmpty(t, interrupted)
 	want, got := on{t, calm}.v1Imported(), on{t, wild}.v1Imported()
-	require.Greater(t, strings.Count(want, "\n"), 20_000)
+	require.Greater(t, strings.Count(want, "\n"), 8_000)
 	require.True(t, want == got, "the same comes of it")
 	counters := `select (value - 'after' - 'started' - 'finished' - 'took' - 'resumed')::text from oxbow.settings where key = 'import_v1'`
 	require.Equal(t, on{t, calm}.text(counters), on{t, wild}.text(counters), "and it is counted once")
