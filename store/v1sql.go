@@ -90,7 +90,7 @@ with read as materialized (
               when r.invalid_at < r.valid_at then 'it ends before it begins'
          end as refusal,
          case when r.kind is null then left(r.memory_type, 100) end as detail
-    from (select c.*, %[2]s as kind, coalesce(c.created_at, c.valid_at, now()) as created,
+    from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label, coalesce(c.created_at, c.valid_at, now()) as created,
                  case when c.superseded_by is not null then true else false end as old,
                  case coalesce(jsonb_typeof(c.metadata), 'null') when 'object' then c.metadata when 'null' then '{}'
                       else jsonb_build_object('v1_metadata', c.metadata) end as md
@@ -135,7 +135,7 @@ func v1Among(column, key, some string) string {
 func v1Values(scale float64) (columns, values, added []string) {
 	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, v1Number("importance"), scale)}
 	stage := fmt.Sprintf(`coalesce(%s, case when %s = 'insight' then 'trend' else 'candidate' end)`,
-		v1Among("trait_stage", "trait_stage", v1Stages), fmt.Sprintf(v1Lower, "memory_type"))
+		v1Among("trait_stage", "trait_stage", v1Stages), "label")
 	trend := stage + ` = 'trend'`
 	confidence := `coalesce(trait_confidence, ` + v1Number("confidence") + `::double precision)`
 	contradicting := `(select count(*) from pg_temp.oxbow_v1_evidence(md) e where e.direction = 'contradicting')`
@@ -192,22 +192,26 @@ func v1Values(scale float64) (columns, values, added []string) {
 	return columns, values, added
 }
 
-// v1Totals ends a statement that begins with read: of each type (label; a type that is not known is "unknown"), how many
-// rows there are, how many are refused, and how many memories there were not before; the reasons of refusals with some
-// examples; and the id of the last row. %s
-// counts those that were stored, by type, and names the traits among them.
-const v1Totals = `
-select (select count(*) from read), (select id from read order by id desc limit 1),
+// v1Totals ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a type that is
+// not known is "unknown"), how many there are and are refused; the reasons of refusals with some examples. %[1]s tells how many
+// were stored, by type, and %[2]s has the traits among them. The rows are gone through as seldom as can be.
+const v1Totals = `,
+total as materialized (
+  select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
+         count(*) filter (where old and next_id is null) as orphans, max(id::text collate "C") as last
+    from read group by 1, 2, 3
+)
+select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uuid from total),
        (select coalesce(json_agg(t), '[]') from (
-          select case when kind is null then 'unknown' else ` + "lower(btrim(memory_type))" + ` end as "from", coalesce(kind, '') as "to",
-                 count(*) as rows, count(*) filter (where refusal is not null) as refused,
-                 count(*) filter (where refusal is null and old and next_id is null) as orphans
-            from read group by 1, 2) t),
+          select label as "from", coalesce(kind, '') as "to", sum(rows) as rows, coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
+                 coalesce(sum(orphans) filter (where refusal is null), 0) as orphans
+            from total group by 1, 2) t),
        (select coalesce(json_agg(r), '[]') from (
-          select refusal as reason, count(*) as rows from read where refusal is not null group by 1) r),
+          select refusal as reason, sum(rows) as rows from total where refusal is not null group by 1) r),
        (select coalesce(json_agg(e), '[]') from (
           select id, refusal as reason, coalesce(detail, '') as detail from read where refusal is not null order by id limit 1000) e),
-       %s`
+       (select coalesce(json_agg(m), '[]') from (%[1]s) m), trait.users, trait.ids
+  from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids from (%[2]s) t) trait`
 
 // v1Insert stores the rows that are not refused; careful, those that are not there yet.
 func v1Insert(from, kinds string, scale float64, careful bool) string {
@@ -215,32 +219,24 @@ func v1Insert(from, kinds string, scale float64, careful bool) string {
 	sql := fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(`, made as (
   insert into oxbow.memories (%s)
   select %s
-    from (select *, %s from read where refusal is null offset 0) r order by user_id, created`,
+    from (select *, %s from read where refusal is null offset 0) r order by user_id collate "C", created`,
 		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
 	if !careful { // all of them are new, or the statement fails
-		return sql + ")" + fmt.Sprintf(v1Totals, `
-       (select coalesce(json_agg(m), '[]') from (
-          select lower(btrim(memory_type)) as "from", count(*) as rows from read where refusal is null group by 1) m),
-       (select array_agg(user_id order by user_id, id) from read where kind = 'trait' and refusal is null),
-       (select array_agg(id order by user_id, id) from read where kind = 'trait' and refusal is null)`)
+		return sql + ")" + fmt.Sprintf(v1Totals, `select label as "from", rows from total where refusal is null`,
+			`select user_id, id from read where kind = 'trait' and refusal is null`)
 	}
 	return sql + `
   on conflict do nothing
-  returning memory_type, user_id, id)` + fmt.Sprintf(v1Totals, `
-       (select coalesce(json_agg(m), '[]') from (
-          select lower(btrim(r.memory_type)) as "from", count(*) as rows from made join read r on r.id = made.id group by 1) m),
-       (select array_agg(user_id order by user_id, id) from made where memory_type = 'trait'),
-       (select array_agg(id order by user_id, id) from made where memory_type = 'trait')`)
+  returning memory_type, user_id, id)` + fmt.Sprintf(v1Totals, `select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
+		`select user_id, id from made where memory_type = 'trait'`)
 }
 
 // v1Look is v1Insert without the insertion: it counts what would be new.
 func v1Look(from, kinds string) string {
 	return fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(v1Totals, `
-       (select coalesce(json_agg(m), '[]') from (
-          select lower(btrim(r.memory_type)) as "from", count(*) as rows from read r
+          select r.label as "from", count(*) as rows from read r
            where r.refusal is null and not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
-           group by 1) m),
-       null::text[], null::uuid[]`)
+           group by 1`, `select user_id, id from read where false`)
 }
 
 // v1Adopt gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as
