@@ -365,7 +365,10 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 			return explainV1(err, v.source.name)
 		}
 	}
-	most, first, tries := v.batch, v1First, 0
+	most, first, tries := v.batch, v.batch, 0
+	if v.report.Stage == V1Memories {
+		first = v1First
+	}
 	if v.report.Stage == V1Finish && v.source.conn == nil {
 		most, first = math.MaxInt32, math.MaxInt32
 	}
@@ -625,12 +628,16 @@ func (v *v1Import) count(next *V1Report, types, reasons, examples, made []byte) 
 
 // related stores what rows say of others.
 func (v *v1Import) related(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+	// few rows are such: to look at all and to sort those may be quicker than to go by the index
+	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
+		return page, err
+	}
 	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(v1ReadSQL, rows, v1Kind(v.types))+` select * from read`,
 		pgx.QueryExecModeExec)
 	if err != nil {
 		return page, err
 	}
-	if _, err := tx.Exec(ctx, `analyze pg_temp.oxbow_v1_related`); err != nil {
+	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'off', true); analyze pg_temp.oxbow_v1_related`); err != nil {
 		return page, err
 	}
 	err = tx.QueryRow(ctx, `select count(*), (select id from pg_temp.oxbow_v1_related order by id desc limit 1) from pg_temp.oxbow_v1_related`).Scan(&page.rows, &page.last)

@@ -44,7 +44,7 @@ func (b *bench) importV1(ctx context.Context) error {
 		return err
 	}
 	defer os.Remove(dump.Name()) //nolint:errcheck // nothing could be done about it
-	defer dump.Close() //nolint:errcheck // the file is going to be deleted
+	defer dump.Close()           //nolint:errcheck // the file is going to be deleted
 
 	var here, there, copied []float64
 	var report store.V1Report
