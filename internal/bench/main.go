@@ -40,6 +40,7 @@ type options struct {
 	settles    int
 	people     int
 	history    int
+	v1         int
 	seed       uint64
 }
 
@@ -51,13 +52,14 @@ var sections = []struct {
 	{"recall", (*bench).recallTimes},
 	{"latency", (*bench).latencies},
 	{"import", (*bench).importTimes},
+	{"import-v1", (*bench).importV1},
 	{"settle", (*bench).settleTimes},
 	{"reflect", (*bench).reflections},
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import, settle, reflect")
+	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import, import-v1, settle, reflect")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each way to insert")
 	flag.DurationVar(&o.round, "round", 1200*time.Millisecond, "length of a round of single-row transactions")
 	flag.IntVar(&o.memories, "memories", 100_000, "memories in the database that is recalled from")
@@ -69,6 +71,7 @@ func main() {
 	flag.IntVar(&o.settles, "settles", 9, "rounds of settling")
 	flag.IntVar(&o.people, "people", 12, "users who are reflected on at once, each with 1,000 memories; at least 10")
 	flag.IntVar(&o.history, "history", 50_000, "memories of the user with the longest history that is reflected on")
+	flag.IntVar(&o.v1, "v1", 200_000, "rows in the table of version 1")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the texts")
 	flag.Parse()
 
@@ -84,6 +87,8 @@ func main() {
 type bench struct {
 	options
 	server *localpg.Server
+
+	v1Stages []string // how long those of an import took
 }
 
 func run(ctx context.Context, o options) (err error) {

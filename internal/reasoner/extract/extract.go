@@ -345,7 +345,7 @@ func clauses(s sentence) []sentence {
 	if len(s.text) > 240 {
 		return []sentence{s}
 	}
-	if n := len(s.attributesOf()); n == 0 || n == 1 && s.han == 0 {
+	if len(s.attributesOf()) == 0 {
 		return []sentence{s}
 	}
 	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
@@ -369,7 +369,8 @@ func clauses(s sentence) []sentence {
 			tail = capitalised(words[len(words)-1]) + " " + tail
 		}
 		second := read(tail)
-		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key {
+		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key ||
+			s.han == 0 && strings.Contains(mark, " I ") && strings.ContainsAny(mark, "db") && len(a)+len(b) > 0 && len(strings.Fields(head.text)) > 2 && len(strings.Fields(second.text)) > 2 {
 			end := "."
 			if s.han > 0 {
 				end = "。"

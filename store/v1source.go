@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// v1Source is the table of memories that version 1 kept, and how its columns are read.
+type v1Source struct {
+	conn    *pgx.Conn // of another database; nil: the table is in the same
+	name    string    // for people and for the place that is written down: schema.table, after the database if that is another
+	table   string    // quoted
+	read    []v1Read
+	columns map[string]string // name: type
+	unread  []string          // columns that nothing reads
+	vectors bool              // they are read too
+}
+
+// v1Read is a column as the statements know it.
+type v1Read struct {
+	name, kind string // its name and type there
+	sql        string // how it is read of the table s, or of the row n that superseded it
+}
+
+// v1Columns are the columns that are read, and the names that they have had, the newer first. What a table lacks is null.
+var v1Columns = []struct {
+	name, kind string
+	from       []string
+	of         string // s, or n
+}{
+	{"user_id", "text", []string{"user_id"}, "s"},
+	{"memory_type", "text", []string{"memory_type"}, "s"},
+	{"content", "text", []string{"content"}, "s"},
+	{"metadata", "jsonb", []string{"metadata", "metadata_"}, "s"},
+	{"created_at", "timestamptz", []string{"created_at"}, "s"},
+	{"updated_at", "timestamptz", []string{"updated_at"}, "s"},
+	{"valid_at", "timestamptz", []string{"valid_at", "valid_from"}, "s"},
+	{"invalid_at", "timestamptz", []string{"invalid_at", "valid_until"}, "s"},
+	{"expired_at", "timestamptz", []string{"expired_at"}, "s"},
+	{"superseded_by", "uuid", []string{"superseded_by"}, "s"},
+	{"next_id", "uuid", []string{"id"}, "n"},
+	{"next_valid_at", "timestamptz", []string{"valid_at", "valid_from"}, "n"},
+	{"next_created_at", "timestamptz", []string{"created_at"}, "n"},
+	{"version", "bigint", []string{"version"}, "s"},
+	{"access_count", "bigint", []string{"access_count"}, "s"},
+	{"last_accessed_at", "timestamptz", []string{"last_accessed_at"}, "s"},
+	{"importance", "double precision", []string{"importance"}, "s"},
+	{"session_id", "text", []string{"session_id"}, "s"},
+	{"sessions", "text[]", []string{"source_episode_ids"}, "s"},
+	{"trait_subtype", "text", []string{"trait_subtype"}, "s"},
+	{"trait_stage", "text", []string{"trait_stage"}, "s"},
+	{"trait_confidence", "double precision", []string{"trait_confidence"}, "s"},
+	{"trait_context", "text", []string{"trait_context"}, "s"},
+	{"trait_parent_id", "uuid", []string{"trait_parent_id"}, "s"},
+	{"trait_reinforcement_count", "bigint", []string{"trait_reinforcement_count"}, "s"},
+	{"trait_contradiction_count", "bigint", []string{"trait_contradiction_count"}, "s"},
+	{"trait_last_reinforced", "timestamptz", []string{"trait_last_reinforced"}, "s"},
+	{"trait_first_observed", "timestamptz", []string{"trait_first_observed"}, "s"},
+	{"trait_window_start", "timestamptz", []string{"trait_window_start"}, "s"},
+	{"trait_window_end", "timestamptz", []string{"trait_window_end"}, "s"},
+	{"trait_derived_from", "text", []string{"trait_derived_from"}, "s"},
+}
+
+// v1Required are those that a table must have, beside id.
+var v1Required = []string{"user_id", "memory_type", "content"}
+
+// v1Casts is how a column of PostgreSQL's type is read as the type that is wanted. A time without a zone is in UTC.
+var v1Casts = map[string]map[string]string{
+	"text":   {"text": "%s::text", "varchar": "%s::text", "bpchar": "%s::text", "uuid": "%s::text"},
+	"text[]": {"_text": "%s", "_varchar": "%s::text[]", "_uuid": "%s::text[]"},
+	"uuid":   {"uuid": "%s"},
+	"jsonb":  {"jsonb": "%s", "json": "%s::jsonb"},
+	"timestamptz": {"timestamptz": "%s", "timestamp": "(%s at time zone 'UTC')",
+		"date": "(%s::timestamp at time zone 'UTC')"},
+	"bigint": {"int8": "%s", "int4": "%s::bigint", "int2": "%s::bigint"},
+	"double precision": {"float8": "%s", "float4": "%s::double precision", "numeric": "%s::double precision",
+		"int8": "%s::double precision", "int4": "%s::double precision", "int2": "%s::double precision"},
+	"real[]": {"vector": "%s::real[]", "halfvec": "%s::real[]", "_float4": "%s", "_float8": "%s::real[]"},
+}
+
+// openV1 finds the table and looks whether it is what it should be.
+func openV1(ctx context.Context, target *pgx.Conn, o V1Options) (*v1Source, error) {
+	s := &v1Source{conn: o.Source, vectors: o.KeepVectors}
+	db := target
+	if s.conn != nil {
+		db = s.conn
+	}
+	table := o.Table
+	if table == "" {
+		table = "public.embeddings"
+	}
+	var oid uint32
+	var schema, name, kind, database string
+	err := db.QueryRow(ctx, `
+		select c.oid, n.nspname, c.relname, c.relkind::text, current_database()
+		  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = to_regclass($1)`, table).Scan(&oid, &schema, &name, &kind, &database)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, invalid("table", table, "must name a table that the database has and this login may see")
+	case err != nil:
+		return nil, explainV1(err, table)
+	case schema == "oxbow" && s.conn == nil:
+		return nil, invalid("table", table, "must be the table of version 1, not one of Oxbow's own")
+	case kind != "r" && kind != "p" && kind != "m":
+		return nil, invalid("table", table, "must be a table")
+	}
+	s.name, s.table = schema+"."+name, pgx.Identifier{schema, name}.Sanitize()
+	if s.conn != nil {
+		cfg := s.conn.Config()
+		s.name = fmt.Sprintf("%s:%d/%s %s", cfg.Host, cfg.Port, database, s.name)
+	}
+	var unique bool
+	err = db.QueryRow(ctx, `
+		select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+		                where i.indrelid = $1 and i.indisunique and i.indnkeyatts = 1 and i.indpred is null and a.attname = 'id')`, oid).Scan(&unique)
+	if err != nil {
+		return nil, explainV1(err, table)
+	}
+	if err := s.readColumns(ctx, db, oid); err != nil {
+		return nil, err
+	}
+	if !unique {
+		return nil, fmt.Errorf("%s has no primary key and no unique index on id, by which an import goes on where it was: create one", s.name)
+	}
+	return s, nil
+}
+
+func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
+	rows, err := db.Query(ctx, `
+		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname else t.typname end::text
+		  from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
+		 where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`, oid)
+	if err != nil {
+		return explainV1(err, s.name)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Name, Type string }])
+	if err != nil {
+		return explainV1(err, s.name)
+	}
+	s.columns = make(map[string]string, len(found))
+	for _, c := range found {
+		s.columns[c.Name] = c.Type
+	}
+	if s.columns["id"] != "uuid" {
+		return s.wrongColumn("id", "uuid")
+	}
+	used := map[string]bool{"id": true, "content_hash": true, "embedding": true}
+	for _, c := range v1Columns {
+		read := v1Read{name: c.name, kind: c.kind, sql: "null::" + c.kind}
+		var there []string
+		for _, from := range c.from {
+			if s.columns[from] == "" {
+				continue
+			}
+			cast, ok := v1Casts[c.kind][s.columns[from]]
+			if !ok {
+				return s.wrongColumn(from, c.kind)
+			}
+			used[from] = true
+			there = append(there, fmt.Sprintf(cast, c.of+"."+pgx.Identifier{from}.Sanitize()))
+		}
+		switch len(there) {
+		case 0:
+			if slices.Contains(v1Required, c.name) {
+				return s.wrongColumn(c.name, c.kind)
+			}
+		case 1:
+			read.sql = there[0]
+		default:
+			read.sql = "coalesce(" + strings.Join(there, ", ") + ")"
+		}
+		if c.of == "n" && s.columns["superseded_by"] == "" {
+			read.sql = "null::" + c.kind
+		}
+		s.read = append(s.read, read)
+	}
+	embedding := v1Read{name: "embedding", kind: "real[]", sql: "null::real[]"}
+	if s.vectors {
+		cast, ok := v1Casts["real[]"][s.columns["embedding"]]
+		if !ok {
+			return s.wrongColumn("embedding", "vector, halfvec, real[] or double precision[] to keep vectors,")
+		}
+		embedding.sql = fmt.Sprintf(cast, "s.embedding")
+	}
+	s.read = append(s.read, embedding)
+	for _, c := range found {
+		if !used[c.Name] {
+			s.unread = append(s.unread, c.Name)
+		}
+	}
+	return nil
+}
+
+func (s *v1Source) wrongColumn(name, want string) error {
+	if s.columns[name] == "" {
+		return fmt.Errorf("%s has no column %s: is it the table of version 1?", s.name, name)
+	}
+	return fmt.Errorf("the column %s of %s must be of type %s, and is of type %s", name, s.name, want, s.columns[name])
+}
+
+// page selects the next rows after one in the order of their ids, under the names of v1Columns. A narrow page has nothing
+// but whose rows they are and of what type.
+func (s *v1Source) page(after uuid.UUID, begun bool, where string, limit int, narrow bool) string {
+	list := []string{"s.id"}
+	for _, r := range s.read {
+		sql := r.sql
+		if narrow && r.name != "user_id" && r.name != "memory_type" {
+			sql = "null::" + r.kind
+		}
+		list = append(list, sql+" as "+r.name)
+	}
+	conditions := []string{"s.id is not null"}
+	if begun {
+		conditions = []string{fmt.Sprintf("s.id > '%s'", after)}
+	}
+	if where != "" {
+		conditions = append(conditions, where)
+	}
+	// a subselect, so that nothing is computed of rows that are not in the page: it might fail
+	from := fmt.Sprintf("(select s.* from %s s where %s order by s.id limit %d) s", s.table, strings.Join(conditions, " and "), limit)
+	if limit == math.MaxInt32 {
+		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and ")) // all that there are, in any order
+	}
+	if s.columns["superseded_by"] != "" && !narrow {
+		from += fmt.Sprintf(" left join %s n on n.id = s.superseded_by and n.user_id = s.user_id and n.id <> s.id", s.table)
+	}
+	return fmt.Sprintf("select %s from %s", strings.Join(list, ", "), from)
+}
+
+// sql is how a column is read, for conditions.
+func (s *v1Source) sql(name string) string {
+	i := slices.IndexFunc(s.read, func(r v1Read) bool { return r.name == name })
+	return s.read[i].sql
+}
+
+// related is the condition for rows that others may refer to, or that refer to others: stage evidence looks at these alone.
+// Where metadata is json, it may not be readable, and a condition must not fail: all rows are looked at.
+func (s *v1Source) related(types string) string {
+	if s.columns["metadata"] == "json" || s.columns["metadata_"] == "json" {
+		return "true"
+	}
+	return fmt.Sprintf(`(%[1]s is not null or %[2]s is not null or %[3]s is not null or %[4]s ?| '{source_episode_ids,session_ids}'
+		or %[4]s ?| '{evidence,parent_trait,child_traits}' and %[5]s in (%[6]s))`,
+		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(v1Lower, s.sql("memory_type")), types)
+}
+
+// tenfold tells whether importance goes up to 10.
+func (s *v1Source) tenfold() string {
+	number := fmt.Sprintf(`case when jsonb_typeof(%[1]s -> 'importance') = 'number' then (%[1]s ->> 'importance')::numeric end`, s.sql("metadata"))
+	return fmt.Sprintf(`bool_or(coalesce(%s::numeric, %s) between 1.000001 and 10)`, s.sql("importance"), number)
+}
+
+// stagingColumns are those of the temporary table that rows of another database go through.
+func (s *v1Source) stagingColumns() string {
+	list := []string{"id uuid"}
+	for _, r := range s.read {
+		list = append(list, r.name+" "+r.kind)
+	}
+	return strings.Join(list, ", ")
+}
+
+// explainV1 keeps the words of PostgreSQL about a table that is not Oxbow's: "run oxbow migrate up" would be wrong.
+func explainV1(err error, table string) error { return fmt.Errorf("read %s: %w", table, err) }

@@ -1,0 +1,371 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// v1Functions read what metadata may hold in any form. They are temporary: nothing else needs them.
+const v1Functions = `
+create or replace function pg_temp.oxbow_v1_time(value text) returns timestamptz
+language plpgsql stable set timezone = 'UTC' as $$
+begin
+  return case when value ~ '^\d{4}-' and isfinite(value::timestamptz) then value::timestamptz end;
+exception when data_exception then
+  return null;
+end $$;
+create or replace function pg_temp.oxbow_v1_id(value text) returns uuid
+language sql immutable
+return case when value ~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$' then value::uuid end;
+-- evidence: {"supporting": [{"id": …, "quality": "C"}, …], "contradicting": […]}, or an array of the like with a type each
+create or replace function pg_temp.oxbow_v1_evidence(metadata jsonb) returns table (direction text, id uuid, quality text)
+language sql immutable as $$
+  select e.direction, pg_temp.oxbow_v1_id(e.id), case when e.quality in ('A', 'B', 'C', 'D') then e.quality else 'D' end
+    from (select case when coalesce(l.key, i.value ->> 'type', i.value ->> 'evidence_type', i.value ->> 'direction') ~* '^contra' then 'contradicting'
+                      else 'supporting' end as direction,
+                 case jsonb_typeof(i.value) when 'string' then i.value #>> '{}' else coalesce(i.value ->> 'id', i.value ->> 'memory_id') end as id,
+                 upper(i.value ->> 'quality') as quality
+            from (select null::text as key, metadata -> 'evidence' as list where jsonb_typeof(metadata -> 'evidence') = 'array'
+                  union all
+                  select o.key, o.value
+                    from jsonb_each(case jsonb_typeof(metadata -> 'evidence') when 'object' then metadata -> 'evidence' end) o
+                   where o.key in ('supporting', 'contradicting') and jsonb_typeof(o.value) = 'array') l,
+                 jsonb_array_elements(l.list) i) e
+$$;
+create or replace function pg_temp.oxbow_v1_texts(value jsonb) returns setof text
+language sql immutable as $$
+  select e from jsonb_array_elements_text(case jsonb_typeof(value) when 'array' then value end) e
+   where octet_length(e) between 1 and 1024
+$$`
+
+// v1Lower is how the name of a type is compared.
+const v1Lower = `lower(btrim(%s))`
+
+// v1Time is the range of times that the tables take.
+const v1Time = `between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'`
+
+// v1Types are the types of version 1, and what becomes of them.
+var v1Types = map[string]MemoryType{
+	"fact": Fact, "general": Fact, "episodic": Episodic, "document": Document, "trait": Trait, "insight": Trait,
+}
+
+// literal is a text as SQL has it.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// v1Kind is the type that a row's becomes, null where it is not known.
+func v1Kind(types map[string]MemoryType) string {
+	var cases strings.Builder
+	for _, from := range slices.Sorted(maps.Keys(types)) {
+		fmt.Fprintf(&cases, " when %s then %s", literal(from), literal(string(types[from])))
+	}
+	return fmt.Sprintf("case %s%s end", fmt.Sprintf(v1Lower, "c.memory_type"), cases.String())
+}
+
+// traitTypes are those that become traits, as a list of SQL.
+func traitTypes(types map[string]MemoryType) string {
+	var names []string
+	for _, from := range slices.Sorted(maps.Keys(types)) {
+		if types[from] == Trait {
+			names = append(names, literal(from))
+		}
+	}
+	return strings.Join(append(names, "null"), ", ")
+}
+
+// v1Read begins a statement about some rows, by the name read: their columns, the type that each becomes (kind), its
+// metadata as an object (md), and why it cannot be taken (refusal, detail), null if it can. It is computed once. %[1]s
+// are the rows, %[2]s is v1Kind.
+const v1ReadSQL = `
+with read as materialized (
+  select r.*,
+         case when r.user_id is null then 'user_id is null'
+              when octet_length(r.user_id) not between 1 and 255 then 'user_id must have 1 to 255 bytes'
+              when r.kind is null then 'memory_type is not known'
+              when r.content is null or r.content !~ '\S' then 'content is blank'
+              when octet_length(r.content) > 1048576 then 'content is longer than 1 MiB'
+              when not (r.created ` + v1Time + ` and coalesce(r.valid_at, r.created) ` + v1Time + `
+                        and coalesce(r.invalid_at, r.created) ` + v1Time + `) then 'a time is not in the years 1 to 9999'
+              when r.invalid_at < r.valid_at then 'it ends before it begins'
+         end as refusal,
+         case when r.kind is null then left(r.memory_type, 100) end as detail
+    from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label, coalesce(c.created_at, c.valid_at, now()) as created,
+                 case when c.superseded_by is not null then true else false end as old,
+                 case coalesce(jsonb_typeof(c.metadata), 'null') when 'object' then c.metadata when 'null' then '{}'
+                      else jsonb_build_object('v1_metadata', c.metadata) end as md
+            from (%[1]s) c) r
+)`
+
+// v1Text is a text of the metadata that has a column of its own: only one that fits it.
+func v1Text(key string) string {
+	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'string' and octet_length(md ->> '%[1]s') between 1 and 1024 then md ->> '%[1]s' end`, key)
+}
+
+// v1Number is a number of the metadata, kept within what other types of numbers hold.
+func v1Number(key string) string {
+	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'number' then least(greatest((md ->> '%[1]s')::numeric, -1e9), 1e9) end`, key)
+}
+
+// v1Finite is a time that a reader can hold, or null.
+func v1Finite(column string) string {
+	return fmt.Sprintf("case when %[1]s %[2]s then %[1]s end", column, v1Time)
+}
+
+func v1Count(column, key string) string {
+	return fmt.Sprintf(`least(greatest(coalesce(%s, %s, 0), 0), 1000000)::integer`, column, v1Number(key))
+}
+
+func v1Moment(column, path string) string {
+	return fmt.Sprintf(`coalesce(%s, pg_temp.oxbow_v1_time(md #>> '{%s}'))`, v1Finite(column), path)
+}
+
+const (
+	v1Stages   = `'trend', 'candidate', 'emerging', 'established', 'core', 'dissolved'`
+	v1Contexts = `'work', 'personal', 'social', 'learning', 'general', 'contextual'`
+)
+
+// v1Among is a column's text, or else that of the metadata, if it is among some.
+func v1Among(column, key, some string) string {
+	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`, column, key, some)
+}
+
+// v1Values are the columns of a memory and how each is computed of a row of read, to which what is needed more than once is
+// added. What has a column of its own leaves the metadata, unless it does not fit there.
+func v1Values(scale float64) (columns, values, added []string) {
+	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, v1Number("importance"), scale)}
+	stage := fmt.Sprintf(`coalesce(%s, case when %s = 'insight' then 'trend' else 'candidate' end)`,
+		v1Among("trait_stage", "trait_stage", v1Stages), "label")
+	trend := stage + ` = 'trend'`
+	confidence := `coalesce(trait_confidence, ` + v1Number("confidence") + `::double precision)`
+	contradicting := `(select count(*) from pg_temp.oxbow_v1_evidence(md) e where e.direction = 'contradicting')`
+	add := func(column, value string) { columns, values = append(columns, column), append(values, value) }
+	trait := func(column, value string) { add(column, `case when kind = 'trait' then `+value+` end`) }
+
+	var moved []string
+	text := func(column, key string) string {
+		added = append(added, v1Text(key)+" as md_"+key)
+		moved = append(moved, fmt.Sprintf(`case when md_%[1]s is not null then '%[1]s' end`, key))
+		return fmt.Sprintf("coalesce(%s, md_%s)", column, key)
+	}
+	add("user_id", "user_id")
+	add("memory_type", "kind")
+	add("id", "id")
+	add("content", "content")
+	add("valid_at", "valid_at")
+	add("invalid_at", "coalesce(invalid_at, case when next_id is not null then greatest(coalesce(next_valid_at, next_created_at), valid_at) end)")
+	add("created_at", "created")
+	add("updated_at", v1Finite("updated_at"))
+	add("expired_at", fmt.Sprintf("coalesce(%s, case when old then greatest(coalesce(%s, invalid_at, %s, now()), created) end)",
+		v1Finite("expired_at"), v1Finite("next_created_at"), v1Finite("updated_at")))
+	add("superseded_by", "next_id")
+	add("version", "least(greatest(coalesce(version, 1), 1), 1000000)::integer")
+	add("session_id", text("case when octet_length(session_id) between 1 and 1024 then session_id end", "session_id"))
+	add("seq", "(extract(epoch from created) * 1000000)::bigint")
+	for _, key := range []string{"speaker", "agent_id", "source", "category"} {
+		add(key, text("null", key))
+	}
+	// NaN is above every number, and not below 1
+	add("importance", "case when measure between 0 and 1 then measure else 0.5 end")
+	moved = append(moved, `case when measure between 0 and 1 then 'importance' end`)
+	add("access_count", v1Count("access_count", "access_count"))
+	moved = append(moved, `case when jsonb_typeof(md -> 'access_count') = 'number' then 'access_count' end`)
+	add("last_accessed_at", v1Finite("last_accessed_at"))
+	trait("trait_subtype", v1Among("trait_subtype", "trait_subtype", "'behavior', 'preference', 'core'"))
+	trait("trait_stage", stage)
+	trait("trait_confidence", `case when not (`+trend+`) and `+confidence+` <> 'NaN' then least(greatest(`+confidence+`, 1e-9), 1 - 1e-9) end`)
+	trait("trait_confidence_at", `coalesce(`+v1Moment("trait_last_reinforced", "last_reinforced")+`, created)`)
+	trait("trait_context", v1Among("trait_context", "context", v1Contexts))
+	trait("trait_contexts", `case when jsonb_typeof(md -> 'contexts') = 'object' then md -> 'contexts' end`)
+	trait("trait_reinforcement_count", v1Count("trait_reinforcement_count", "reinforcement_count"))
+	trait("trait_contradiction_count", `greatest(`+v1Count("trait_contradiction_count", "contradiction_count")+`, `+contradicting+`)::integer`)
+	trait("trait_last_reinforced", v1Moment("trait_last_reinforced", "last_reinforced"))
+	trait("trait_first_observed", v1Moment("trait_first_observed", "first_observed"))
+	trait("trait_window_start", `case when `+trend+` then coalesce(`+v1Moment("trait_window_start", "valid_window,start")+`, created) end`)
+	trait("trait_window_end", `case when `+trend+` then coalesce(`+v1Moment("trait_window_end", "valid_window,end")+`, now() + interval '30 days') end`)
+	trait("trait_derived_from", `coalesce(trait_derived_from, `+v1Text("derived_from")+`)`)
+	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count', 'contradiction_count',
+	  'last_reinforced', 'first_observed', 'valid_window', 'derived_from', 'evidence', 'parent_trait', 'child_traits'`
+	keys := "array[" + strings.Join(moved, ", ") + "]"
+	add("metadata", `case when md = '{}' then md when kind = 'trait' then md - array_remove(`+keys+`, null) - array[`+traitKeys+`]
+	  else md - array_remove(`+keys+`, null) end`)
+	return columns, values, added
+}
+
+// v1Totals ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a type that is
+// not known is "unknown"), how many there are and are refused; the reasons of refusals with some examples. %[1]s tells how many
+// were stored, by type, and %[2]s has the traits among them. The rows are gone through as seldom as can be.
+const v1Totals = `,
+total as materialized (
+  select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
+         count(*) filter (where old and next_id is null) as orphans, max(id::text collate "C") as last
+    from read group by 1, 2, 3
+)
+select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uuid from total),
+       (select coalesce(json_agg(t), '[]') from (
+          select label as "from", coalesce(kind, '') as "to", sum(rows) as rows, coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
+                 coalesce(sum(orphans) filter (where refusal is null), 0) as orphans
+            from total group by 1, 2) t),
+       (select coalesce(json_agg(r), '[]') from (
+          select refusal as reason, sum(rows) as rows from total where refusal is not null group by 1) r),
+       (select coalesce(json_agg(e), '[]') from (
+          select id, refusal as reason, coalesce(detail, '') as detail from read where refusal is not null order by id limit 1000) e),
+       (select coalesce(json_agg(m), '[]') from (%[1]s) m), trait.users, trait.ids
+  from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids from (%[2]s) t) trait`
+
+// v1Insert stores the rows that are not refused; careful, those that are not there yet.
+func v1Insert(from, kinds string, scale float64, careful bool) string {
+	columns, values, added := v1Values(scale)
+	sql := fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(`, made as (
+  insert into oxbow.memories (%s)
+  select %s
+    from (select *, %s from read where refusal is null offset 0) r order by user_id collate "C", created`,
+		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
+	if !careful { // all of them are new, or the statement fails
+		return sql + ")" + fmt.Sprintf(v1Totals, `select label as "from", rows from total where refusal is null`,
+			`select user_id, id from read where kind = 'trait' and refusal is null`)
+	}
+	return sql + `
+  on conflict do nothing
+  returning memory_type, user_id, id)` + fmt.Sprintf(v1Totals, `select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
+		`select user_id, id from made where memory_type = 'trait'`)
+}
+
+// v1Look is v1Insert without the insertion: it counts what would be new.
+func v1Look(from, kinds string) string {
+	return fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(v1Totals, `
+          select r.label as "from", count(*) as rows from read r
+           where r.refusal is null and not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
+           group by 1`, `select user_id, id from read where false`)
+}
+
+// v1Adopt gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as
+// often as they say, to no effect. Those that say anything else go through adopt_trait, one by one, which takes fifty times
+// as long.
+const v1Adopt = `
+with simple as (
+  insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, actor)
+  select m.user_id, m.id, 1 + n, case n when 0 then 'created' else 'reinforced' end, m.trait_confidence_at, case when n > 0 then 0 end,
+         case n when 0 then m.trait_confidence end, 0, case n when 0 then m.trait_subtype end, case n when 0 then m.trait_window_end end,
+         m.trait_confidence, m.trait_stage, 'import'
+    from unnest($1::text[], $2::uuid[]) i(user_id, id)
+   cross join lateral (select m.* from oxbow.memories_trait m where m.user_id = i.user_id and m.id = i.id offset 0) m
+   cross join lateral generate_series(0, m.trait_reinforcement_count) n
+   where m.expired_at is null and m.trait_contradiction_count = 0 and m.trait_reinforcement_count <= 1000
+     and (m.trait_stage = 'trend' or m.trait_stage = oxbow.trait_stage_of(m.trait_confidence))
+  returning user_id, trait_id
+)
+select count(*) filter (where oxbow.adopt_trait(i.user_id, i.id, 'import'))
+  from (select user_id, id from unnest($1::text[], $2::uuid[]) i(user_id, id) except select user_id, trait_id from simple order by 1, 2) i`
+
+// v1Vectors keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how many it
+// stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is v1Kind, %[3]d the
+// dimension.
+const v1Vectors = `
+with made as (
+  insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  select m.user_id, m.memory_type, m.id, c.embedding::halfvec(%[3]d)
+    from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s and m.id = c.id
+   where case when cardinality(c.embedding) = %[3]d and array_position(c.embedding, 'NaN') is null
+                   and array_position(c.embedding, 'Infinity') is null and array_position(c.embedding, '-Infinity') is null
+              then vector_norm(c.embedding::vector) between 1e-6 and 60000 end
+   order by m.user_id
+  on conflict do nothing
+  returning 1
+)
+select (select count(*) from made),
+       (select count(*) from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s and m.id = c.id
+         where c.embedding is not null)`
+
+// v1Related is what stage evidence does with the rows of the table oxbow_v1_related, which has the columns of read. Each
+// statement returns a number, and can be repeated.
+var v1Related = []struct{ name, sql string }{
+	{"evidence", `
+with seen as materialized (
+  select t.user_id, t.id as trait_id, e.direction, e.id as evidence_id, e.quality, m.memory_type, m.id as memory_id,
+         coalesce(m.valid_at, m.created_at) as at, m.session_id, coalesce(u.timezone, 'UTC') as timezone,
+         coalesce(m.trait_context, case when m.metadata ->> 'context' in ('work', 'personal', 'social', 'learning', 'general') then m.metadata ->> 'context' end) as context,
+         (select min(v.seq) from oxbow.trait_events v
+           where v.user_id = t.user_id and v.trait_id = t.id and v.actor = 'import'
+             and v.event = case e.direction when 'supporting' then 'created' else 'contradicted' end) as seq
+    from oxbow_v1_related r
+    join oxbow.memories_trait t on t.user_id = r.user_id and t.id = r.id
+   cross join lateral pg_temp.oxbow_v1_evidence(r.md) e
+    left join oxbow.users u on u.user_id = r.user_id
+    left join lateral (select * from oxbow.memories m where m.user_id = r.user_id and m.id = e.id order by m.memory_type limit 1) m on m.id <> t.id
+   where r.kind = 'trait' and r.refusal is null
+), made as (
+  insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, context, stated, observed_at, timezone, event_seq)
+  select user_id, trait_id, direction, memory_type, memory_id, quality,
+         coalesce(nullif(session_id, ''), 'day ' || to_char(at at time zone timezone, 'YYYY-MM-DD')), context, quality = 'B', at, timezone, seq
+    from seen where memory_id is not null and seq is not null
+   order by user_id, memory_type, memory_id, quality
+  on conflict do nothing
+  returning 1
+)
+select (select count(*) from made), (select count(*) from seen where memory_id is null or seq is null)`},
+	{"parents", `
+with pair as materialized (
+  select distinct on (p.user_id, p.child) p.user_id, p.child, p.parent
+    from (select r.user_id, r.id as child, coalesce(r.trait_parent_id, pg_temp.oxbow_v1_id(r.md #>> '{evidence,parent_trait}'), pg_temp.oxbow_v1_id(r.md ->> 'parent_trait')) as parent
+            from oxbow_v1_related r where r.kind = 'trait' and r.refusal is null
+          union all
+          select r.user_id, pg_temp.oxbow_v1_id(c), r.id
+            from oxbow_v1_related r, pg_temp.oxbow_v1_texts(coalesce(r.md #> '{evidence,child_traits}', r.md -> 'child_traits')) c
+           where r.kind = 'trait' and r.refusal is null) p
+   where p.child is not null and p.parent is not null order by 1, 2, 3
+), made as (
+  update oxbow.memories_trait t set trait_parent_id = p.id
+    from pair, oxbow.memories_trait p
+   where t.user_id = pair.user_id and t.id = pair.child and t.expired_at is null and t.trait_parent_id is null
+     and p.user_id = pair.user_id and p.id = pair.parent and p.expired_at is null
+     and case p.trait_subtype when 'core' then t.trait_subtype <> 'core' when 'preference' then t.trait_subtype = 'behavior' else false end
+  returning t.id
+)
+select (select count(*) from made),
+       (select count(*) from pair where not exists (select from oxbow.memories_trait t where t.user_id = pair.user_id and t.id = pair.child and t.trait_parent_id is not null)
+           and not exists (select from made where made.id = pair.child))`},
+	{"history", `
+with pair as materialized (
+  select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.expired_at, n.memory_type as next_type, n.id as next_id, n.content as next_content, n.metadata as next_metadata
+    from oxbow_v1_related r
+    join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
+   cross join lateral (select * from oxbow.memories n where n.user_id = r.user_id and n.id = m.superseded_by order by n.memory_type limit 1) n
+   where r.old and r.refusal is null
+), linked as (
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  select user_id, next_type, next_id, memory_type, id, 'supersedes' from pair order by 1, 2, 3
+  on conflict do nothing
+), noted as (
+  insert into oxbow.memory_history (user_id, id, memory_type, memory_id, event, old_content, new_content, old_metadata, new_metadata, actor, reason, created_at)
+  select user_id, md5('oxbow import-v1 ' || id)::uuid, memory_type, id, 'SUPERSEDE', content, next_content, metadata, next_metadata, 'import', 'superseded in version 1', coalesce(expired_at, now())
+    from pair order by 1, 2
+  on conflict do nothing
+  returning 1
+)
+select (select count(*) from noted), 0::bigint`},
+	{"sources", `
+with made as (
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+  select distinct m.user_id, m.memory_type, m.id, s.session_id
+    from oxbow_v1_related r
+    join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
+   cross join lateral (
+     select s as session_id from unnest(r.sessions) s where octet_length(s) between 1 and 1024
+     union select * from pg_temp.oxbow_v1_texts(r.md -> 'source_episode_ids')
+     union select * from pg_temp.oxbow_v1_texts(r.md -> 'session_ids')) s
+   where r.refusal is null
+  on conflict do nothing
+  returning 1
+)
+select (select count(*) from made), 0::bigint`},
+}
+
+// v1Verify counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is v1Kind.
+const v1Verify = `
+select coalesce(sum(t.rows), 0)::bigint, max(t.last)::uuid,
+       coalesce(json_agg(json_build_object('from', t.label, 'rows', t.rows, 'found', t.found)), '[]')
+  from (select case when c.kind is null then 'unknown' else c.label end as label, count(*) as rows, count(m.id) as found, max(c.id::text collate "C") as last
+          from (select c.id, c.user_id, lower(btrim(c.memory_type)) as label, %[2]s as kind from (%[1]s) c offset 0) c
+          left join oxbow.memories m on m.user_id = c.user_id and m.memory_type = c.kind and m.id = c.id
+         group by 1) t`
