@@ -21,7 +21,8 @@ const (
 	earlierMessages   = 6      // shown with them
 	recalledMemories  = 50     // shown with them
 	similarFacts      = 5      // of a candidate
-	leastSimilar      = 0.5
+	leastSimilar      = 0.05   // it only nominates
+	muchSimilar       = 0.6
 	maxCandidates     = 200 // of a batch
 )
 
@@ -29,6 +30,7 @@ const (
 type Extraction struct {
 	db        store.DB
 	extractor reasoner.Extractor
+	offline   bool // it asks nothing of a network
 	embed     *embedWorker
 	calls     *Reflection // limits what a model may take, and accounts for it
 	now       func() time.Time
@@ -40,7 +42,7 @@ func (c Config) Extraction() *Extraction {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Extraction{db: c.DB, extractor: c.Extractor, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
+	return &Extraction{db: c.DB, extractor: c.Extractor, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
 }
 
 // Step does at once what a job would do next for a session: it extracts from the next messages. more is false when there were
@@ -73,8 +75,10 @@ func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, e
 // extraction is one batch of messages on its way.
 type extraction struct {
 	store.Extraction
-	asked [][]float32 // the vectors for which similar facts were looked up
-	shown [][]reasoner.Held
+	now        time.Time
+	candidates []reasoner.Candidate
+	vectors    [][]float32       // of the candidates; nil: none
+	shown      [][]reasoner.Held // to the extractor, for each candidate
 }
 
 // within leaves out the last of the new messages that are more than limit bytes together, but for the first of them.
@@ -117,26 +121,24 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person s
 	if err != nil {
 		return e, err
 	}
-	now := x.now().In(person.Zone)
+	e.now = x.now().In(person.Zone)
 	var found reasoner.Extraction
 	err = x.ask(ctx, e.Session.UserID, job, func(ctx context.Context) (err error) {
-		found, err = x.extractor.Extract(ctx, reasoner.Conversation{Now: now, Language: person.Language, Messages: messages, Recalled: recalled})
+		found, err = x.extractor.Extract(ctx, reasoner.Conversation{Now: e.now, Language: person.Language, Messages: messages, Recalled: recalled})
 		return err
 	})
 	if err != nil {
 		return e, err
 	}
-	candidates := x.admit(ctx, found.Candidates, messages)
+	e.candidates = x.admit(ctx, found.Candidates, messages)
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
 		x.log.InfoContext(ctx, "a proposal of the extractor is not followed", "reason", d.Reason)
 	}
-	vectors, err := x.vectors(ctx, candidates)
-	if err != nil {
+	if e.vectors, err = x.vectors(ctx, e.candidates); err != nil {
 		return e, err
 	}
-	e.Memories, err = x.resolve(ctx, job, e, now, candidates, vectors)
-	return e, err
+	return e, x.resolve(ctx, x.db, e, func(ask func(context.Context) error) error { return x.ask(ctx, session.UserID, job, ask) })
 }
 
 // ask calls the extractor within its limits, and accounts for what that took.
@@ -208,44 +210,57 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 
 // resolve decides what becomes of the candidates. Similarity only nominates: the extractor says what it means. Episodes are
 // what happened, and take nothing's place.
-func (x *Extraction) resolve(ctx context.Context, job int64, e *extraction, now time.Time, candidates []reasoner.Candidate, vectors [][]float32) ([]store.Extracted, error) {
-	all := make([]store.Extracted, len(candidates))
-	var asked []int
-	for i, c := range candidates {
-		all[i] = store.Extracted{Candidate: c, Vector: vectors[i], Resolution: reasoner.Resolution{Operation: reasoner.Add}}
-		if c.Type == string(store.Fact) && vectors[i] != nil {
-			asked, e.asked = append(asked, i), append(e.asked, vectors[i])
-		}
+func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, within func(ask func(context.Context) error) error) (err error) {
+	e.Memories = make([]store.Extracted, len(e.candidates))
+	for i, c := range e.candidates {
+		e.Memories[i] = store.Extracted{Candidate: c, Vector: e.vectors[i], Resolution: reasoner.Resolution{Operation: reasoner.Add}}
 	}
-	similar, err := store.SimilarFacts(ctx, x.db, e.Session.UserID, e.asked, similarFacts, leastSimilar)
-	if err != nil {
-		return nil, err
+	if e.shown, err = x.similar(ctx, db, e); err != nil {
+		return err
 	}
-	e.shown = similar
 	var conflicts []reasoner.Conflict
 	var at []int
-	for k, i := range asked {
-		if len(similar[k]) > 0 {
-			conflicts, at = append(conflicts, reasoner.Conflict{Candidate: candidates[i], Similar: similar[k]}), append(at, i)
+	for i, similar := range e.shown {
+		if len(similar) > 0 {
+			conflicts, at = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}), append(at, i)
 		}
 	}
 	if len(conflicts) == 0 {
-		return all, nil
+		return nil
 	}
 	var decided []reasoner.Resolution
-	err = x.ask(ctx, e.Session.UserID, job, func(ctx context.Context) (err error) {
-		decided, err = x.extractor.Resolve(ctx, now, conflicts)
+	err = within(func(ctx context.Context) (err error) {
+		decided, err = x.extractor.Resolve(ctx, e.now, conflicts)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	taken := map[uuid.UUID]bool{} // by an operation that ends it
 	for k, i := range at {
-		if k >= len(decided) {
-			break
+		if k < len(decided) {
+			e.Memories[i].Resolution = x.checked(ctx, decided[k], conflicts[k], taken)
 		}
-		all[i].Resolution = x.checked(ctx, decided[k], conflicts[k], taken)
+	}
+	return nil
+}
+
+// similar returns the facts that are like each candidate that is one.
+func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([][]reasoner.Held, error) {
+	all := make([][]reasoner.Held, len(e.candidates))
+	var of []int
+	var vectors [][]float32
+	for i, c := range e.candidates {
+		if c.Type == string(store.Fact) && e.vectors[i] != nil {
+			of, vectors = append(of, i), append(vectors, e.vectors[i])
+		}
+	}
+	found, err := store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range of {
+		all[i] = found[k]
 	}
 	return all, nil
 }
@@ -269,11 +284,15 @@ func (x *Extraction) checked(ctx context.Context, r reasoner.Resolution, c reaso
 	return r
 }
 
-// write writes what was decided. Others of the same user wait for its lock. Where some came first and changed what there is
-// to decide on, the error is store.ErrStale.
+// write writes what was decided. Others of the same user wait for its lock. Where some came first, it is decided again: at
+// once, if that takes no network; otherwise the error is store.ErrStale if they wrote something that is much like a candidate.
 func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error {
 	others, err := store.LockExtraction(ctx, tx, e.Extraction)
-	if err == nil && others {
+	switch {
+	case err != nil || !others:
+	case x.offline:
+		err = x.resolve(ctx, tx, e, func(ask func(context.Context) error) error { return ask(ctx) })
+	default:
 		err = x.lookAgain(ctx, tx, e)
 	}
 	if err != nil {
@@ -288,16 +307,18 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error 
 	return err
 }
 
-// lookAgain compares what is similar now with what was shown.
+// lookAgain looks for facts that are much like a candidate and were not shown to the extractor.
 func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) error {
-	similar, err := store.SimilarFacts(ctx, tx, e.Session.UserID, e.asked, similarFacts, leastSimilar)
+	similar, err := x.similar(ctx, tx, e)
 	if err != nil {
 		return err
 	}
-	if !slices.EqualFunc(similar, e.shown, func(a, b []reasoner.Held) bool {
-		return slices.EqualFunc(a, b, func(a, b reasoner.Held) bool { return a.ID == b.ID })
-	}) {
-		return fmt.Errorf("decide on memories: %w", store.ErrStale)
+	for i, held := range similar {
+		for _, h := range held {
+			if h.Similarity >= muchSimilar && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
+				return fmt.Errorf("decide on a memory that is much like another: %w", store.ErrStale)
+			}
+		}
 	}
 	return nil
 }

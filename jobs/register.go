@@ -26,6 +26,8 @@ type Config struct {
 	Reasoner reasoner.Reasoner
 	// Extractor makes memories of messages. What is said of Reasoner holds for it too: it is the same provider.
 	Extractor reasoner.Extractor
+	// Offline says that Reasoner and Extractor ask nothing of a network.
+	Offline bool
 	// ReasonerProvider records how Reasoner fares.
 	ReasonerProvider *Provider
 	// ReasonerCallTime limits one call of Reasoner.

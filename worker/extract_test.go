@@ -196,6 +196,25 @@ func TestConversationsAtOnce(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 }
 
+// Of many changes of one fact at once none is lost: each takes the place of the one before it.
+func TestChangesAtOnce(t *testing.T) {
+	b := setup(t)
+	b.listen()
+	b.cfg.Concurrency = 4
+	b.say("ann", "s0", "fact: Ann's home is Lisbon")
+	b.hurry()
+	require.NoError(t, b.drain())
+	const changes = 12
+	for i := range changes {
+		b.say("ann", fmt.Sprintf("c%d", i), fmt.Sprintf("fact: Ann's home is now town %d", i))
+	}
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, changes+1, b.count(`oxbow.memories_fact`))
+	require.Equal(t, 1, b.count(`oxbow.memories_fact where expired_at is null`))
+	require.Equal(t, changes, b.count(`oxbow.memory_history where event = 'UPDATE'`))
+}
+
 // A message that nothing can be made of waits for another try, later each time, and holds up no other.
 func TestExtractorAnswersNonsense(t *testing.T) {
 	b := setup(t)
@@ -333,4 +352,25 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 	require.Len(t, l.heard, 1)
 	require.Equal(t, 20, b.count(`oxbow.memories_episodic`))
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state <> 'completed'`), "the needless ones are gone")
+}
+
+// With the rules, in English and Chinese: what changed takes the place of what was.
+func TestRulesKeepFactsTrue(t *testing.T) {
+	b := setup(t)
+	b.say("mia", "s1", "I live in Bergen, and I play the cello.", "I love coffee.")
+	b.say("小雨", "s1", "我住在杭州，在一家设计公司上班。", "我喜欢喝咖啡。")
+	b.hurry()
+	require.NoError(t, b.drain())
+	for session, texts := range map[string][2]string{"s2": {"I moved, I live in Oslo now.", "我搬家了，现在我住在上海。"}, "s3": {"I don't play the cello any more.", "我不喝咖啡了。"}} {
+		b.say("mia", session, texts[0])
+		b.say("小雨", session, texts[1])
+	}
+	b.hurry()
+	require.NoError(t, b.drain())
+	current := func(user string) string {
+		return get[string](b, `select string_agg(content, ' | ' order by content collate "C") from oxbow.facts_as_of($1)`, user)
+	}
+	require.Equal(t, "I don't play the cello any more. | I love coffee. | I moved, I live in Oslo now.", current("mia"))
+	require.Equal(t, "我不喝咖啡了。 | 我在一家设计公司上班。 | 我搬家了，现在我住在上海。", current("小雨"))
+	require.Equal(t, 4, b.count(`oxbow.memory_history where event = 'UPDATE'`))
 }

@@ -176,7 +176,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 func (w *Worker) jobs() jobs.Config {
 	return jobs.Config{
 		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: w.reasoner, Extractor: w.extractor, ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		Reasoner: w.reasoner, Extractor: w.extractor, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Now: w.cfg.Now,
 	}
 }

@@ -35,6 +35,8 @@ const (
 	maxContent = 2000
 	// maxJoined is how long two messages that are kept as one may be, in bytes.
 	maxJoined = 420
+	// shortFact is how long a taste or a skill may be said, in bytes, to be a fact of its own.
+	shortFact = 36
 	// shortAnswer is below which an answer is kept with its question.
 	shortAnswer = 3.0
 )
@@ -173,7 +175,8 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
 				continue
-			case len(r.attributes) > 0 || r.negates && r.anchored && !r.past:
+			case len(r.attributes) > 0 || r.negates && r.anchored && !r.past ||
+				r.anchored && r.lasting() && len(r.text) <= shortFact && (r.category == reasoner.StablePreference || r.category == reasoner.Skill):
 				notes = append(notes, noteOf(i, []reading{r}, "", r.weight))
 				notes[len(notes)-1].alone = true
 				continue
