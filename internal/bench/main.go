@@ -55,11 +55,12 @@ var sections = []struct {
 	{"import-v1", (*bench).importV1},
 	{"settle", (*bench).settleTimes},
 	{"reflect", (*bench).reflections},
+	{"extract", (*bench).extractions},
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import, import-v1, settle, reflect")
+	flag.StringVar(&o.only, "only", "", "run these sections alone, separated by commas: insert, recall, latency, import, import-v1, settle, reflect, extract")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each way to insert")
 	flag.DurationVar(&o.round, "round", 1200*time.Millisecond, "length of a round of single-row transactions")
 	flag.IntVar(&o.memories, "memories", 100_000, "memories in the database that is recalled from")
