@@ -37,7 +37,8 @@ begin
     from (select i.user_id, i.session_id,
                  (select count(*) from (select from oxbow.messages m
                    where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null limit _enough) m) as waiting
-            from (select distinct user_id, session_id from inserted where extracted_at is null) i) w;
+            from (select distinct user_id, session_id from inserted where extracted_at is null) i) w
+   order by random(); -- extractions of one user write one after the other: those of a bulk load are spread
   return null;
 end $$;
 
