@@ -511,7 +511,7 @@ func (v *v1Import) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	if where != "" {
 		condition += " and " + where
 	}
-	refusal := V1Refusal{Reason: "PostgreSQL does not take it", Detail: shorten(why.Message, len(why.Message))}
+	refusal := V1Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code} // its text may quote the row
 	var from string
 	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
 		fmt.Sprintf(v1Lower, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
