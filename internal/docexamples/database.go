@@ -105,7 +105,7 @@ func (db *database) settle(ctx context.Context) error {
 	defer poll.Stop()
 	for {
 		var waiting int
-		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job where kind in ('embed', 'check_trigger', 'reflect') and finalized_at is null and scheduled_at <= now()`).Scan(&waiting)
+		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job where kind in ('extract', 'embed', 'check_trigger', 'reflect') and finalized_at is null and scheduled_at <= now()`).Scan(&waiting)
 		if err != nil {
 			return err
 		}
