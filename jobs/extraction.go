@@ -303,7 +303,10 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error 
 	} else if out { // while the extractor was thinking
 		e.Memories, e.Used = nil, nil
 	}
-	_, err = store.WriteExtraction(ctx, tx, e.Extraction)
+	counts, err := store.WriteExtraction(ctx, tx, e.Extraction)
+	if err == nil {
+		x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	}
 	return err
 }
 

@@ -40,7 +40,7 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 		       (select count(*) from jobs where scheduled_at > now()),
 		       coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0),
 		       coalesce((select s.ended_at is not null from oxbow.sessions s where s.user_id = $1 and s.id = $2), false),
-		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null limit 1000) m),
+		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and m.extract_failures = 0 limit 1000) m),
 		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)`,
 		userID, id, present).Scan(&s.Jobs, &later, &s.Number, &s.Ended, &waiting, &enough)
 	if err != nil {
@@ -118,10 +118,12 @@ func MessagesLeft(ctx context.Context, db DB, userID, session string, failed boo
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
 	rows, err := db.Query(ctx, `
 		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0
-		  from oxbow.memories m
-		 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null
-		   and m.id::text in (select jsonb_array_elements_text(g.metadata -> 'recalled') from oxbow.messages g
-		                       where g.user_id = $1 and g.id = any($2) and jsonb_typeof(g.metadata -> 'recalled') = 'array')
+		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
+		          from oxbow.messages g
+		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e
+		         where g.user_id = $1 and g.id = any($2)) r
+		 cross join lateral (select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m -- each by itself, not all of the user's
+		 where m.expired_at is null and m.forgotten_at is null
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
 	if err != nil {
 		return nil, fmt.Errorf("load what was recalled: %w", err)
@@ -421,21 +423,19 @@ type Known struct {
 // FactsAsOf calls oxbow.facts_as_of; a zero time is now.
 func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]Known, error) {
 	rows, err := db.Query(ctx, `
-		select id, content, coalesce(category, ''), valid_at, coalesce(invalid_at, '0001-01-01 00:00:00+00')
+		select id, content, coalesce(category, ''), valid_at, invalid_at
 		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 	if err != nil {
 		return nil, Explain(err)
 	}
-	facts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Known])
-	if err != nil {
-		return nil, Explain(err)
-	}
-	for i := range facts {
-		if facts[i].InvalidAt.Year() == 1 {
-			facts[i].InvalidAt = time.Time{}
+	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k Known, err error) {
+		var end *time.Time
+		if err = row.Scan(&k.ID, &k.Content, &k.Category, &k.ValidAt, &end); end != nil {
+			k.InvalidAt = *end
 		}
-	}
-	return facts, nil
+		return k, err
+	})
+	return facts, Explain(err)
 }
 
 // LostMessages returns sessions with messages that came in before a moment, and wait, and that no job is going to see to.

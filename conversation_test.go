@@ -1,0 +1,45 @@
+package oxbow_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	said := []oxbow.Message{
+		{ID: uuid.New(), UserID: "mia", SessionID: "s1", Content: "I live in Bergen.", At: at},
+		{UserID: "mia", SessionID: "s1", Role: "assistant", Content: "How nice!", At: at, Metadata: map[string]any{"recalled": []string{"no id", uuid.NewString()}}},
+	}
+	ids, err := b.client.AddMessages(ctx, said)
+	require.NoError(t, err)
+	require.Equal(t, said[0].ID, ids[0])
+	_, err = b.client.AddMessages(ctx, said[:1])
+	require.NoError(t, err, "a repeated call adds nothing")
+	open, err := b.client.EndSession(ctx, "mia", "s1")
+	require.NoError(t, err)
+	require.True(t, open)
+	_, err = b.client.EndSession(ctx, "mia", "s9")
+	require.ErrorAs(t, err, new(*oxbow.InvalidError))
+	_, err = b.client.AddMessages(ctx, []oxbow.Message{{UserID: "mia", SessionID: "s1", Role: "owner", Content: "x"}})
+	require.ErrorAs(t, err, new(*oxbow.InvalidError))
+	b.work(t)
+
+	facts, err := b.client.FactsAsOf(ctx, "mia", time.Time{}, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, facts, 1)
+	require.Equal(t, "I live in Bergen.", facts[0].Content)
+	require.True(t, facts[0].ValidAt.Equal(at))
+	require.Zero(t, facts[0].InvalidAt)
+	facts, err = b.client.FactsAsOf(ctx, "mia", at.Add(-time.Hour), time.Time{})
+	require.NoError(t, err)
+	require.Empty(t, facts, "it was not true yet")
+}
