@@ -128,15 +128,17 @@ func (w *extractWorker) succeed(ctx context.Context, tx pgx.Tx, job *river.Job[E
 
 // finish writes what was decided, completes the job, and sees to what follows.
 func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs], e *extraction) error {
+	var did store.ExtractionCounts
 	if len(e.Messages) > 0 {
-		if err := w.write(ctx, tx, e); err != nil {
+		var err error
+		if did, err = w.write(ctx, tx, e); err != nil {
 			return err
 		}
 	}
 	if err := complete(ctx, tx, job); err != nil {
 		return err
 	}
-	if e.Session.Ended {
+	if e.Session.Ended || did.Indexed {
 		if err := enqueue(ctx, tx, CheckTriggerArgs{UserID: e.Session.UserID}); err != nil {
 			return err
 		}

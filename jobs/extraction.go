@@ -69,7 +69,10 @@ func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, e
 	if err != nil || len(e.Messages) == 0 {
 		return 0, err
 	}
-	return len(e.Messages), pgx.BeginFunc(ctx, x.db, func(tx pgx.Tx) error { return x.write(ctx, tx, e) })
+	return len(e.Messages), pgx.BeginFunc(ctx, x.db, func(tx pgx.Tx) error {
+		_, err := x.write(ctx, tx, e)
+		return err
+	})
 }
 
 // extraction is one batch of messages on its way.
@@ -286,7 +289,7 @@ func (x *Extraction) checked(ctx context.Context, r reasoner.Resolution, c reaso
 
 // write writes what was decided. Others of the same user wait for its lock. Where some came first, it is decided again: at
 // once, if that takes no network; otherwise the error is store.ErrStale if they wrote something that is much like a candidate.
-func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error {
+func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (counts store.ExtractionCounts, err error) {
 	others, err := store.LockExtraction(ctx, tx, e.Extraction)
 	switch {
 	case err != nil || !others:
@@ -296,18 +299,18 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error 
 		err = x.lookAgain(ctx, tx, e)
 	}
 	if err != nil {
-		return err
+		return counts, err
 	}
 	if out, err := store.OptedOut(ctx, tx, e.Session.UserID); err != nil {
-		return err
+		return counts, err
 	} else if out { // while the extractor was thinking
 		e.Memories, e.Used = nil, nil
 	}
-	counts, err := store.WriteExtraction(ctx, tx, e.Extraction)
+	counts, err = store.WriteExtraction(ctx, tx, e.Extraction)
 	if err == nil {
 		x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
 	}
-	return err
+	return counts, err
 }
 
 // lookAgain looks for facts that are much like a candidate and were not shown to the extractor.

@@ -713,6 +713,9 @@ CREATE FUNCTION oxbow.enqueue_embed() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  if current_setting('oxbow.embed', true) = 'off' then
+    return null;
+  end if;
   insert into oxbow.river_job (kind, queue, max_attempts, args)
   select 'embed', 'embed', 25,
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
@@ -1205,7 +1208,7 @@ $$;
 CREATE FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -2845,26 +2848,30 @@ end $_$;
 
 CREATE FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) RETURNS TABLE(nth integer, id uuid, content text, speaker text, category text, at timestamp with time zone, similarity double precision)
     LANGUAGE plpgsql STABLE
-    SET plan_cache_mode TO 'force_custom_plan'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 begin
-  for i in 1 .. cardinality(_embeddings) loop
-    return query
-    select i, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
-      from (select v.memory_id, v.embedding <=> _embeddings[i] as distance
+  return query
+  select e.nth::integer, f.id, f.content, f.speaker, f.category, f.at, f.similarity
+    from unnest(_embeddings) with ordinality e(embedding, nth)
+   cross join lateral (
+    select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
+      from (select v.memory_id, v.embedding <=> e.embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = 'fact'
              order by distance limit 4 * _limit) n
-     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id) m
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
      where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
-     limit _limit;
-  end loop;
+     limit _limit) f(id, content, speaker, category, at, similarity)
+   order by e.nth, f.similarity desc, f.id;
 end $$;
 
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -3211,9 +3218,9 @@ begin
   return _ids;
 end $$;
 
--- Name: write_extraction(text, text, text, uuid[], json, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: write_extraction(text, text, text, uuid[], json, uuid[], boolean); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) RETURNS record
+CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -3227,12 +3234,14 @@ declare
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
+  perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
   select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
            metadata jsonb, sources uuid[], operation text)
    cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
+  perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
   select _user_id, m.type, m.id, 'ADD', m.content, _actor, m.reason, m.sources
     from json_to_recordset(_memories) m (type text, id uuid, content text, reason text, sources uuid[], operation text)
@@ -3327,7 +3336,7 @@ $$;
 CREATE FUNCTION oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings public.halfvec[]) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
 declare
@@ -6466,10 +6475,10 @@ REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
 
--- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
+-- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
 
-REVOKE ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) TO oxbow_worker;
+REVOKE ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) TO oxbow_worker;
 
 -- Name: FUNCTION write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 

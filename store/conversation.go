@@ -179,6 +179,7 @@ type Extraction struct {
 // ExtractionCounts tells what an extraction did.
 type ExtractionCounts struct {
 	Added, Updated, Deleted, Mentioned, Boosted int
+	Indexed                                     bool // new memories, so that reflection may be due
 }
 
 // LockExtraction keeps other extractions of the user waiting until the transaction ends, and the session's messages from
@@ -227,7 +228,7 @@ type extractedMetadata struct {
 
 // WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
 // vectors, what they supersede, mentions, and for each operation its sources and a row of the history. The messages are
-// extracted then.
+// extracted then. Where every new memory has its vector, they are indexed too, and embed has nothing to do; otherwise it has.
 func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
 	same, err := sameFacts(ctx, db, e)
 	if err != nil {
@@ -236,6 +237,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	rows := []newMemory{}
 	var ids []uuid.UUID
 	var vectors [][]float32
+	embed := false
 	for _, m := range e.Memories {
 		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
@@ -250,7 +252,11 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			same[m.Content] = row.ID
 		}
-		if m.Vector != nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+		switch {
+		case m.Operation != reasoner.Add && m.Operation != reasoner.Update:
+		case m.Vector == nil:
+			embed = true
+		default:
 			ids, vectors = append(ids, row.ID), append(vectors, m.Vector)
 		}
 		rows = append(rows, row)
@@ -259,8 +265,8 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if err != nil {
 		return counts, err
 	}
-	err = db.QueryRow(ctx, `select added, updated, deleted, mentioned, boosted from oxbow.write_extraction($1, $2, $3, $4, $5, $6)`,
-		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used).
+	err = db.QueryRow(ctx, `select added, updated, deleted, mentioned, boosted from oxbow.write_extraction($1, $2, $3, $4, $5, $6, $7)`,
+		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed).
 		Scan(&counts.Added, &counts.Updated, &counts.Deleted, &counts.Mentioned, &counts.Boosted)
 	if err != nil {
 		return counts, fmt.Errorf("write the extraction: %w", staleTarget(err))
@@ -268,7 +274,12 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if _, err := WriteVectors(ctx, db, e.Session.UserID, e.Model, ids, vectors); err != nil {
 		return counts, err
 	}
-	return counts, nil
+	if embed || len(ids) == 0 {
+		return counts, nil
+	}
+	_, err = IndexMemories(ctx, db, e.Session.UserID, ids)
+	counts.Indexed = err == nil
+	return counts, err
 }
 
 // sameFacts returns the current facts of the user that say the same, by their text.

@@ -1,10 +1,14 @@
 -- An INSERT into memories enqueues its embed jobs in the same transaction: one job per user and 128 memories, the ids
 -- as one string, because River's GIN index on args makes a JSON array dear. No unique key and no shared row is touched,
 -- so open transactions never wait for each other; doubles are dealt with by the worker. The doorbell is that of
--- ring_doorbell, written out: a call would cost an insert a tenth of what the trigger costs it.
+-- ring_doorbell, written out: a call would cost an insert a tenth of what the trigger costs it. Who does embed's work in the
+-- same transaction says so with the setting oxbow.embed = 'off'.
 create or replace function oxbow.enqueue_embed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if current_setting('oxbow.embed', true) = 'off' then
+    return null;
+  end if;
   insert into oxbow.river_job (kind, queue, max_attempts, args)
   select 'embed', 'embed', 25,
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))

@@ -70,22 +70,25 @@ end $$;
 -- most similar first, at most _limit. All of the user's facts are compared, exactly.
 create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer, _least double precision)
 returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz, similarity double precision)
-language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set jit = off as $$
 #variable_conflict use_column
 begin
-  for i in 1 .. cardinality(_embeddings) loop
-    return query
-    select i, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
-      from (select v.memory_id, v.embedding <=> _embeddings[i] as distance
+  return query
+  select e.nth::integer, f.id, f.content, f.speaker, f.category, f.at, f.similarity
+    from unnest(_embeddings) with ordinality e(embedding, nth)
+   cross join lateral (
+    select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
+      from (select v.memory_id, v.embedding <=> e.embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = 'fact'
              order by distance limit 4 * _limit) n
-     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id) m
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
      where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
-     limit _limit;
-  end loop;
+     limit _limit) f(id, content, speaker, category, at, similarity)
+   order by e.nth, f.similarity desc, f.id;
 end $$;
 -- pgvector's operators are found where its extension was installed.
 do $$

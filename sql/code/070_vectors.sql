@@ -4,7 +4,7 @@
 -- itself, as in index_memories.
 create or replace function oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
 returns bigint language plpgsql
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   _current jsonb;
   _written bigint;

@@ -1,15 +1,16 @@
--- write_extraction writes what was decided of a batch of messages: all new memories in one statement, so that they share
--- their embed jobs, and then what each operation does to the memory that it is about. The caller holds the user's lock.
+-- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
+-- operation does to the memory that it is about. The caller holds the user's lock.
 --   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
 --                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "policy"}]
 --   _used      memories that a reply used
+--   _embed     whether embed is to see to the new memories; otherwise the caller writes their vectors and indexes them
 -- A target that is not a current memory is the error OX105. What becomes of the old memory of an UPDATE is its category's
 -- policy, from the settings or as given:
 --   latest_wins     it was true until now, and is superseded
 --   version_keep    it was true until now, and is kept with a fifth of its strength
 --   weight_balance  both stand; the old one has half its strength
 -- What happened before the old memory began does not replace it: then the new one was true until the old one began.
-create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[],
+create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
   out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
 language plpgsql set search_path = pg_catalog, pg_temp
 -- the foreign keys to memories, a partitioned table, are planned anew for every row otherwise
@@ -23,12 +24,14 @@ declare
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
+  perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
   select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
            metadata jsonb, sources uuid[], operation text)
    cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
+  perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
   select _user_id, m.type, m.id, 'ADD', m.content, _actor, m.reason, m.sources
     from json_to_recordset(_memories) m (type text, id uuid, content text, reason text, sources uuid[], operation text)
