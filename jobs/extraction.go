@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -20,10 +19,7 @@ const (
 	extractedBytes    = 32_000 // of these, together; a longer message comes alone
 	earlierMessages   = 6      // shown with them
 	recalledMemories  = 50     // shown with them
-	similarFacts      = 5      // of a candidate
-	leastSimilar      = 0.05   // it only nominates
-	muchSimilar       = 0.6
-	maxCandidates     = 200 // of a batch
+	maxCandidates     = 200    // of a batch
 )
 
 // Extraction makes memories of messages. It is made by Config.Extraction.
@@ -80,6 +76,7 @@ type extraction struct {
 	store.Extraction
 	now        time.Time
 	candidates []reasoner.Candidate
+	ids        []uuid.UUID       // of the memories that the candidates may become
 	vectors    [][]float32       // of the candidates; nil: none
 	shown      [][]reasoner.Held // to the extractor, for each candidate
 }
@@ -137,6 +134,10 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person s
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
 		x.log.InfoContext(ctx, "a proposal of the extractor is not followed", "reason", d.Reason)
+	}
+	e.ids = make([]uuid.UUID, len(e.candidates))
+	for i := range e.ids {
+		e.ids[i] = uuid.New()
 	}
 	if e.vectors, err = x.vectors(ctx, e.candidates); err != nil {
 		return e, err
@@ -211,82 +212,6 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	return all, nil
 }
 
-// resolve decides what becomes of the candidates. Similarity only nominates: the extractor says what it means. Episodes are
-// what happened, and take nothing's place.
-func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, within func(ask func(context.Context) error) error) (err error) {
-	e.Memories = make([]store.Extracted, len(e.candidates))
-	for i, c := range e.candidates {
-		e.Memories[i] = store.Extracted{Candidate: c, Vector: e.vectors[i], Resolution: reasoner.Resolution{Operation: reasoner.Add}}
-	}
-	if e.shown, err = x.similar(ctx, db, e); err != nil {
-		return err
-	}
-	var conflicts []reasoner.Conflict
-	var at []int
-	for i, similar := range e.shown {
-		if len(similar) > 0 {
-			conflicts, at = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}), append(at, i)
-		}
-	}
-	if len(conflicts) == 0 {
-		return nil
-	}
-	var decided []reasoner.Resolution
-	err = within(func(ctx context.Context) (err error) {
-		decided, err = x.extractor.Resolve(ctx, e.now, conflicts)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	taken := map[uuid.UUID]bool{} // by an operation that ends it
-	for k, i := range at {
-		if k < len(decided) {
-			e.Memories[i].Resolution = x.checked(ctx, decided[k], conflicts[k], taken)
-		}
-	}
-	return nil
-}
-
-// similar returns the facts that are like each candidate that is one.
-func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([][]reasoner.Held, error) {
-	all := make([][]reasoner.Held, len(e.candidates))
-	var of []int
-	var vectors [][]float32
-	for i, c := range e.candidates {
-		if c.Type == string(store.Fact) && e.vectors[i] != nil {
-			of, vectors = append(of, i), append(vectors, e.vectors[i])
-		}
-	}
-	found, err := store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar)
-	if err != nil {
-		return nil, err
-	}
-	for k, i := range of {
-		all[i] = found[k]
-	}
-	return all, nil
-}
-
-// checked takes a resolution only as far as it is about what was shown; otherwise the candidate is a memory of its own.
-func (x *Extraction) checked(ctx context.Context, r reasoner.Resolution, c reasoner.Conflict, taken map[uuid.UUID]bool) reasoner.Resolution {
-	r.Reason = shortened(r.Reason)
-	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == r.Target })
-	switch {
-	case r.Operation == reasoner.Add:
-		return reasoner.Resolution{Operation: reasoner.Add, Reason: r.Reason}
-	case !shown || taken[r.Target]:
-		x.log.WarnContext(ctx, "an operation on a memory that was not shown, or has just ended, is not followed", "operation", string(r.Operation))
-		return reasoner.Resolution{Operation: reasoner.Add}
-	case r.Operation == reasoner.Update, r.Operation == reasoner.Delete:
-		taken[r.Target] = true
-	case r.Operation != reasoner.Noop:
-		x.log.WarnContext(ctx, "an operation that there is not is not followed", "operation", string(r.Operation))
-		return reasoner.Resolution{Operation: reasoner.Add}
-	}
-	return r
-}
-
 // write writes what was decided. Others of the same user wait for its lock. Where some came first, it is decided again: at
 // once, if that takes no network; otherwise the error is store.ErrStale if they wrote something that is much like a candidate.
 func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (counts store.ExtractionCounts, err error) {
@@ -311,20 +236,4 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 		x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
 	}
 	return counts, err
-}
-
-// lookAgain looks for facts that are much like a candidate and were not shown to the extractor.
-func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) error {
-	similar, err := x.similar(ctx, tx, e)
-	if err != nil {
-		return err
-	}
-	for i, held := range similar {
-		for _, h := range held {
-			if h.Similarity >= muchSimilar && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
-				return fmt.Errorf("decide on a memory that is much like another: %w", store.ErrStale)
-			}
-		}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -161,6 +162,7 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 
 // Extracted is a candidate with what becomes of it.
 type Extracted struct {
+	ID uuid.UUID // of the memory that it becomes; the target of one that comes later may be it
 	reasoner.Candidate
 	reasoner.Resolution
 	Vector []float32 // nil: it could not be made
@@ -238,15 +240,21 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	var ids []uuid.UUID
 	var vectors [][]float32
 	embed := false
+	as := map[uuid.UUID]uuid.UUID{} // of one that is there in the same words: that memory
 	for _, m := range e.Memories {
+		m.Target = cmp.Or(as[m.Target], m.Target)
 		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
+			as[m.ID] = there
+		}
+		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
+			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target })
 		}
 		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities})
 		if err != nil {
 			return counts, err
 		}
-		row := newMemory{ID: uuid.New(), Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
+		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
 			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
 			Target: pointer(m.Target), Policy: policyOf(m.Category)}
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {

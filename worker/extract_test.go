@@ -374,3 +374,30 @@ func TestRulesKeepFactsTrue(t *testing.T) {
 	require.Equal(t, "我不喝咖啡了。 | 我在一家设计公司上班。 | 我搬家了，现在我住在上海。", current("小雨"))
 	require.Equal(t, 4, b.count(`oxbow.memory_history where event = 'UPDATE'`))
 }
+
+// What one conversation says again, changes, and takes back, is one memory, whatever there was before.
+func TestOneConversationChangesItsMind(t *testing.T) {
+	for name, before := range map[string]bool{"nothing before": false, "the first before": true} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			if before {
+				b.say("mia", "s0", "I live in Bergen.")
+				b.say("小雨", "s0", "我住在杭州。")
+				b.hurry()
+				require.NoError(t, b.drain())
+			}
+			b.say("mia", "s1", "I live in Bergen.", "I live in Oslo now.", "I love strong coffee.", "I live in Bergen.", "I love strong coffee.", "Now I live in Turku.")
+			b.say("小雨", "s1", "我住在杭州。", "我现在住在上海。", "我喜欢喝咖啡。", "我又搬家了，我住在杭州。", "现在我住在苏州。", "我不喝咖啡了。")
+			b.hurry()
+			require.NoError(t, b.drain())
+			require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+			current := func(user string) string {
+				return get[string](b, `select string_agg(content, ' | ' order by content collate "C") from oxbow.facts_as_of($1)`, user)
+			}
+			require.Equal(t, "I love strong coffee. | Now I live in Turku.", current("mia"))
+			require.Equal(t, "我不喝咖啡了。 | 现在我住在苏州。", current("小雨"))
+			require.Equal(t, 1, b.count(`oxbow.memories_fact where user_id = 'mia' and content = 'I love strong coffee.' and mention_count = 2`))
+			require.Equal(t, 6, b.count(`oxbow.messages g where user_id = 'mia' and session_id = 's1' and exists (select from oxbow.memory_sources s where s.message_id = g.id)`))
+		})
+	}
+}
