@@ -1598,6 +1598,23 @@ CREATE FUNCTION oxbow.memories_in_queue() RETURNS TABLE(user_id text, id text)
    where j.kind = 'embed' and j.state in ('available', 'pending', 'retryable', 'running', 'scheduled');
 $$;
 
+-- Name: messages_left(text, text, boolean, bigint); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  return exists (select from oxbow.messages m
+                  where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and (m.extract_failures > 0) = _failed)
+    and not exists (select from oxbow.river_job j
+                     where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable')
+                       and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+                       and j.id <> _job and (j.args ? 'retry') = _failed);
+end $$;
+
 -- Name: month_number(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.month_number(name text) RETURNS integer
@@ -2736,6 +2753,22 @@ CREATE FUNCTION oxbow.sensory_since() RETURNS timestamp with time zone
   select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days)) at time zone 'UTC';
 $$;
 
+-- Name: session_is_worked(text, text, bigint); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  perform from oxbow.river_job j
+    where j.kind = 'extract' and j.state = 'running' and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+      and j.id < _job and not j.args ? 'retry'
+    order by j.id for no key update;
+  return found;
+end $$;
+
 -- Name: set_policy(regclass, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) RETURNS void
@@ -3200,6 +3233,21 @@ begin
   return null;
 end $$;
 
+-- Name: waiting_extractions(text, text, bigint); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  select coalesce(array_agg(j.id), '{}'), count(*) filter (where j.scheduled_at > now()) into jobs, later
+    from oxbow.river_job j
+   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+     and j.id <> _except and not j.args ? 'retry';
+end $$;
+
 -- Name: with_later_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) RETURNS uuid[]
@@ -3224,6 +3272,7 @@ CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor t
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -4758,6 +4807,10 @@ CREATE INDEX reflection_inbox_fact_user_id_valid_at_memory_id_idx ON oxbow.refle
 -- Name: river_job_args_index; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX river_job_args_index ON oxbow.river_job USING gin (args);
+
+-- Name: river_job_extract_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX river_job_extract_idx ON oxbow.river_job USING btree (((args ->> 'user_id'::text)), ((args ->> 'session_id'::text))) WHERE ((kind = 'extract'::text) AND (state = ANY (ARRAY['available'::oxbow.river_job_state, 'scheduled'::oxbow.river_job_state, 'retryable'::oxbow.river_job_state, 'running'::oxbow.river_job_state])));
 
 -- Name: river_job_kind; Type: INDEX; Schema: oxbow; Owner: -
 

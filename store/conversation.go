@@ -32,17 +32,12 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 	s := Session{UserID: userID, ID: id}
 	var later, waiting, enough int
 	err := db.QueryRow(ctx, `
-		with jobs as (
-		  select j.id, j.scheduled_at from oxbow.river_job j
-		   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.id <> $3 and not j.args ? 'retry'
-		     and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text)
-		)
-		select coalesce((select array_agg(id) from jobs), '{}'),
-		       (select count(*) from jobs where scheduled_at > now()),
+		select w.jobs, w.later,
 		       coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0),
 		       coalesce((select s.ended_at is not null from oxbow.sessions s where s.user_id = $1 and s.id = $2), false),
 		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and m.extract_failures = 0 limit 1000) m),
-		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)`,
+		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)
+		  from oxbow.waiting_extractions($1, $2, $3) w`,
 		userID, id, present).Scan(&s.Jobs, &later, &s.Number, &s.Ended, &waiting, &enough)
 	if err != nil {
 		return s, fmt.Errorf("look at the session: %w", err)
@@ -88,12 +83,7 @@ func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed boo
 // SessionIsWorked tells whether an older job is extracting from a session. It holds that job's row until the transaction ends,
 // and waits for one that is just completing.
 func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (worked bool, err error) {
-	err = db.QueryRow(ctx, `
-		select exists (select from (
-		  select from oxbow.river_job j
-		   where j.kind = 'extract' and j.state = 'running' and j.id < $3 and not j.args ? 'retry'
-		     and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text)
-		   order by j.id for no key update) j)`, userID, session, present).Scan(&worked)
+	err = db.QueryRow(ctx, `select oxbow.session_is_worked($1, $2, $3)`, userID, session, present).Scan(&worked)
 	if err != nil {
 		return false, fmt.Errorf("look for other extractions: %w", err)
 	}
@@ -102,13 +92,7 @@ func SessionIsWorked(ctx context.Context, db DB, userID, session string, present
 
 // MessagesLeft tells whether messages wait in a session, with failed those on which extraction failed, and no job for them.
 func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (left bool, err error) {
-	err = db.QueryRow(ctx, `
-		select exists (select from oxbow.messages m
-		                where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and (m.extract_failures > 0) = $3)
-		   and not exists (select from oxbow.river_job j
-		                    where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable') and j.id <> $4 and (j.args ? 'retry') = $3
-		                      and j.args @> jsonb_build_object('user_id', $1::text, 'session_id', $2::text))`,
-		userID, session, failed, present).Scan(&left)
+	err = db.QueryRow(ctx, `select oxbow.messages_left($1, $2, $3, $4)`, userID, session, failed, present).Scan(&left)
 	if err != nil {
 		return false, fmt.Errorf("look for messages that are left: %w", err)
 	}

@@ -66,6 +66,43 @@ begin
   return true;
 end $$;
 
+-- waiting_extractions returns the jobs that wait to extract from a session, but for one, and how many of them are due later.
+-- Jobs that try again what failed are not among them. In these functions the jobs are found by their index, whatever is known
+-- of the table: a plan that was made while few waited would read all when many do.
+create or replace function oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, out jobs bigint[], out later integer)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  select coalesce(array_agg(j.id), '{}'), count(*) filter (where j.scheduled_at > now()) into jobs, later
+    from oxbow.river_job j
+   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+     and j.id <> _except and not j.args ? 'retry';
+end $$;
+
+-- session_is_worked tells whether a job older than _job is extracting from a session. It holds that job's row until the
+-- transaction ends, and waits for one that is just completing.
+create or replace function oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  perform from oxbow.river_job j
+    where j.kind = 'extract' and j.state = 'running' and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+      and j.id < _job and not j.args ? 'retry'
+    order by j.id for no key update;
+  return found;
+end $$;
+
+-- messages_left tells whether messages wait in a session, those that failed or those that did not, and no job but _job for
+-- them.
+create or replace function oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  return exists (select from oxbow.messages m
+                  where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and (m.extract_failures > 0) = _failed)
+    and not exists (select from oxbow.river_job j
+                     where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable')
+                       and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
+                       and j.id <> _job and (j.args ? 'retry') = _failed);
+end $$;
+
 -- similar_facts returns, for each vector in order, the current facts of a user that are at least as similar as _least, the
 -- most similar first, at most _limit. All of the user's facts are compared, exactly.
 create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer, _least double precision)
