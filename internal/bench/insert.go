@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (b *bench) insertRates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := table{title: fmt.Sprintf("Insert rate, rows a second: medians of %d rounds in turns, twice as many for statements of 1,000 rows and COPY", b.rounds)}
+	out := Table{Title: fmt.Sprintf("Insert rate, rows a second: medians of %d rounds in turns, twice as many for statements of 1,000 rows and COPY", b.Rounds)}
 	out.add("", triggersOn.name, triggerOff.name, bareTable.name, "on/off", "on/bare", "promised")
 	for _, way := range ways {
 		rates, err := b.rounds3(ctx, pool, way)
@@ -83,14 +83,14 @@ func (b *bench) insertRates(ctx context.Context) error {
 			fmt.Sprintf("%.2f", on/off), fmt.Sprintf("%.2f", on/bare), promise)
 	}
 	pool.Close()
-	out.print()
+	b.show(out)
 	return b.drop(ctx, "bench_insert")
 }
 
 // rounds3 measures one way in all targets, in turns whose order changes, after a round that does not count.
 func (b *bench) rounds3(ctx context.Context, pool *pgxpool.Pool, way way) ([3][]float64, error) {
 	var rates [3][]float64
-	for round := -1; round < b.rounds*way.more; round++ {
+	for round := -1; round < b.Rounds*way.more; round++ {
 		order := []int{0, 1, 2}
 		if round%2 == 0 {
 			slices.Reverse(order)
@@ -100,7 +100,7 @@ func (b *bench) rounds3(ctx context.Context, pool *pgxpool.Pool, way way) ([3][]
 				return rates, err
 			}
 			start := time.Now()
-			rows, err := way.insert(b, ctx, pool, targets[i], newWriter(b.seed+uint64(round+1)))
+			rows, err := way.insert(b, ctx, pool, targets[i], newWriter(b.Seed+uint64(round+1)))
 			if err != nil {
 				return rates, err
 			}
@@ -137,7 +137,7 @@ func (b *bench) insertSingle(ctx context.Context, pool *pgxpool.Pool, t target, 
 	var rows atomic.Int64
 	var wg sync.WaitGroup
 	errs := make(chan error, clients)
-	end := time.Now().Add(b.round)
+	end := time.Now().Add(b.Round)
 	for c := range clients {
 		wg.Go(func() {
 			errs <- pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
