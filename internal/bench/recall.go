@@ -88,6 +88,12 @@ func (b *bench) recallTimes(ctx context.Context) error {
 	}
 	pool.Close()
 	b.show(out)
+	if err := b.recallAtOnce(ctx, dsn, questions); err != nil {
+		return err
+	}
+	if err := b.recallByLogin(ctx, dsn, questions); err != nil {
+		return err
+	}
 	return b.drop(ctx, "bench_recall")
 }
 
