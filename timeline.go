@@ -2,6 +2,7 @@ package oxbow
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,6 +42,9 @@ func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error
 	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding}
 	checked, err := asked.params()
 	if err != nil {
+		if bad, ok := errors.AsType[*InvalidError](err); ok && bad.Field == "text" {
+			bad.Field = "topic"
+		}
 		return Timeline{}, err
 	}
 	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Embedding: q.Embedding, Types: checked.Types, Limit: checked.Limit}

@@ -168,7 +168,13 @@ begin
            null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
            coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
-      left join lateral (select n.actor, n.reason, n.message_ids from noted n where n.id = v.id and n.event = 'ADD' limit 1) n on true
+      left join lateral (
+        -- what an extraction put in the place of another is noted with the other
+        select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
+          from noted n
+         where n.event = 'ADD' and n.id = v.id
+            or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
+         order by n.event, n.created_at limit 1) n on true
     union all
     select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata, n.new_metadata,
            n.actor, n.reason, n.message_ids, 1
