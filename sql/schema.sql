@@ -191,6 +191,36 @@ begin
   end if;
 end $$;
 
+-- Name: beside_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) RETURNS TABLE(id uuid, other uuid)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, n.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   cross join lateral (
+    select m.superseded_by as id where m.superseded_by is not null
+    union all
+    select o.id from oxbow.memories o where o.user_id = _user_id and o.superseded_by = m.id
+    union all
+    select l.to_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+    union all
+    select l.from_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
+end $$;
+
 -- Name: caller(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.caller() RETURNS name
@@ -1152,18 +1182,27 @@ end $$;
 CREATE FUNCTION oxbow.history(user_id text, id uuid) RETURNS TABLE(at timestamp with time zone, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform oxbow.check_access(history.user_id);
   return query
   with version as (
     select m.* from oxbow.versions(history.user_id, history.id) v
-      join oxbow.memories m on m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id
+     cross join lateral ( -- one by one, or all of the user's are read
+       select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
   ), noted as (
     select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
            h.message_ids, h.created_at
-      from version v join oxbow.memory_history h
-        on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+      from version v
+     cross join lateral (
+       select h.* from oxbow.memory_history h
+        where h.user_id = history.user_id and h.memory_type = v.memory_type and h.memory_id = v.id offset 0) h
   ), happened as (
     select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content, v.content as new_content,
            null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
@@ -3091,19 +3130,10 @@ begin
   while cardinality(_last) > 0 and cardinality(_ids) < 2 * max_results loop
     with version as (
       select m.id, max(l.score) as score
-        from unnest(_last, _last_scores) l(id, score)
-        join oxbow.memories s on s.user_id = timeline.user_id and s.memory_type = any(_types) and s.id = l.id
+        from oxbow.beside_versions(timeline.user_id, _last) v
+        join unnest(_last, _last_scores) l(id, score) on l.id = v.id
        cross join lateral (
-        select s.superseded_by as id
-        union all
-        select o.id from oxbow.memories o where o.user_id = timeline.user_id and o.superseded_by = s.id
-        union all
-        select k.to_id from oxbow.memory_links k
-         where k.user_id = timeline.user_id and k.from_type = s.memory_type and k.from_id = s.id and k.relation in ('supersedes', 'contradicts')
-        union all
-        select k.from_id from oxbow.memory_links k
-         where k.user_id = timeline.user_id and k.to_type = s.memory_type and k.to_id = s.id and k.relation in ('supersedes', 'contradicts')) n
-        join oxbow.memories m on m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = n.id
+        select m.id from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = v.other offset 0) m
        where m.id <> all(_ids) and (_hidden is null or m.id <> all(_hidden))
        group by m.id
        order by score desc, m.id
@@ -3116,14 +3146,15 @@ begin
 
   return query
   with best as (
-    select f.id, f.score from unnest(_ids, _scores) f(id, score) order by f.score desc, f.id limit max_results
+    select f.id, f.score from unnest(_ids, _scores) with ordinality f(id, score, nth) order by f.score desc, f.nth limit max_results
   )
   select m.id, m.memory_type::text, m.content, m.category, m.speaker, m.session_id, coalesce(m.valid_at, m.created_at) as since, m.invalid_at,
          m.created_at, m.expired_at,
          m.memory_type = 'fact' and m.expired_at is null and coalesce(m.valid_at, m.created_at) <= now() and (m.invalid_at is null or m.invalid_at > now()),
          coalesce(case when m.superseded_by <> all(coalesce(_hidden, '{}')) then m.superseded_by end, kept.id), against.id, b.score
     from best b
-    join oxbow.memories m on m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id offset 0) m
     left join lateral (
       -- what was kept as the version of its time has no superseded_by
       select n.id
@@ -3340,6 +3371,7 @@ CREATE FUNCTION oxbow.versions(user_id text, id uuid) RETURNS TABLE(memory_type 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET jit TO 'off'
@@ -3349,22 +3381,13 @@ begin
   perform oxbow.check_access(versions.user_id);
   return query
   with recursive chain as (
-    select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = versions.user_id and m.id = versions.id
+    select versions.id as id
     union
-    select m.memory_type, m.id, m.superseded_by
-      from chain c, lateral (
-        select c.superseded_by as id
-        union all
-        select o.id from oxbow.memories o where o.user_id = versions.user_id and o.superseded_by = c.id
-        union all
-        select l.to_id from oxbow.memory_links l
-         where l.user_id = versions.user_id and l.from_type = c.memory_type and l.from_id = c.id and l.relation in ('supersedes', 'contradicts')
-        union all
-        select l.from_id from oxbow.memory_links l
-         where l.user_id = versions.user_id and l.to_type = c.memory_type and l.to_id = c.id and l.relation in ('supersedes', 'contradicts')) n
-      join oxbow.memories m on m.user_id = versions.user_id and m.id = n.id
+    select b.other from chain c, oxbow.beside_versions(versions.user_id, array[c.id]) b
   )
-  select c.memory_type::text, c.id from chain c;
+  select m.memory_type::text, m.id
+    from chain c
+   cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
 end $$;
 
 -- Name: with_later_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -6432,6 +6455,10 @@ GRANT ALL ON FUNCTION oxbow.age_candidates(_limit integer) TO oxbow_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
+
+-- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
 
 -- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
 

@@ -84,19 +84,10 @@ begin
   while cardinality(_last) > 0 and cardinality(_ids) < 2 * max_results loop
     with version as (
       select m.id, max(l.score) as score
-        from unnest(_last, _last_scores) l(id, score)
-        join oxbow.memories s on s.user_id = timeline.user_id and s.memory_type = any(_types) and s.id = l.id
+        from oxbow.beside_versions(timeline.user_id, _last) v
+        join unnest(_last, _last_scores) l(id, score) on l.id = v.id
        cross join lateral (
-        select s.superseded_by as id
-        union all
-        select o.id from oxbow.memories o where o.user_id = timeline.user_id and o.superseded_by = s.id
-        union all
-        select k.to_id from oxbow.memory_links k
-         where k.user_id = timeline.user_id and k.from_type = s.memory_type and k.from_id = s.id and k.relation in ('supersedes', 'contradicts')
-        union all
-        select k.from_id from oxbow.memory_links k
-         where k.user_id = timeline.user_id and k.to_type = s.memory_type and k.to_id = s.id and k.relation in ('supersedes', 'contradicts')) n
-        join oxbow.memories m on m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = n.id
+        select m.id from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = v.other offset 0) m
        where m.id <> all(_ids) and (_hidden is null or m.id <> all(_hidden))
        group by m.id
        order by score desc, m.id
@@ -109,14 +100,15 @@ begin
 
   return query
   with best as (
-    select f.id, f.score from unnest(_ids, _scores) f(id, score) order by f.score desc, f.id limit max_results
+    select f.id, f.score from unnest(_ids, _scores) with ordinality f(id, score, nth) order by f.score desc, f.nth limit max_results
   )
   select m.id, m.memory_type::text, m.content, m.category, m.speaker, m.session_id, coalesce(m.valid_at, m.created_at) as since, m.invalid_at,
          m.created_at, m.expired_at,
          m.memory_type = 'fact' and m.expired_at is null and coalesce(m.valid_at, m.created_at) <= now() and (m.invalid_at is null or m.invalid_at > now()),
          coalesce(case when m.superseded_by <> all(coalesce(_hidden, '{}')) then m.superseded_by end, kept.id), against.id, b.score
     from best b
-    join oxbow.memories m on m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id offset 0) m
     left join lateral (
       -- what was kept as the version of its time has no superseded_by
       select n.id
