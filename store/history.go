@@ -123,7 +123,12 @@ func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change,
 
 // addMessages gives each change the messages that it rests on.
 func addMessages(ctx context.Context, db DB, userID string, changes []Change, sources [][]uuid.UUID) error {
-	ids := slices.Concat(sources...)
+	var ids []string // as text, which needs no type registered
+	for _, of := range sources {
+		for _, id := range of {
+			ids = append(ids, id.String())
+		}
+	}
 	if len(ids) == 0 {
 		return nil
 	}
@@ -144,11 +149,11 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 
 // Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no such memory.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
-	rows, err := db.Query(ctx, `select memory_id from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	rows, err := db.Query(ctx, `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, Explain(err)
 	}

@@ -28,5 +28,5 @@ limit 1;
 -- name: MemoryVersions :many
 -- The first that became true comes first; what was never true comes before what it gave way to.
 select * from oxbow.memories
-where user_id = @user_id::text and id = any(@ids::uuid[])
+where user_id = @user_id::text and id = any((@ids::text[])::uuid[])
 order by coalesce(valid_at, created_at), created_at, version, seq, id;

@@ -139,13 +139,13 @@ func (q *Queries) MemoryGet(ctx context.Context, db DBTX, arg *MemoryGetParams) 
 
 const memoryVersions = `-- name: MemoryVersions :many
 select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at from oxbow.memories
-where user_id = $1::text and id = any($2::uuid[])
+where user_id = $1::text and id = any(($2::text[])::uuid[])
 order by coalesce(valid_at, created_at), created_at, version, seq, id
 `
 
 type MemoryVersionsParams struct {
 	UserID string
-	IDs    []uuid.UUID
+	IDs    []string
 }
 
 // The first that became true comes first; what was never true comes before what it gave way to.

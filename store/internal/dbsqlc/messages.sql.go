@@ -15,13 +15,13 @@ import (
 const messagesSaid = `-- name: MessagesSaid :many
 select id, session_id, role, speaker, left(content, 6000)::text as content, created_at
 from oxbow.messages
-where user_id = $1::text and id = any($2::uuid[])
+where user_id = $1::text and id = any(($2::text[])::uuid[])
 order by seq, id
 `
 
 type MessagesSaidParams struct {
 	UserID string
-	IDs    []uuid.UUID
+	IDs    []string
 }
 
 type MessagesSaidRow struct {
