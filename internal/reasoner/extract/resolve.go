@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both say. The only error is that of
@@ -86,12 +87,12 @@ type sense struct {
 
 var (
 	// words that change nothing in what a statement says
-	emptyEn = set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
+	emptyEn = lexis.Set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
 		no not don't doesn't didn't isn't aren't never any more anymore longer any can't cannot won't haven't hasn't quite pretty totally absolutely definitely honestly always myself me as by
 		stopped stop quit gave up given stopping used getting much lot anyway today lately these days nowadays already ever`)
-	tasteStems = set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
-	dislikesEn = set("hate dislike detest loathe hated disliked stand")
-	oftenEn    = set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
+	tasteStems = lexis.Set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
+	dislikesEn = lexis.Set("hate dislike detest loathe hated disliked stand")
+	oftenEn    = lexis.Set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
 
 	tasteWordsZh  = []string{"喜欢", "热爱", "讨厌", "最爱", "偏爱", "钟爱", "爱", "吃", "喝", "看", "玩", "听", "打", "练", "学", "抽", "用", "做"}
 	oftenZh       = []string{"每天", "每周", "经常", "常常", "平时", "总是", "早上", "晚上", "周末", "有时", "偶尔"}
@@ -161,7 +162,7 @@ func senseOf(text string) sense {
 			if strings.ContainsAny(withoutNotNot(one.text), "不没戒") {
 				negations++
 			}
-			if containsAny(one.text, dislikesZh) {
+			if lexis.ContainsAny(one.text, dislikesZh) {
 				negations++
 			}
 		}
@@ -176,7 +177,7 @@ func senseOf(text string) sense {
 	return s
 }
 
-var fillerWord = set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
+var fillerWord = lexis.Set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
 
 // tasteOf makes the verbs of one liking one word: "love" and "like" say the same of coffee, "drink" does not.
 func tasteOf(word, stem string) string {
