@@ -83,6 +83,7 @@ type sense struct {
 	taste      bool // it is about liking or taking something
 	attributes []attribute
 	sentences  int
+	several    bool // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
 var (
@@ -130,7 +131,9 @@ func senseOf(text string) sense {
 		s.attributes = append(s.attributes, r.attributesOf()...)
 		s.over = s.over || negates(one)
 		negations := 0
+		s.several = s.several || strings.ContainsAny(one.text, ",;&/+，、；和跟与及或的")
 		for _, t := range one.tokens {
+			s.several = s.several || t.lower == "and" || t.lower == "or" || strings.HasSuffix(t.lower, "'s")
 			if notEn[t.lower] {
 				negations++
 			}
@@ -316,6 +319,9 @@ func within(part, whole string) bool {
 	return len(part) < len(whole) && strings.Contains(whole, part)
 }
 
+// maxCloser is how many words, or characters of Chinese, tell a thing more closely.
+const maxCloser = 3
+
 // denies tells whether s says that what h says is not so, or no longer: of the same things one says yes and the other no.
 func (s *sense) denies(h *sense) bool {
 	if s.negated == h.negated || len(s.objects) == 0 || len(h.objects) == 0 || h.sentences > 1 {
@@ -333,5 +339,9 @@ func (s *sense) denies(h *sense) bool {
 			return false
 		}
 	}
-	return 2*len(s.objects) > len(there)
+	if 2*len(s.objects) > len(there) {
+		return true
+	}
+	// one thing, told more closely: who likes no coffee likes no strong coffee
+	return !h.several && len(h.objects) <= len(s.objects)+maxCloser && slices.Equal(h.objects[len(h.objects)-len(s.objects):], s.objects)
 }
