@@ -197,7 +197,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	if attached != "" {
 		weight++
 	}
-	if weight < enough && !anchored {
+	if weight < enough && !anchored && !(len(kept) == 1 && len(notes) == 0 && kept[0].did()) {
 		return bareAnswer(messages, i, notes, sentences, asked, t), false
 	}
 	n := noteOf(i, kept, attached, weight)
