@@ -16,6 +16,9 @@ type Replacement = store.Replacement
 // Change is something that happened to a memory.
 type Change = store.Change
 
+// Said is a message that a memory was drawn from.
+type Said = store.Said
+
 // Erased is how many rows of a table were erased.
 type Erased = store.Erased
 
@@ -52,6 +55,19 @@ func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (chan
 		return err
 	})
 	return changes, err
+}
+
+// Versions returns all versions of a memory, itself too, in the order in which they became true, each with both timelines: those
+// that it superseded or contradicts, and those that superseded or contradict it. ErrNotFound if the user has no such memory.
+func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (versions []Memory, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		versions, err = store.Versions(ctx, tx, userID, id)
+		if err == nil && len(versions) == 0 {
+			return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+		}
+		return err
+	})
+	return versions, err
 }
 
 // EraseMemory erases a memory with everything that refers to it: vector, search terms, history, links, sources, its

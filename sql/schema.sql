@@ -191,6 +191,36 @@ begin
   end if;
 end $$;
 
+-- Name: beside_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) RETURNS TABLE(id uuid, other uuid)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, n.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   cross join lateral (
+    select m.superseded_by as id where m.superseded_by is not null
+    union all
+    select o.id from oxbow.memories o where o.user_id = _user_id and o.superseded_by = m.id
+    union all
+    select l.to_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+    union all
+    select l.from_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
+end $$;
+
 -- Name: caller(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.caller() RETURNS name
@@ -869,6 +899,12 @@ begin
      where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
   loop
     perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
+    -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
+    update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
+      from oxbow.memories m
+      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id
+       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
@@ -1146,39 +1182,55 @@ end $$;
 
 -- Name: history(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.history(user_id text, id uuid) RETURNS TABLE(at timestamp with time zone, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text)
+CREATE FUNCTION oxbow.history(user_id text, id uuid) RETURNS TABLE(at timestamp with time zone, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform oxbow.check_access(history.user_id);
   return query
-  with recursive chain as (
-    select m.id, m.superseded_by from oxbow.memories m where m.user_id = history.user_id and m.id = history.id
-    union
-    select m.id, m.superseded_by
-      from chain c join oxbow.memories m
-        on m.user_id = history.user_id and (m.id = c.superseded_by or m.superseded_by = c.id)
-  ), version as (
-    select m.* from chain c join oxbow.memories m on m.user_id = history.user_id and m.id = c.id
+  with version as (
+    select m.* from oxbow.versions(history.user_id, history.id) v
+     cross join lateral ( -- one by one, or all of the user's are read
+       select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
+  ), noted as (
+    select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
+           h.message_ids, h.created_at
+      from version v
+     cross join lateral (
+       select h.* from oxbow.memory_history h
+        where h.user_id = history.user_id and h.memory_type = v.memory_type and h.memory_id = v.id offset 0) h
   ), happened as (
     select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content, v.content as new_content,
-           null::jsonb as old_metadata, v.metadata as new_metadata, v.source as actor, null as reason, 0 as nth
+           null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
+           coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
+      left join lateral (
+        -- what an extraction put in the place of another is noted with the other
+        select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
+          from noted n
+         where n.event = 'ADD' and n.id = v.id
+            or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
+         order by n.event, n.created_at limit 1) n on true
     union all
-    select h.created_at, h.event, v.id, v.memory_type::text, v.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
-           h.actor, h.reason, 1
-      from version v join oxbow.memory_history h
-        on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+    select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata, n.new_metadata,
+           n.actor, n.reason, n.message_ids, 1
+      from noted n where n.event <> 'ADD'
     union all
     select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
-           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), 2
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), '{}', 2
       from version v, lateral (
         select t.*, lag(t.stage) over (order by t.seq) as before
           from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
      where v.memory_type = 'trait' and e.before <> e.stage
   )
-  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason
+  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason, h.message_ids
     from happened h order by h.at, h.version, h.nth, h.id;
 end $$;
 
@@ -3039,6 +3091,125 @@ begin
            group by term) t;
 end $$;
 
+-- Name: timeline(text, text, public.halfvec, text[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.timeline(user_id text, topic text, embedding public.halfvec DEFAULT NULL::public.halfvec, types text[] DEFAULT NULL::text[], max_results integer DEFAULT 50) RETURNS TABLE(id uuid, memory_type text, content text, category text, speaker text, session_id text, valid_at timestamp with time zone, invalid_at timestamp with time zone, created_at timestamp with time zone, expired_at timestamp with time zone, current boolean, superseded_by uuid, contradicted_by uuid, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  _types constant text[] := coalesce(timeline.types, array['fact', 'episodic']);
+  _unknown text;
+  _hidden uuid[];
+  _ids uuid[];
+  _scores double precision[];
+  _last uuid[];
+  _last_scores double precision[];
+  _text record;
+  _vector record;
+  _text_weight double precision;
+  _vector_weight double precision;
+begin
+  perform oxbow.check_access(timeline.user_id);
+  select t into _unknown from unnest(_types) t where t is null or t <> all(array['fact', 'episodic']);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be fact or episodic');
+  elsif max_results is null or max_results not between 1 and 1000 then
+    perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
+  elsif coalesce(topic, '') !~ '\S' and embedding is null then
+    perform oxbow.reject('topic', topic, 'must not be empty when there is no embedding');
+  elsif embedding is not null then
+    perform oxbow.reject('embedding', format('%s dimensions', vector_dims(embedding)), format('must have %s dimensions', s.value ->> 'dimension'))
+       from oxbow.settings s where s.key = 'embedding' and (s.value ->> 'dimension')::integer <> vector_dims(embedding);
+  end if;
+
+  -- forgotten ones, and repetitions, which the fact that they repeat tells of; neither may crowd others out
+  select array_agg(m.id) into _hidden
+    from oxbow.memories m
+   where m.user_id = timeline.user_id and m.memory_type = any(_types)
+     and (m.forgotten_at is not null
+       or m.expired_at is not null and m.superseded_by is not null and m.invalid_at <= coalesce(m.valid_at, m.created_at) and exists (
+            select from oxbow.memories s
+             where s.user_id = timeline.user_id and s.memory_type = m.memory_type and s.id = m.superseded_by and s.content_hash = m.content_hash));
+  select * into _text
+    from oxbow.query_terms(topic) q, oxbow.recall_text(timeline.user_id, _types, q.words, q.dates, null, _hidden, 60 + max_results);
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
+  if embedding is not null then
+    select * into _vector from oxbow.recall_vector(timeline.user_id, _types, embedding, null, _hidden, 60 + max_results);
+  end if;
+  select coalesce((r.value ->> 'text')::double precision, 1),
+         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end)
+    into _text_weight, _vector_weight
+    from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
+
+  with fused as (
+    select c.id, coalesce(sum(c.text) / nullif(max(sum(c.text)) over (), 0), 0) * _text_weight
+                 + coalesce(sum(c.vector) / nullif(max(sum(c.vector)) over (), 0), 0) * _vector_weight as score
+      from (select t.id, t.score as text, null::double precision as vector from unnest(_text.ids, _text.scores) t(id, score)
+            union all
+            select v.id, null, v.score from unnest(_vector.ids, _vector.scores) v(id, score)) c
+     group by c.id
+  ), relevant as (
+    select f.id, f.score / m.best as score
+      from fused f, (select max(score) as best from fused) m
+     where f.score > 0 and f.score >= m.best / 3
+     order by f.score desc, f.id
+     limit max_results
+  )
+  select array_agg(id order by score desc, id), array_agg(score order by score desc, id) into _ids, _scores from relevant;
+
+  -- the versions of those, then the versions of these, and so on
+  _last := _ids;
+  _last_scores := _scores;
+  while cardinality(_last) > 0 and cardinality(_ids) < 2 * max_results loop
+    with version as (
+      select m.id, max(l.score) as score
+        from oxbow.beside_versions(timeline.user_id, _last) v
+        join unnest(_last, _last_scores) l(id, score) on l.id = v.id
+       cross join lateral (
+        select m.id from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = v.other offset 0) m
+       where m.id <> all(_ids) and (_hidden is null or m.id <> all(_hidden))
+       group by m.id
+       order by score desc, m.id
+       limit max_results
+    )
+    select array_agg(id), array_agg(score) into _last, _last_scores from version;
+    _ids := _ids || _last;
+    _scores := _scores || _last_scores;
+  end loop;
+
+  return query
+  with best as (
+    select f.id, f.score from unnest(_ids, _scores) with ordinality f(id, score, nth) order by f.score desc, f.nth limit max_results
+  )
+  select m.id, m.memory_type::text, m.content, m.category, m.speaker, m.session_id, coalesce(m.valid_at, m.created_at) as since, m.invalid_at,
+         m.created_at, m.expired_at,
+         m.memory_type = 'fact' and m.expired_at is null and coalesce(m.valid_at, m.created_at) <= now() and (m.invalid_at is null or m.invalid_at > now()),
+         coalesce(case when m.superseded_by <> all(coalesce(_hidden, '{}')) then m.superseded_by end, kept.id), against.id, b.score
+    from best b
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id offset 0) m
+    left join lateral (
+      -- what was kept as the version of its time has no superseded_by
+      select n.id
+        from oxbow.memory_links l join oxbow.memories n on n.user_id = timeline.user_id and n.memory_type = l.from_type and n.id = l.from_id
+       where l.user_id = timeline.user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation = 'supersedes'
+         and m.invalid_at is not null and coalesce(n.valid_at, n.created_at) >= coalesce(m.valid_at, m.created_at) and n.forgotten_at is null
+       order by coalesce(n.valid_at, n.created_at), n.id limit 1) kept on true
+    left join lateral (
+      select n.id
+        from oxbow.memory_links l join oxbow.memories n on n.user_id = timeline.user_id and n.memory_type = l.from_type and n.id = l.from_id
+       where l.user_id = timeline.user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation = 'contradicts' and n.forgotten_at is null
+       order by coalesce(n.valid_at, n.created_at), n.id limit 1) against on true
+   order by since, m.created_at, m.seq, m.id;
+end $$;
+
 -- Name: touch(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.touch(user_id text, ids uuid[]) RETURNS void
@@ -3231,6 +3402,32 @@ begin
     from (select user_id, memory_type, count(*) as documents, sum(len) as terms from deleted group by 1, 2) d
    where s.user_id = d.user_id and s.memory_type = d.memory_type;
   return null;
+end $$;
+
+-- Name: versions(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.versions(user_id text, id uuid) RETURNS TABLE(memory_type text, memory_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(versions.user_id);
+  return query
+  with recursive chain as (
+    select versions.id as id
+    union
+    select b.other from chain c, oxbow.beside_versions(versions.user_id, array[c.id]) b
+  )
+  select m.memory_type::text, m.id
+    from chain c
+   cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
 end $$;
 
 -- Name: waiting_extractions(text, text, bigint); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -6320,6 +6517,10 @@ GRANT ALL ON FUNCTION oxbow.age_candidates(_limit integer) TO oxbow_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
+
+-- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
 
 -- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
 

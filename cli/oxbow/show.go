@@ -222,7 +222,7 @@ func (a *app) printHistory(s shown, location *time.Location) error {
 // event is what happened, in a word.
 func event(name string) string {
 	words := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
-		"RESTORE": "restored", "STAGE_CHANGE": "stage changed"}
+		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used"}
 	if word, ok := words[name]; ok {
 		return word
 	}

@@ -26,6 +26,12 @@ begin
      where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
   loop
     perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
+    -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
+    update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
+      from oxbow.memories m
+      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id
+       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
