@@ -28,13 +28,14 @@ const (
 
 // Extraction makes memories of messages. It is made by Config.Extraction.
 type Extraction struct {
-	db        store.DB
-	extractor reasoner.Extractor
-	offline   bool // it asks nothing of a network
-	embed     *embedWorker
-	calls     *Reflection // limits what a model may take, and accounts for it
-	now       func() time.Time
-	log       *slog.Logger
+	db         store.DB
+	extractor  reasoner.Extractor
+	summarizer reasoner.Summarizer
+	offline    bool // they ask nothing of a network
+	embed      *embedWorker
+	calls      *Reflection // limits what a model may take, and accounts for it
+	now        func() time.Time
+	log        *slog.Logger
 }
 
 // Extraction is what the jobs extract with.
@@ -42,7 +43,7 @@ func (c Config) Extraction() *Extraction {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Extraction{db: c.DB, extractor: c.Extractor, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
+	return &Extraction{db: c.DB, extractor: c.Extractor, summarizer: c.Summarizer, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
 }
 
 // Step does at once what a job would do next for a session: it extracts from the next messages. more is false when there were
@@ -298,16 +299,22 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) error 
 	if err != nil {
 		return err
 	}
-	if out, err := store.OptedOut(ctx, tx, e.Session.UserID); err != nil {
+	out, err := store.OptedOut(ctx, tx, e.Session.UserID)
+	if err != nil {
 		return err
-	} else if out { // while the extractor was thinking
+	}
+	if out { // while the extractor was thinking
 		e.Memories, e.Used = nil, nil
 	}
 	counts, err := store.WriteExtraction(ctx, tx, e.Extraction)
-	if err == nil {
-		x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	if err != nil {
+		return err
 	}
-	return err
+	x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	if out {
+		return store.PassOverSummary(ctx, tx, e.Session.UserID, e.Session.ID)
+	}
+	return nil
 }
 
 // lookAgain looks for facts that are much like a candidate and were not shown to the extractor.

@@ -331,13 +331,13 @@ func ExtractionDone(ctx context.Context, db DB, s Session) error {
 	return nil
 }
 
-// PassOverMessages marks messages as extracted of which nothing is kept: those of a user who opted out.
+// PassOverMessages marks messages as extracted of which nothing is kept, nor told: those of a user who opted out.
 func PassOverMessages(ctx context.Context, db DB, s Session) error {
 	_, err := db.Exec(ctx, `update oxbow.messages set extracted_at = now() where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
 	if err != nil {
 		return fmt.Errorf("pass over messages: %w", err)
 	}
-	return nil
+	return PassOverSummary(ctx, db, s.UserID, s.ID)
 }
 
 // ExtractionFailed notes why nothing could be extracted from messages, and returns how often that was so for the one that

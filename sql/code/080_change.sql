@@ -88,6 +88,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -102,10 +103,10 @@ begin
   if _sessions = '{}' then
     return;
   end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
   with withdrawn as (
     update oxbow.memories m set forgotten_at = now(), updated_at = now()
-     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null
-       and m.id = any(oxbow.withdraw_summaries(old.user_id, _sessions))
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
     returning m.id, m.content, m.metadata
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
