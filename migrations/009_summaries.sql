@@ -9,6 +9,9 @@ alter table oxbow.sessions
   add column summary_id uuid,
   add column summarized_seq bigint;
 
+-- what status tells of messages that nothing can be made of
+create index messages_failed_idx on oxbow.messages (extract_failures) where extracted_at is null and extract_failures > 0;
+
 alter table oxbow.memory_history
   drop constraint memory_history_event_check,
   add constraint memory_history_event_check
@@ -29,5 +32,5 @@ alter table oxbow.memory_history
   add constraint memory_history_event_check
     check (event in ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST'));
 alter table oxbow.sessions drop column summary_id, drop column summarized_seq;
-drop index oxbow.memories_expires_idx;
+drop index oxbow.memories_expires_idx, oxbow.messages_failed_idx;
 alter table oxbow.memories drop column expires_at;

@@ -1181,6 +1181,7 @@ CREATE FUNCTION oxbow.forget(user_id text, id uuid, reason text DEFAULT NULL::te
 declare
   old oxbow.memories;
   _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -1195,10 +1196,10 @@ begin
   if _sessions = '{}' then
     return;
   end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
   with withdrawn as (
     update oxbow.memories m set forgotten_at = now(), updated_at = now()
-     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null
-       and m.id = any(oxbow.withdraw_summaries(old.user_id, _sessions))
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
     returning m.id, m.content, m.metadata
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
@@ -4997,6 +4998,10 @@ CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (use
 -- Name: memory_terms_trait_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+
+-- Name: messages_failed_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX messages_failed_idx ON oxbow.messages USING btree (extract_failures) WHERE ((extracted_at IS NULL) AND (extract_failures > 0));
 
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 

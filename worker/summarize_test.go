@@ -137,6 +137,8 @@ func TestSummaryAfterIsASetting(t *testing.T) {
 	b.exec(`update oxbow.settings set value = value || '{"summary_after": 30}' where key = 'conversations'`)
 	asked := len(c.told)
 	b.chat("bob", "s1", 1, 450)
+	b.exec(`select oxbow.end_session('bob', 's1')`)
+	require.NoError(t, b.drain())
 	told := 0
 	for _, each := range c.told[asked:] {
 		told += len(each.Messages)
