@@ -24,21 +24,23 @@ func summarized(t *testing.T, tx db, user string) (summary string) {
 // An application's login takes the summary away with what it tells of, and touches no other user's.
 func TestAppWithdrawsSummaries(t *testing.T) {
 	t.Parallel()
-	for _, sql := range []string{
-		`delete from oxbow.messages where content = 'it was 2'`,
-		`select oxbow.erase_memory(user_id, id) from oxbow.memories where content = 'it was 1'`,
-		`select oxbow.erase_memory(user_id, id) from oxbow.memories where source = 'summary'`,
+	for name, sql := range map[string]string{
+		"a message": `delete from oxbow.messages where content = 'it was 2'`,
+		"a memory":  `select oxbow.erase_memory(user_id, id) from oxbow.memories where content = 'it was 1'`,
+		"itself":    `select oxbow.erase_memory(user_id, id) from oxbow.memories where source = 'summary'`,
 	} {
-		tx := pgtest.Tx(t)
-		summarized(t, tx, ann(t))
-		summarized(t, tx, bob(t))
-		asApp(t, tx)
-		setUser(t, tx, ann(t))
-		exec(t, tx, sql)
-		exec(t, tx, `reset role`)
-		require.Zero(t, one[int](t, tx, `select count(*) from oxbow.memories where source = 'summary' and user_id = $1`, ann(t)), sql)
-		require.Zero(t, one[int](t, tx, `select count(*) from oxbow.memory_history where new_content = 'it was 1 and 2' and user_id = $1`, ann(t)), sql)
-		require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories where source = 'summary' and user_id = $1`, bob(t)), sql)
+		t.Run(name, func(t *testing.T) {
+			tx := pgtest.Tx(t)
+			summarized(t, tx, ann(t))
+			summarized(t, tx, bob(t))
+			asApp(t, tx)
+			setUser(t, tx, ann(t))
+			exec(t, tx, sql)
+			exec(t, tx, `reset role`)
+			require.Zero(t, one[int](t, tx, `select count(*) from oxbow.memories where source = 'summary' and user_id = $1`, ann(t)))
+			require.Zero(t, one[int](t, tx, `select count(*) from oxbow.memory_history where new_content = 'it was 1 and 2' and user_id = $1`, ann(t)))
+			require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories where source = 'summary' and user_id = $1`, bob(t)))
+		})
 	}
 }
 
