@@ -33,7 +33,7 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 	return created, err
 }
 
-// Forget hides a memory from recall at once, as of any time. For 30 days Restore takes it back; then it is erased. The
+// Forget hides a memory from recall at once, as of any time, with the summaries of the conversations in which it was said. For 30 days Restore takes it back; then it is erased. The
 // reason, which may be empty, is written into its history. ErrNotFound if the user has no such memory.
 func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Forget(ctx, tx, userID, id, reason) })
@@ -42,6 +42,17 @@ func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason
 // Restore takes a Forget back. ErrNotForgotten if the memory is not forgotten, ErrNotFound if it is gone.
 func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id) })
+}
+
+// Promote keeps a memory for good that was to expire, such as the summary of a conversation, and tells whether that changed
+// anything; one that has expired holds again. The reason, which may be empty, is written into its history. ErrNotFound,
+// ErrSuperseded and ErrForgotten say why it cannot be kept.
+func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reason string) (changed bool, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		changed, err = store.Promote(ctx, tx, userID, id, reason)
+		return err
+	})
+	return changed, err
 }
 
 // History returns what happened to a memory and to all its versions, older and newer, in order. ErrNotFound if the user

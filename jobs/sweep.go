@@ -32,7 +32,7 @@ const (
 	sweepLost      = 2000             // new memories without a job
 	sweepWalk      = 2000             // memories looked at in the walk through all
 	sweepUsers     = 500              // inboxes
-	sweepSessions  = 200              // with messages that nobody sees to
+	sweepSessions  = 500              // in which messages wait
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
@@ -192,10 +192,8 @@ func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 		return 0, err
 	}
 	for _, s := range sessions {
-		for _, retry := range []bool{false, true} {
-			if err := enqueue(ctx, tx, ExtractArgs{UserID: s.UserID, SessionID: s.ID, Retry: retry}); err != nil {
-				return 0, err
-			}
+		if err := enqueue(ctx, tx, ExtractArgs{UserID: s.UserID, SessionID: s.SessionID, Retry: s.Failed}); err != nil {
+			return 0, err
 		}
 	}
 	return len(sessions), nil

@@ -878,6 +878,31 @@ end $$;
 CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _sessions text[];
+  _total bigint := 0;
+  _summary uuid;
+begin
+  perform oxbow.check_access(erase_memory.user_id);
+  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
+  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = erase_memory.user_id
+        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
+      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
+    end loop;
+  end if;
+  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+end $$;
+
+-- Name: erase_one(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   _type text;
@@ -885,25 +910,23 @@ declare
   _n bigint;
   _child record;
 begin
-  perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
   -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
   -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
-    where m.user_id = erase_memory.user_id
-      and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
+    where m.user_id = _user_id
+      and (m.id = _id or m.superseded_by = _id or m.trait_parent_id = _id)
     order by m.id for no key update;
   for _type in
     -- a job that is just working on the memory holds its row, and is waited for
     select m.memory_type from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+     where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
-    perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
+    perform oxbow.erase_from_reflection(_user_id, _id);
     -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
       from oxbow.memories m
       join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
-     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id
        and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
     -- The foreign keys would do it; this counts.
     for _child in
@@ -916,32 +939,32 @@ begin
          and c.confrelid in ('oxbow.memories'::regclass, ('oxbow.memories_' || _type)::regclass)
        order by c.conrelid::regclass::text, c.conname
     loop
-      execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
+      execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
       _total := _total + _n;
     end loop;
     delete from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id;
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
     _total := _total + _n;
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
   delete from oxbow.activity a
-   where a.user_id = erase_memory.user_id
+   where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = erase_memory.user_id and l.memory_id = erase_memory.id for update skip locked);
+                   where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _total := _total + _n;
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
-   where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id and h.event = 'SUPERSEDE'
+   where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
      and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;
-  update oxbow.memories m set superseded_by = null where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id;
+  update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
-   where m.user_id = erase_memory.user_id and m.trait_parent_id = erase_memory.id;
-  return _total + oxbow.erase_from_jobs(erase_memory.user_id, erase_memory.id);
+   where m.user_id = _user_id and m.trait_parent_id = _id;
+  return _total + oxbow.erase_from_jobs(_user_id, _id);
 end $_$;
 
 -- Name: erase_rows(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1036,6 +1059,34 @@ begin
   end if;
   rest := regexp_replace(content, '[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF\U00020000-\U0003FFFF]+', '', 'g');
   return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
+end $$;
+
+-- Name: expire_memories(timestamp with time zone, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  with due as materialized (
+    select m.user_id, m.id, m.content, m.strength >= 2.5 as used
+      from oxbow.memories_episodic m
+     where m.expires_at <= _now and m.expired_at is null
+     order by m.expires_at limit _limit for no key update skip locked
+  ), changed as (
+    update oxbow.memories_episodic m
+       set expires_at = case when not d.used then m.expires_at end,
+           expired_at = case when not d.used then _now end,
+           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end, updated_at = now()
+      from due d where m.user_id = d.user_id and m.id = d.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
+    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end, case when not d.used then d.content end, 'settle',
+           case when d.used then 'replies used it' else 'its time was over' end
+      from due d
+  )
+  select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;
 end $$;
 
 -- Name: facts_as_of(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1168,6 +1219,8 @@ CREATE FUNCTION oxbow.forget(user_id text, id uuid, reason text DEFAULT NULL::te
     AS $$
 declare
   old oxbow.memories;
+  _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -1178,6 +1231,18 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
+  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  if _sessions = '{}' then
+    return;
+  end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
+  with withdrawn as (
+    update oxbow.memories m set forgotten_at = now(), updated_at = now()
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
+    returning m.id, m.content, m.metadata
+  )
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
 end $$;
 
 -- Name: history(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1293,7 +1358,7 @@ begin
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
@@ -1501,6 +1566,7 @@ CREATE TABLE oxbow.memories (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1729,6 +1795,39 @@ begin
     perform oxbow.reject('actor', _actor, 'must not be reflection, settle, import or check, which are Oxbow''s own');
   end if;
   return coalesce(_actor, 'user');
+end $$;
+
+-- Name: promote(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.promote(user_id text, id uuid, reason text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  old oxbow.memories;
+begin
+  perform oxbow.check_access(promote.user_id);
+  old := oxbow.lock_memory(promote.user_id, promote.id);
+  if old.forgotten_at is not null then
+    raise exception using
+      errcode = 'OX103',
+      message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
+      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
+  elsif old.superseded_by is not null then
+    raise exception using
+      errcode = 'OX102',
+      message = format('memory %s is superseded already by %s', old.id, old.superseded_by),
+      hint    = format('Promote the newer version, %s.', old.superseded_by);
+  elsif old.expires_at is null then
+    return false;
+  end if;
+  -- one that has expired already holds again
+  update oxbow.memories m
+     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end, updated_at = now()
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)
+  values (old.user_id, old.memory_type, old.id, 'PROMOTE', 'app', promote.reason);
+  return true;
 end $$;
 
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2821,6 +2920,20 @@ begin
   return found;
 end $$;
 
+-- Name: sessions_of(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sessions_of(_user_id text, _id uuid) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(distinct s.session_id), '{}')
+    from (select s.session_id from oxbow.memory_sources s
+           where s.user_id = _user_id and s.memory_type in ('fact', 'episodic') and s.memory_id = _id
+          union all
+          select m.session_id from oxbow.memories m
+           where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id and m.session_id is not null) s;
+$$;
+
 -- Name: set_policy(regclass, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) RETURNS void
@@ -2959,6 +3072,52 @@ begin
    order by e.nth, f.similarity desc, f.id;
 end $$;
 
+-- Name: summaries_of(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(distinct m.id), '{}')
+    from oxbow.memory_sources s
+   cross join lateral (select m.id from oxbow.memories_episodic m where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
+   where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
+$$;
+
+-- Name: summary_due(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summary_due(_user_id text, _session_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _enough constant integer := coalesce((select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
+  _session oxbow.sessions;
+  _new integer;
+begin
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id;
+  if not found or _enough <= 0 then
+    return false;
+  end if;
+  select count(*) into _new
+    from (select from oxbow.messages m
+           where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
+             and m.extracted_at is not null
+           order by m.seq limit _enough + 1) m;
+  return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
+end $$;
+
+-- Name: summary_stands(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summary_stands(_user_id text, _id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
+$$;
+
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.supersede(user_id text, id uuid, content text, valid_at timestamp with time zone DEFAULT NULL::timestamp with time zone, metadata jsonb DEFAULT NULL::jsonb, reason text DEFAULT NULL::text, actor text DEFAULT 'app'::text) RETURNS uuid
@@ -2990,9 +3149,16 @@ begin
   end if;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata)
+    source, category, importance, metadata, expires_at)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata));
+    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata), old.expires_at);
+  if old.source = 'summary' then -- the conversation goes on with the new one
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+    select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
+     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
+    update oxbow.sessions s set summary_id = new_id
+     where s.user_id = old.user_id and s.id = any(oxbow.sessions_of(old.user_id, old.id)) and s.summary_id = old.id;
+  end if;
 
   update oxbow.memories m
      set invalid_at = least(old.invalid_at, greatest(coalesce(supersede.valid_at, now()), old.valid_at)),
@@ -3463,6 +3629,47 @@ begin
   return _ids;
 end $$;
 
+-- Name: withdraw_deleted(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.withdraw_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  d record;
+  _id uuid;
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+    return null; -- they go as well
+  end if;
+  for d in
+    select o.user_id, array_agg(distinct o.session_id) as sessions
+      from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
+     group by o.user_id order by o.user_id
+  loop
+    foreach _id in array oxbow.withdraw_summaries(d.user_id, d.sessions) loop
+      perform oxbow.erase_one(d.user_id, _id);
+    end loop;
+  end loop;
+  return null;
+end $$;
+
+-- Name: withdraw_summaries(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.withdraw_summaries(_user_id text, _sessions text[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(oxbow.summaries_of(_user_id, _sessions)) order by m.id for no key update;
+  perform from oxbow.sessions s where s.user_id = _user_id and s.id = any(_sessions) order by s.id for no key update;
+  update oxbow.sessions s set summary_id = null, summarized_seq = greatest(s.summarized_seq, m.seq)
+    from unnest(_sessions) i(id),
+         lateral (select max(m.seq) as seq from oxbow.messages m where m.user_id = _user_id and m.session_id = i.id) m
+   where s.user_id = _user_id and s.id = i.id;
+  return oxbow.summaries_of(_user_id, _sessions);
+end $$;
+
 -- Name: write_extraction(text, text, text, uuid[], json, uuid[], boolean); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer) RETURNS record
@@ -3576,6 +3783,66 @@ CREATE FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _c
          version = m.version + 1, updated_at = clock_timestamp()
    where m.user_id = _user_id and m.id = _trait_id;
 $$;
+
+-- Name: write_summary(text, text, text, bigint, bigint, uuid, uuid, text, timestamp with time zone, double precision, jsonb, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _days constant integer := coalesce((select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
+  _covered constant uuid[] := array(
+    select distinct s.memory_id from oxbow.memory_sources s
+     where s.user_id = _user_id and s.session_id = _session_id and s.message_id = any(_messages));
+  _session oxbow.sessions;
+  old oxbow.memories_episodic;
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered || _old) order by m.id for key share;
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id for update;
+  if not found or _session.summarized_seq is distinct from _from
+    or _session.summary_id is distinct from _old and oxbow.summary_stands(_user_id, _session.summary_id)
+    or (select count(*) from oxbow.messages m where m.user_id = _user_id and m.id = any(_messages)) <> cardinality(_messages) then
+    return false;
+  end if;
+  if _old is not null then
+    select * into old from oxbow.memories_episodic m
+     where m.user_id = _user_id and m.id = _old and m.expired_at is null and m.forgotten_at is null for no key update;
+    if not found then
+      return false;
+    end if;
+  end if;
+  update oxbow.sessions s set summarized_seq = _until, summary_id = case when _content is null then s.summary_id else _id end
+   where s.user_id = _user_id and s.id = _session_id;
+  if _content is null then
+    return true;
+  end if;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
+    strength, mention_count, access_count, last_accessed_at, expires_at)
+  values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
+    coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
+    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end);
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
+  update oxbow.memory_links l set from_id = _id
+   where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  select _user_id, 'episodic', _id, m.memory_type, m.id, 'source'
+    from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered)
+  on conflict do nothing;
+  if old.id is not null then
+    update oxbow.memories m
+       set invalid_at = greatest(_at, old.valid_at), expired_at = now(), superseded_by = _id, updated_at = now()
+     where m.user_id = _user_id and m.memory_type = 'episodic' and m.id = _old;
+    insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+    values (_user_id, 'episodic', _id, 'episodic', _old, 'supersedes');
+  end if;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+  values (_user_id, 'episodic', coalesce(_old, _id), case when _old is null then 'ADD' else 'UPDATE' end, old.content, _content, _actor,
+    format('%s more messages of session %L', cardinality(_messages), _session_id));
+  return true;
+end $$;
 
 -- Name: write_vectors(text, text, integer, uuid[], public.halfvec[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3749,6 +4016,7 @@ CREATE TABLE oxbow.memories_document (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3810,6 +4078,7 @@ CREATE TABLE oxbow.memories_episodic (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3872,6 +4141,7 @@ CREATE TABLE oxbow.memories_fact (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3934,6 +4204,7 @@ CREATE TABLE oxbow.memories_trait (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3965,7 +4236,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text])))
 );
 
 -- Name: memory_links; Type: TABLE; Schema: oxbow; Owner: -
@@ -4357,6 +4628,8 @@ CREATE TABLE oxbow.sessions (
     ended_at timestamp with time zone,
     last_reflected_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    summary_id uuid,
+    summarized_seq bigint,
     CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
@@ -4877,6 +5150,10 @@ CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_epis
 
 CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episodic USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
+-- Name: memories_expires_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_expires_idx ON oxbow.memories_episodic USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (expired_at IS NULL));
+
 -- Name: memories_fact_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
@@ -4976,6 +5253,10 @@ CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (use
 -- Name: memory_terms_trait_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+
+-- Name: messages_failed_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX messages_failed_idx ON oxbow.messages USING btree (extract_failures) WHERE ((extracted_at IS NULL) AND (extract_failures > 0));
 
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5344,6 +5625,10 @@ CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_fact REFERENCING
 -- Name: memory_terms_trait uncount_terms; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_trait REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.uncount_terms();
+
+-- Name: messages withdraw_deleted; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER withdraw_deleted AFTER DELETE ON oxbow.messages REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.withdraw_deleted();
 
 -- Name: document_chunks document_chunks_user_id_file_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -6572,6 +6857,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_from_jobs(_user_id text, _id uuid) FROM PUBLI
 
 REVOKE ALL ON FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION erase_one(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_one(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_rows(_user_id text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
@@ -6580,6 +6869,11 @@ REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) TO oxbow_worker;
 
 -- Name: FUNCTION fold_facts(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6630,6 +6924,11 @@ REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
 -- Name: FUNCTION match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]) FROM PUBLIC;
+
+-- Name: FUNCTION messages_left(_user_id text, _session_id text, _failed boolean, _job bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) TO oxbow_worker;
 
 -- Name: FUNCTION observe_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6703,6 +7002,15 @@ REVOKE ALL ON FUNCTION oxbow.sensory_count(_user_id text, _hash uuid, _since tim
 REVOKE ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) TO oxbow_worker;
 
+-- Name: FUNCTION session_is_worked(_user_id text, _session_id text, _job bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) TO oxbow_worker;
+
+-- Name: FUNCTION sessions_of(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sessions_of(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION set_policy(_table regclass, _name text, _policy text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) FROM PUBLIC;
@@ -6717,6 +7025,20 @@ GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit 
 REVOKE ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) TO oxbow_worker;
 
+-- Name: FUNCTION summaries_of(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) FROM PUBLIC;
+
+-- Name: FUNCTION summary_due(_user_id text, _session_id text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summary_due(_user_id text, _session_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.summary_due(_user_id text, _session_id text) TO oxbow_worker;
+
+-- Name: FUNCTION summary_stands(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summary_stands(_user_id text, _id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.summary_stands(_user_id text, _id uuid) TO oxbow_worker;
+
 -- Name: FUNCTION take_messages(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
@@ -6725,9 +7047,22 @@ REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
 
+-- Name: FUNCTION waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) TO oxbow_worker;
+
 -- Name: FUNCTION with_later_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
+
+-- Name: FUNCTION withdraw_deleted(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.withdraw_deleted() FROM PUBLIC;
+
+-- Name: FUNCTION withdraw_summaries(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.withdraw_summaries(_user_id text, _sessions text[]) FROM PUBLIC;
 
 -- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6738,6 +7073,11 @@ GRANT ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _a
 
 REVOKE ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) TO oxbow_worker;
+
+-- Name: FUNCTION write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) TO oxbow_worker;
 
 -- Name: TABLE activity; Type: ACL; Schema: oxbow; Owner: -
 

@@ -29,7 +29,7 @@ type Replacement struct {
 // Change is something that happened to a memory.
 type Change struct {
 	At       time.Time  `json:"at"`
-	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), STAGE_CHANGE
+	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE, STAGE_CHANGE
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
 	Version  int        `json:"version"` // of that memory

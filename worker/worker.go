@@ -16,7 +16,6 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
-	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -39,15 +38,14 @@ const (
 
 // Worker works jobs until it is stopped. It is made by New, for one Run or RunUntilIdle, and ended by Close.
 type Worker struct {
-	cfg       Config
-	pool      *pgxpool.Pool
-	provider  *jobs.Provider
-	embedder  embedding.Embedder
-	thinker   *jobs.Provider // how the reasoner fares
-	reasoner  reasoner.Reasoner
-	extractor reasoner.Extractor
-	log       *slog.Logger
-	started   atomic.Bool
+	cfg      Config
+	pool     *pgxpool.Pool
+	provider *jobs.Provider
+	embedder embedding.Embedder
+	thinker  *jobs.Provider // how the reasoner fares
+	minds
+	log     *slog.Logger
+	started atomic.Bool
 }
 
 // New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
@@ -61,7 +59,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	thinks, extracts, err := cfg.openReasoner()
+	thinks, err := cfg.openReasoner()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		thinker: jobs.NewProvider(), reasoner: thinks, extractor: extracts, log: cfg.Logger}, nil
+		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger}, nil
 }
 
 // checkDatabase looks at the schema before the pool does: its connections need the extension.
@@ -176,7 +174,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 func (w *Worker) jobs() jobs.Config {
 	return jobs.Config{
 		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: w.reasoner, Extractor: w.extractor, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		Reasoner: w.reasoner, Extractor: w.extractor, Summarizer: w.summarizer, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Now: w.cfg.Now,
 	}
 }

@@ -119,4 +119,8 @@ var (
 			"reason":    text("why, in a few words"),
 		})),
 	})
+
+	summarizeSchema = object([]string{"summary"}, map[string]*schema{
+		"summary": text("what the conversation was about, in one line and in its language; empty if there is nothing to tell"),
+	})
 )

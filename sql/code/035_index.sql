@@ -1,7 +1,7 @@
 -- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
 -- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
--- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out), and
--- folds facts that repeat a current one. It returns the ids that it took up. Each memory is looked up by itself (lateral,
+-- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out, nor
+-- summaries: what they tell counts in the memories that they tell of), and folds facts that repeat a current one. It returns the ids that it took up. Each memory is looked up by itself (lateral,
 -- or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
 -- nothing, and every job would read all of its user's memories. Planning takes longer than doing it: the plan is kept, and so are those of
 -- the foreign keys and of terms.
@@ -37,7 +37,7 @@ begin
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;

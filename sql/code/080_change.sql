@@ -56,9 +56,16 @@ begin
   end if;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata)
+    source, category, importance, metadata, expires_at)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata));
+    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata), old.expires_at);
+  if old.source = 'summary' then -- the conversation goes on with the new one
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+    select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
+     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
+    update oxbow.sessions s set summary_id = new_id
+     where s.user_id = old.user_id and s.id = any(oxbow.sessions_of(old.user_id, old.id)) and s.summary_id = old.id;
+  end if;
 
   update oxbow.memories m
      set invalid_at = least(old.invalid_at, greatest(coalesce(supersede.valid_at, now()), old.valid_at)),
@@ -74,11 +81,14 @@ begin
 end $$;
 
 -- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
--- versions of it stay as they are. What is forgotten already stays so.
+-- versions of it stay as they are. What is forgotten already stays so. The summaries of the conversations in which it was said
+-- are forgotten with it, and are not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
+  _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -89,6 +99,18 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
+  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  if _sessions = '{}' then
+    return;
+  end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
+  with withdrawn as (
+    update oxbow.memories m set forgotten_at = now(), updated_at = now()
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
+    returning m.id, m.content, m.metadata
+  )
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
 end $$;
 
 -- restore takes a forget back. If the memory was forgotten before it was embedded, it is embedded now.

@@ -8,7 +8,7 @@ select count(*) from (
 -- Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
 -- the model another one, or until a conversation is over.
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract') and state in ('scheduled', 'available') and scheduled_at > now();
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now();
 
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;

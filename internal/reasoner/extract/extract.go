@@ -1,4 +1,4 @@
-// Package extract is the extractor that needs no model and no network: rules for English and Chinese that say which
+// Package extract is the extractor, and the summarizer, that needs no model and no network: rules for English and Chinese that say which
 // messages hold something worth remembering, and what becomes of it beside what is held already. docs/extraction-rules.md tells
 // what it cannot see.
 package extract

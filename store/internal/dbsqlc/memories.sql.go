@@ -74,7 +74,7 @@ func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories string) 
 }
 
 const memoryGet = `-- name: MemoryGet :one
-select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at from oxbow.memories
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
 where user_id = $1::text and id = $2::uuid
 order by memory_type
 limit 1
@@ -133,12 +133,13 @@ func (q *Queries) MemoryGet(ctx context.Context, db DBTX, arg *MemoryGetParams) 
 		&i.TraitContexts,
 		&i.TraitReviewDueAt,
 		&i.TraitEditedAt,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
 
 const memoryVersions = `-- name: MemoryVersions :many
-select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at from oxbow.memories
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
 where user_id = $1::text and id = any(($2::text[])::uuid[])
 order by coalesce(valid_at, created_at), created_at, version, seq, id
 `
@@ -203,6 +204,7 @@ func (q *Queries) MemoryVersions(ctx context.Context, db DBTX, arg *MemoryVersio
 			&i.TraitContexts,
 			&i.TraitReviewDueAt,
 			&i.TraitEditedAt,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}

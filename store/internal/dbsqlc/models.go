@@ -172,6 +172,7 @@ type OxbowMemoriesDocument struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesEpisodic struct {
@@ -219,6 +220,7 @@ type OxbowMemoriesEpisodic struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesFact struct {
@@ -266,6 +268,7 @@ type OxbowMemoriesFact struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesTrait struct {
@@ -313,6 +316,7 @@ type OxbowMemoriesTrait struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemory struct {
@@ -360,6 +364,7 @@ type OxbowMemory struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoryHistory struct {
@@ -636,6 +641,8 @@ type OxbowSession struct {
 	EndedAt         *time.Time
 	LastReflectedAt *time.Time
 	Metadata        json.RawMessage
+	SummaryID       *uuid.UUID
+	SummarizedSeq   *int64
 }
 
 type OxbowSetting struct {

@@ -25,7 +25,7 @@ func (q *Queries) EmbedsWaiting(ctx context.Context, db DBTX, max int32) (int64,
 
 const jobsWake = `-- name: JobsWake :exec
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract') and state in ('scheduled', 'available') and scheduled_at > now()
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now()
 `
 
 // Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
