@@ -1,5 +1,5 @@
 -- write_extraction writes what was decided of a batch of messages: all new memories in one statement, so that they share
--- their embed jobs, and then what each operation does to the memory that it is about. The caller holds the user's lock.
+-- their embed jobs, then what each operation does to the memory that it is about, and what they name. The caller holds the user's lock.
 --   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
 --                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "policy"}]
 --   _used      memories that a reply used
@@ -20,6 +20,7 @@ declare
   r record;
   old oxbow.memories;
   _policy text;
+  _naming uuid[];
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
@@ -94,6 +95,13 @@ begin
     select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
   )
   select count(*) into boosted from boosted;
+
+  -- after the last memory that is locked, as note_entities wants it
+  _naming := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text, metadata jsonb)
+                    where m.operation in ('ADD', 'UPDATE') and m.metadata ? 'entities');
+  if _naming <> '{}' then
+    perform oxbow.note_entities(_user_id, _naming);
+  end if;
 
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;
