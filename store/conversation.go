@@ -220,9 +220,10 @@ type newMemory struct {
 
 // extractedMetadata is what is kept beside a memory.
 type extractedMetadata struct {
-	Context  string            `json:"context,omitempty"`
-	Emotion  *reasoner.Emotion `json:"emotion,omitempty"`
-	Entities []reasoner.Entity `json:"entities,omitempty"`
+	Context   string              `json:"context,omitempty"`
+	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
+	Entities  []reasoner.Entity   `json:"entities,omitempty"`
+	Relations []reasoner.Relation `json:"relations,omitempty"`
 }
 
 // WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
@@ -240,7 +241,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
 		}
-		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities})
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations})
 		if err != nil {
 			return counts, err
 		}
