@@ -1777,31 +1777,6 @@ CREATE FUNCTION oxbow.month_number(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN COALESCE(CASE WHEN (name ~ '^[0-9]+$'::text) THEN (name)::integer ELSE NULL::integer END, array_position(ARRAY['jan'::text, 'feb'::text, 'mar'::text, 'apr'::text, 'may'::text, 'jun'::text, 'jul'::text, 'aug'::text, 'sep'::text, 'oct'::text, 'nov'::text, 'dec'::text], "left"(lower(name), 3)), array_position(ARRAY['一'::text, '二'::text, '三'::text, '四'::text, '五'::text, '六'::text, '七'::text, '八'::text, '九'::text, '十'::text, '十一'::text, '十二'::text], name));
 
--- Name: named_in(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
-
-CREATE FUNCTION oxbow.named_in(_user_id text, _ids uuid[]) RETURNS TABLE(memory_type text, memory_id uuid, nth integer, name text, key text, kind text)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    AS $_$
-  select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
-         case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
-    from unnest(_ids) i(id)
-   cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-   cross join lateral (
-    select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
-      from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
-           with ordinality e(entity, nth)
-     where e.nth <= 50
-    union all
-    select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
-      from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
-     where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
-   where n.key <> '' and octet_length(n.name) <= 200
-   order by m.id, n.key, n.nth;
-$_$;
-
 -- Name: newest_wording(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
@@ -1823,9 +1798,8 @@ CREATE FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
-    AS $$
+    AS $_$
 declare
   _types text[];
   _memories uuid[];
@@ -1841,9 +1815,26 @@ begin
   perform from (select distinct unnest(_ids) as id order by id) i
     cross join lateral (select from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m;
   perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user_id, 0));
+  -- each name once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count, with at most 200 bytes
   select array_agg(n.memory_type), array_agg(n.memory_id), array_agg(n.nth), array_agg(n.name), array_agg(n.key), array_agg(n.kind)
     into _types, _memories, _nths, _names, _keys, _kinds
-    from oxbow.named_in(_user_id, _ids) n;
+    from (
+      select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
+             case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
+        from unnest(_ids) i(id)
+       cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+       cross join lateral (
+        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
+               with ordinality e(entity, nth)
+         where e.nth <= 50
+        union all
+        select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
+         where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
+       where n.key <> '' and octet_length(n.name) <= 200
+       order by m.id, n.key, n.nth
+    ) n(memory_type, memory_id, nth, name, key, kind);
   if _keys is null then
     return;
   end if;
@@ -1851,13 +1842,14 @@ begin
   -- what was of no kind that was known gets one as soon as somebody knows
   update oxbow.entities e set kind = n.kind
     from (select key, min(kind) as kind from unnest(_keys, _kinds) n(key, kind) where kind not in ('other', 'self') group by key) n
-   where e.user_id = _user_id and e.key = n.key and e.kind = 'other'
-     and not exists (select from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind);
+   cross join lateral (select o.id from oxbow.entities o where o.user_id = _user_id and o.key = n.key and o.kind = 'other' offset 0) o
+   where e.user_id = _user_id and e.id = o.id
+     and (select true from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind) is null;
   insert into oxbow.entities (user_id, kind, name, key, head)
   select distinct on (n.key, n.kind) _user_id, n.kind, n.name, n.key, oxbow.entity_head(n.key)
     from unnest(_names, _keys, _kinds) n(name, key, kind)
-   where not exists (select from oxbow.entities e where e.user_id = _user_id and e.key = n.key
-                        and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self'))
+   where (select true from oxbow.entities e where e.user_id = _user_id and e.key = n.key
+             and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self') limit 1) is null
      and (n.kind <> 'other' or n.key not in (select o.key from unnest(_keys, _kinds) o(key, kind) where o.kind not in ('other', 'self')))
    order by n.key, n.kind, n.name
   on conflict do nothing;
@@ -1896,7 +1888,7 @@ begin
   select distinct _user_id, g.from_id, g.relation, g.to_id, g.type, m.id, coalesce(m.valid_at, m.created_at), m.invalid_at, m.created_at, m.expired_at
     from edge g, oxbow.itself_and_fold(_user_id, g.type, g.memory) m
   on conflict do nothing;
-end $$;
+end $_$;
 
 -- Name: note_old_entities(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1921,10 +1913,10 @@ begin
     _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
                      and not exists (select from oxbow.entity_mentions n
                                       where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
-    if cardinality(_ids) > 0 then
-      perform oxbow.note_entities(_user, _ids);
-      noted := noted + cardinality(_ids);
-    end if;
+    for i in 0 .. cardinality(_ids) - 1 by 500 loop
+      perform oxbow.note_entities(_user, _ids[i + 1 : i + 500]);
+    end loop;
+    noted := noted + cardinality(_ids);
   end loop;
 end $$;
 
@@ -2152,7 +2144,7 @@ begin
   if embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
-  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _entity;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks into _entity;
   if query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
     select * into _entity from oxbow.recall_entities(recall.user_id, query, _types, _allowed, _hidden, 60 + max_results);
   end if;
@@ -2167,22 +2159,23 @@ begin
   with candidate as (
     -- what the channels found, with its place in its conversation
     select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
-           max(c.text) as text, max(c.vector) as vector, max(c.entity) as entity
-      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity
+           max(c.text) as text, max(c.vector) as vector,
+           max(c.entity) as entity, max(c.entity_rank) as entity_rank
+      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
             select v.id, v.type, null, v.score * (1 + coalesce((
                      select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
-                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null
+                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null, null
               from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
             union all
-            select x.id, x.type, null, null, x.score from unnest(_entity.ids, _entity.types, _entity.scores) x(id, type, score)) c
+            select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
-    select memory_type, id, text, vector, entity from candidate
+    select memory_type, id, text, vector, entity, entity_rank from candidate
     union all
-    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null
+    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null, null
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
@@ -2199,15 +2192,15 @@ begin
           order by m.seq desc limit 2)) n
      where c.session_id is not null and (c.text is not null or c.vector is not null)
   ), summed as (
-    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity from spread group by memory_type, id
+    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity, max(entity_rank) as entity_rank
+      from spread group by memory_type, id
   ), fused as (
-    select memory_type, id, text, vector, entity,
+    select memory_type, id, text, vector, entity, entity_rank,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
-           rank() over (order by entity desc nulls last) as entity_rank,
            coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
            + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight
-           + coalesce(entity / nullif(max(entity) over (), 0), 0) * _entity_weight as score
+           + coalesce(entity / _entity.scores[1], 0) * _entity_weight as score
       from summed
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
@@ -2257,7 +2250,7 @@ end $$;
 
 -- Name: recall_entities(text, text, text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]) RETURNS record
+CREATE FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2314,9 +2307,10 @@ begin
   ), least as (
     select case when count(*) > _limit then min(score) else 0 end as score from found
   )
-  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc)
-    into ids, types, scores
-    from found f, least l where f.score > l.score;
+  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc),
+         array_agg(f.rank order by f.score desc)
+    into ids, types, scores, ranks
+    from (select id, type, score, rank() over (order by score desc) as rank from found) f, least l where f.score > l.score;
 end $$;
 
 -- Name: recall_text(text, text[], text[], text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -6938,11 +6932,6 @@ REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]) FROM PUBLIC;
 
--- Name: FUNCTION named_in(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
-
-REVOKE ALL ON FUNCTION oxbow.named_in(_user_id text, _ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION oxbow.named_in(_user_id text, _ids uuid[]) TO oxbow_worker;
-
 -- Name: FUNCTION note_entities(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) FROM PUBLIC;
@@ -6958,9 +6947,9 @@ GRANT ALL ON FUNCTION oxbow.note_old_entities(_after text, _limit integer, OUT n
 REVOKE ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
 
--- Name: FUNCTION recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]); Type: ACL; Schema: oxbow; Owner: -
+-- Name: FUNCTION recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]); Type: ACL; Schema: oxbow; Owner: -
 
-REVOKE ALL ON FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 

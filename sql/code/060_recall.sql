@@ -117,7 +117,7 @@ end $$;
 -- memories tells nothing apart. Of an English name of a person the first word is enough. Where more memories are found than are
 -- kept, the score of the best that is left out is nought.
 create or replace function oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer,
-  out ids uuid[], out types text[], out scores double precision[])
+  out ids uuid[], out types text[], out scores double precision[], out ranks bigint[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
@@ -168,9 +168,10 @@ begin
   ), least as (
     select case when count(*) > _limit then min(score) else 0 end as score from found
   )
-  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc)
-    into ids, types, scores
-    from found f, least l where f.score > l.score;
+  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc),
+         array_agg(f.rank order by f.score desc)
+    into ids, types, scores, ranks
+    from (select id, type, score, rank() over (order by score desc) as rank from found) f, least l where f.score > l.score;
 end $$;
 
 -- recall returns what the user's memories hold for a query, best first.
@@ -268,7 +269,7 @@ begin
   if embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
-  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _entity;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks into _entity;
   if query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
     select * into _entity from oxbow.recall_entities(recall.user_id, query, _types, _allowed, _hidden, 60 + max_results);
   end if;
@@ -283,22 +284,23 @@ begin
   with candidate as (
     -- what the channels found, with its place in its conversation
     select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
-           max(c.text) as text, max(c.vector) as vector, max(c.entity) as entity
-      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity
+           max(c.text) as text, max(c.vector) as vector,
+           max(c.entity) as entity, max(c.entity_rank) as entity_rank
+      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
             select v.id, v.type, null, v.score * (1 + coalesce((
                      select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
-                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null
+                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null, null
               from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
             union all
-            select x.id, x.type, null, null, x.score from unnest(_entity.ids, _entity.types, _entity.scores) x(id, type, score)) c
+            select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
-    select memory_type, id, text, vector, entity from candidate
+    select memory_type, id, text, vector, entity, entity_rank from candidate
     union all
-    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null
+    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null, null
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
@@ -315,15 +317,15 @@ begin
           order by m.seq desc limit 2)) n
      where c.session_id is not null and (c.text is not null or c.vector is not null)
   ), summed as (
-    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity from spread group by memory_type, id
+    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity, max(entity_rank) as entity_rank
+      from spread group by memory_type, id
   ), fused as (
-    select memory_type, id, text, vector, entity,
+    select memory_type, id, text, vector, entity, entity_rank,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
-           rank() over (order by entity desc nulls last) as entity_rank,
            coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
            + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight
-           + coalesce(entity / nullif(max(entity) over (), 0), 0) * _entity_weight as score
+           + coalesce(entity / _entity.scores[1], 0) * _entity_weight as score
       from summed
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win

@@ -35,34 +35,12 @@ begin
     limit 256);
 end $$;
 
--- What some memories name, each once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count,
--- with at most 200 bytes.
-create or replace function oxbow.named_in(_user_id text, _ids uuid[])
-returns table (memory_type text, memory_id uuid, nth integer, name text, key text, kind text)
-language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
-  select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
-         case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
-    from unnest(_ids) i(id)
-   cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-   cross join lateral (
-    select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
-      from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
-           with ordinality e(entity, nth)
-     where e.nth <= 50
-    union all
-    select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
-      from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
-     where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
-   where n.key <> '' and octet_length(n.name) <= 200
-   order by m.id, n.key, n.nth;
-$$;
-
 -- note_entities notes what some memories of a user name: entities that are new, mentions, and edges with the times of the
 -- memory. What a folded memory names, the one that it was folded into names too. It may be done again. The memories are locked
 -- first, in the order of their ids, and then the user's entities, so that no entity goes while a mention of it is made.
 create or replace function oxbow.note_entities(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off as $$
 declare
   _types text[];
   _memories uuid[];
@@ -78,9 +56,26 @@ begin
   perform from (select distinct unnest(_ids) as id order by id) i
     cross join lateral (select from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m;
   perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user_id, 0));
+  -- each name once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count, with at most 200 bytes
   select array_agg(n.memory_type), array_agg(n.memory_id), array_agg(n.nth), array_agg(n.name), array_agg(n.key), array_agg(n.kind)
     into _types, _memories, _nths, _names, _keys, _kinds
-    from oxbow.named_in(_user_id, _ids) n;
+    from (
+      select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
+             case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
+        from unnest(_ids) i(id)
+       cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+       cross join lateral (
+        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
+               with ordinality e(entity, nth)
+         where e.nth <= 50
+        union all
+        select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
+         where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
+       where n.key <> '' and octet_length(n.name) <= 200
+       order by m.id, n.key, n.nth
+    ) n(memory_type, memory_id, nth, name, key, kind);
   if _keys is null then
     return;
   end if;
@@ -88,13 +83,14 @@ begin
   -- what was of no kind that was known gets one as soon as somebody knows
   update oxbow.entities e set kind = n.kind
     from (select key, min(kind) as kind from unnest(_keys, _kinds) n(key, kind) where kind not in ('other', 'self') group by key) n
-   where e.user_id = _user_id and e.key = n.key and e.kind = 'other'
-     and not exists (select from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind);
+   cross join lateral (select o.id from oxbow.entities o where o.user_id = _user_id and o.key = n.key and o.kind = 'other' offset 0) o
+   where e.user_id = _user_id and e.id = o.id
+     and (select true from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind) is null;
   insert into oxbow.entities (user_id, kind, name, key, head)
   select distinct on (n.key, n.kind) _user_id, n.kind, n.name, n.key, oxbow.entity_head(n.key)
     from unnest(_names, _keys, _kinds) n(name, key, kind)
-   where not exists (select from oxbow.entities e where e.user_id = _user_id and e.key = n.key
-                        and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self'))
+   where (select true from oxbow.entities e where e.user_id = _user_id and e.key = n.key
+             and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self') limit 1) is null
      and (n.kind <> 'other' or n.key not in (select o.key from unnest(_keys, _kinds) o(key, kind) where o.kind not in ('other', 'self')))
    order by n.key, n.kind, n.name
   on conflict do nothing;
@@ -217,10 +213,10 @@ begin
     _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
                      and not exists (select from oxbow.entity_mentions n
                                       where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
-    if cardinality(_ids) > 0 then
-      perform oxbow.note_entities(_user, _ids);
-      noted := noted + cardinality(_ids);
-    end if;
+    for i in 0 .. cardinality(_ids) - 1 by 500 loop
+      perform oxbow.note_entities(_user, _ids[i + 1 : i + 500]);
+    end loop;
+    noted := noted + cardinality(_ids);
   end loop;
 end $$;
 
