@@ -35,6 +35,7 @@ const (
 	sweepSessions  = 500              // in which messages wait
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
+	sweepNamed     = 20               // users whose old memories are looked through for what they name
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
 	sweepAge       = 10 * time.Minute // younger memories are still on their way
 	restorable     = 30 * 24 * time.Hour
@@ -63,6 +64,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued reviews that nobody was going to do", w.inTx(w.reviveReviews)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
+		{"noted what old memories name", w.inTx(w.noteEntities)},
 	}
 	var failed error
 	for _, step := range steps {
@@ -205,6 +207,10 @@ func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
 	return store.RecountTerms(ctx, w.db, sweepCounted)
+}
+
+func (w *sweepWorker) noteEntities(ctx context.Context, tx pgx.Tx) (int, error) {
+	return store.NoteOldEntities(ctx, tx, sweepNamed)
 }
 
 func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {

@@ -207,9 +207,10 @@ type newMemory struct {
 
 // extractedMetadata is what is kept beside a memory.
 type extractedMetadata struct {
-	Context  string            `json:"context,omitempty"`
-	Emotion  *reasoner.Emotion `json:"emotion,omitempty"`
-	Entities []reasoner.Entity `json:"entities,omitempty"`
+	Context   string              `json:"context,omitempty"`
+	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
+	Entities  []reasoner.Entity   `json:"entities,omitempty"`
+	Relations []reasoner.Relation `json:"relations,omitempty"`
 }
 
 // WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
@@ -234,7 +235,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
 			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target })
 		}
-		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities})
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations})
 		if err != nil {
 			return counts, err
 		}

@@ -81,6 +81,7 @@ const (
 	sweepReviewKey   = "sweep.reviews"
 	sweepStatsKey    = "sweep.stats"
 	sweepMessagesKey = "sweep.messages"
+	sweepEntitiesKey = "sweep.entities" // there until all is done
 )
 
 // recentTime limits LostRecently, whatever came in.

@@ -26,7 +26,8 @@ revoke all on function oxbow.lock_memory from public;
 
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (by default: now)
 -- and is believed until now; a version that was wrong from the start is superseded by one with the same valid_at. The new
--- one takes over what is not given: type, session and place in it, speaker, agent, source, category, importance, metadata.
+-- one takes over what is not given: type, session and place in it, speaker, agent, source, category, importance, metadata (of
+-- the entities there, those that it names itself).
 -- external_id stays with the old one, so that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
@@ -34,6 +35,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   new_id constant uuid := gen_random_uuid();
+  kept jsonb; -- the metadata of the new version
 begin
   perform oxbow.check_access(supersede.user_id);
   old := oxbow.lock_memory(supersede.user_id, supersede.id);
@@ -55,10 +57,11 @@ begin
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
+  kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
     source, category, importance, metadata, expires_at)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata), old.expires_at);
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
   if old.source = 'summary' then -- the conversation goes on with the new one
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
@@ -76,7 +79,7 @@ begin
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata,
     new_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'SUPERSEDE', old.content, supersede.content, old.metadata,
-    coalesce(supersede.metadata, old.metadata), coalesce(supersede.actor, 'app'), supersede.reason);
+    kept, coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
 end $$;
 

@@ -49,6 +49,9 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 			continue
 		}
 		namesZh(s.text, add)
+		if s.hasZh(hasKin) {
+			kinNamesZh(s.text, add)
+		}
 		for _, a := range sentences[i].attributes {
 			switch n := utf8.RuneCountInString(a.value); {
 			case n < 2 || n > 6 || strings.ContainsAny(a.value, "的一这那"):

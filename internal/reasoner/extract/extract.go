@@ -481,6 +481,7 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	}
 	c.Emotion = emotionOf(n.sentences)
 	c.Entities = entitiesOf(n.sentences)
+	c.Relations = relationsOf(n.sentences, c.Entities)
 	// what it is, by the sentence that matters most
 	best := &n.sentences[0]
 	lasting := 0.0

@@ -101,6 +101,36 @@ type OxbowEmbeddingRefusal struct {
 	RefusedAt  time.Time
 }
 
+type OxbowEntity struct {
+	UserID    string
+	ID        uuid.UUID
+	Kind      string
+	Name      string
+	Key       string
+	Head      string
+	CreatedAt time.Time
+}
+
+type OxbowEntityEdge struct {
+	UserID     string
+	FromID     uuid.UUID
+	Relation   string
+	ToID       uuid.UUID
+	MemoryType string
+	MemoryID   uuid.UUID
+	ValidAt    time.Time
+	InvalidAt  *time.Time
+	CreatedAt  time.Time
+	ExpiredAt  *time.Time
+}
+
+type OxbowEntityMention struct {
+	UserID     string
+	EntityID   uuid.UUID
+	MemoryType string
+	MemoryID   uuid.UUID
+}
+
 type OxbowExtraction struct {
 	UserID string
 	Number int64
