@@ -148,7 +148,7 @@ func TestErasedVersionLeavesNoHistory(t *testing.T) {
 		old := remember(t, tx, row{"user_id": user, "memory_type": "fact", "content": fmt.Sprint("old ", i)})
 		created := one[string](t, tx, `select gen_random_uuid()::text`)
 		exec(t, tx, `select oxbow.write_extraction($1, 's', 'a model', $2::text[]::uuid[], json_build_array(json_build_object('id', $3::text, 'type', 'fact', 'content', 'secret',
-			'at', now(), 'importance', 0.5, 'metadata', '{}'::json, 'sources', $2::text[], 'reason', 'secret too', 'operation', 'UPDATE', 'target', $4::text, 'policy', $5::text)), '{}')`,
+			'at', now(), 'importance', 0.5, 'metadata', '{}'::json, 'sources', $2::text[], 'reason', 'secret too', 'operation', 'UPDATE', 'target', $4::text, 'policy', $5::text)), '{}', true)`,
 			user, messages, created, old, policy)
 		require.Equal(t, []string{"ADD", "ADD", "UPDATE"}, all[string](t, tx, `select event from oxbow.history($1, $2) order by event`, user, old), policy)
 		require.Equal(t, messages, all[string](t, tx, `select message_ids[1]::text from oxbow.history($1, $2) where event = 'ADD' and memory_id = $2::text::uuid`, user, created))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // maxRelations is how many relations are noted of a candidate.
@@ -32,8 +33,8 @@ var kinsZh = []struct{ word, relation string }{
 }
 
 var (
-	ofKinEn   = set("best old older younger elder eldest youngest little big baby twin good close dear new former great late only first oldest step half")
-	calledEn  = set("called named")
+	ofKinEn   = lexis.Set("best old older younger elder eldest youngest little big baby twin good close dear new former great late only first oldest step half")
+	calledEn  = lexis.Set("called named")
 	studyEn   = phrasesOf("i study at, i'm studying at, i am studying at, i go to school at, i'm a student at, i am a student at, i'm enrolled at")
 	ownEn     = phrasesOf("i own a, i own an, i own the, i own, i drive a, i ride a")
 	ofKinZh   = []string{"最好的", "最要好的", "要好的", "最小的", "最大的", "的", "好", "大", "小", "二", "亲", "老"}
@@ -248,7 +249,7 @@ func relationsZh(text string, entities []reasoner.Entity, add func(string, *reas
 			}
 			continue
 		}
-		if e.Kind == "animal" && hasSuffixOf(before, animalsZh) && containsAny(before, meZh) {
+		if e.Kind == "animal" && hasSuffixOf(before, animalsZh) && lexis.ContainsAny(before, meZh) {
 			add("pet", e)
 		}
 	}
