@@ -1447,8 +1447,9 @@ begin
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
-  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
-  if cardinality(_fresh) < 64 then
+  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone, or last, tidies up
+  if cardinality(_fresh) < 64 and not exists (
+    select from oxbow.river_job j where j.state = 'available' and j.queue in ('embed', 'extract') and j.priority = 1 and j.scheduled_at <= now() offset 3) then
     perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);
