@@ -89,7 +89,7 @@ const (
 	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people wait for memories, and
 	// what comes in meanwhile is reflected on in the order in which it happened.
 	busyJobs  = 4
-	busyPause  = time.Second
+	busyPause = time.Second
 	// busyLimit is how long a reflection gives way.
 	busyLimit = time.Minute
 )
