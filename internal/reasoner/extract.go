@@ -46,6 +46,7 @@ type Held struct {
 	Category   Category
 	Time       time.Time // when it was true or happened
 	Similarity float64   // to a candidate, -1 to 1
+	About      []string  // as a candidate's
 }
 
 // Category is what a memory is about (W): it decides how fast it loses weight, and what becomes of it in a conflict.
@@ -86,6 +87,7 @@ type Candidate struct {
 	Entities   []Entity  // who and what it names
 	Time       time.Time // when it was true or happened; zero: when its first message was said
 	Negates    bool      // it says that something is so no longer, or was wrong
+	About      []string  // of what people have one at a time, what it tells: home, job, employer, name …; memories about the same are its conflicts, however unlike
 	Sources    []uuid.UUID
 }
 
@@ -96,7 +98,7 @@ type Extraction struct {
 	Dropped    []Dropped   // what the extractor itself had to leave out
 }
 
-// Conflict is a candidate with the memories that are like it, the most similar first.
+// Conflict is a candidate with the memories that are like it, the most similar first, and those about the same.
 type Conflict struct {
 	Candidate Candidate
 	Similar   []Held
@@ -116,6 +118,7 @@ const (
 // Resolution is what Resolve decides.
 type Resolution struct {
 	Operation Operation
-	Target    uuid.UUID // of Similar; zero for Add
+	Target    uuid.UUID   // of Similar; zero for Add
+	Also      []uuid.UUID // of Similar: what else an Update takes the place of
 	Reason    string
 }

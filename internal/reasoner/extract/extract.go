@@ -171,7 +171,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		if instructs(&s) {
 			return nil, true
 		}
-		for _, s := range clauses(s) {
+		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
@@ -344,47 +344,6 @@ func offers(question string) bool {
 	return lexis.ContainsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
 }
 
-// clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
-func clauses(s sentence) []sentence {
-	if len(s.text) > 240 {
-		return []sentence{s}
-	}
-	if len(s.attributesOf()) == 0 {
-		return []sentence{s}
-	}
-	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
-	if s.han > 0 {
-		marks = []string{"，我", ",我", "，现在", "，在", "，今年", "，住"}
-	}
-	for _, mark := range marks {
-		i := strings.Index(s.text, mark)
-		if i <= 0 {
-			continue
-		}
-		head, tail := read(strings.TrimRight(s.text[:i], ", ，")), s.text[i+len(mark):]
-		switch {
-		case s.han > 0:
-			tail = strings.TrimLeft(mark, "，,") + tail
-			if !strings.HasPrefix(tail, "我") {
-				tail = "我" + tail
-			}
-		default:
-			words := strings.Fields(strings.TrimLeft(mark, ", "))
-			tail = capitalised(words[len(words)-1]) + " " + tail
-		}
-		second := read(tail)
-		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key ||
-			s.han == 0 && strings.Contains(mark, " I ") && strings.ContainsAny(mark, "db") && len(a)+len(b) > 0 && len(strings.Fields(head.text)) > 2 && len(strings.Fields(second.text)) > 2 {
-			end := "."
-			if s.han > 0 {
-				end = "。"
-			}
-			return append([]sentence{read(head.text + end)}, clauses(second)...)
-		}
-	}
-	return []sentence{s}
-}
-
 // goesOn begin what goes on from what was said before.
 var (
 	goesOnEn = lexis.Set("it it's its they they're that that's this he she he's she's and also but plus then so because there them those these")
@@ -495,6 +454,7 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 			lasting -= r.weight
 		}
 		c.Negates = c.Negates || r.negates && (n.alone || len(n.sentences) == 1)
+		c.About = append(c.About, aboutOf(r)...)
 	}
 	c.Type, c.Category = "episodic", reasoner.Objective
 	if best.anchored {
@@ -511,6 +471,16 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	c.Importance = importanceOf(n, best, c.Emotion)
 	c.Time = timeOf(n, m, c.Type)
 	return c
+}
+
+// aboutOf returns of what people have one at a time, as far as a sentence tells of it.
+func aboutOf(r *reading) (about []string) {
+	for _, a := range r.attributes {
+		if a.single() && !slices.Contains(about, a.key) {
+			about = append(about, a.key)
+		}
+	}
+	return about
 }
 
 func futureOf(sentences []reading) bool {
@@ -542,7 +512,7 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 	for i := range n.sentences {
 		r := &n.sentences[i]
 		e, ok := when.Find(r.text, m.Time)
-		if !ok || kind == "fact" && !e.Since && !r.negates {
+		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) {
 			continue
 		}
 		at := e.Time
