@@ -15,6 +15,7 @@ type attribute struct {
 	denied bool   // it is said that this is not the value
 	over   bool   // there is none any more: a job that was lost
 	cut    int    // where another statement about it begins in the sentence; 0: it does not
+	end    int    // where it ends
 }
 
 // attributes that follow fixed words in English; the value is what comes next.
@@ -25,8 +26,8 @@ var attributesEn = []struct {
 	{"name", phrasesOf("my name is, my name's, my full name is, i'm called, i am called, people call me, everyone calls me, friends call me, i go by, call me")},
 	{"home", phrasesOf("my home is in, my place is in, my new home is, my new home is in, my new place is in, my new address is")},
 	{"origin", phrasesOf("i'm from, i am from, i come from, i was born in, i grew up in, i'm originally from, i am originally from, i originally come from")},
-	{"job", phrasesOf("my job is, my profession is, my new job is, my occupation is, i make a living as, i earn my living as")},
 	{"employer", phrasesOf("my employer is, my new employer is, my company is, my job is at, my new job is at, my new job's at, my job is with, my new job is with")},
+	{"job", phrasesOf("my job is, my profession is, my new job is, my occupation is, i make a living as, i earn my living as")},
 	{"birthday", phrasesOf("my birthday is on, my birthday is, my birthday's, my birthday's on, i was born on")},
 }
 
@@ -60,9 +61,15 @@ func (s *sentence) attributesOf() []attribute {
 	return s.found
 }
 
-// known leaves out that there is none of what the same sentence tells the value of: 我换工作了，现在在腾讯上班.
+// known leaves out what is said twice, and that there is none of what the same sentence tells the value of: 我换工作了，现在在腾讯上班.
 func known(found []attribute) []attribute {
-	return slices.DeleteFunc(found, func(a attribute) bool {
+	if len(found) < 2 {
+		return found
+	}
+	found = slices.CompactFunc(found, func(a, b attribute) bool {
+		return a.key == b.key && a.value == b.value && a.denied == b.denied && a.over == b.over
+	})
+	return slices.DeleteFunc(slices.Clone(found), func(a attribute) bool {
 		return a.over && slices.ContainsFunc(found, func(b attribute) bool { return b.key == a.key && !b.over && !b.denied })
 	})
 }
@@ -79,6 +86,11 @@ func (r *reading) attributesEn() []attribute {
 	for i := range all {
 		switch all[i].lower {
 		case "i", "i'm", "i've", "my", "we", "we've", "we're", "people", "everyone", "friends", "call":
+		case "and", "then": // "I left Berlin and moved to Rome"
+			if life := r.wentOn(i); len(life) > 0 {
+				found = append(found, life...)
+			}
+			continue
 		default:
 			continue
 		}

@@ -17,7 +17,7 @@ var marksEn = []string{", and ", " and ", ", but ", " but ", ", "}
 
 var (
 	// what a statement begins with whose "I" stood in the one before it
-	goesOnSelfEn = lexis.Set("work working live living am moved love like enjoy adore prefer hate dislike have own speak play study teach started got became quit lost retired don't can now currently also just recently really never always changed switched joined resigned no")
+	goesOnSelfEn = lexis.Set("work working live living am moved love like enjoy adore prefer hate dislike have own speak play study teach started got became quit lost retired don't can now currently also just recently really never always changed switched joined resigned no run go drink eat cook swim walk read write paint sing dance ski climb cycle bake")
 	// what comes before its verb
 	adverbsSelfEn = lexis.Set("now currently also just recently really never always still don't no longer not actually")
 )
@@ -56,14 +56,15 @@ func clausesEn(s sentence, t *talk) []sentence {
 				continue
 			}
 			first, second := read(head+"."), read(whole)
-			if separate(&first, &second, t, len(found) > 0 && len(whole) == len(tail) && strings.HasPrefix(whole, "I") && strings.ContainsAny(mark, "db")) {
+			loose := len(found) > 0 && len(whole) == len(tail) && strings.HasPrefix(whole, "I") && strings.ContainsAny(mark, "db")
+			if separate(&first, &second, t, loose) || apart(&first, t) && everyEn.has(second.tokens) && len(second.tokens) <= maxHabit {
 				return append(clausesEn(first, t), clausesEn(second, t)...)
 			}
 		}
 	}
 	for _, a := range found { // "I work as a nurse at Charité"
 		if a.cut > 1 && !a.denied && s.text[a.cut-1] == ' ' {
-			return []sentence{read(strings.TrimRight(s.text[:a.cut], ", ") + "."), read("I work " + s.text[a.cut:])}
+			return []sentence{read(strings.TrimRight(s.text[:a.cut], ", ") + strings.TrimRight(s.text[a.end:], ".") + "."), read("I work " + s.text[a.cut:a.end] + ".")}
 		}
 	}
 	return []sentence{s}
@@ -84,7 +85,7 @@ func standing(head, tail string) (string, bool) {
 		return "", false
 	}
 	first := read(cutAt(head, 60)).tokens
-	for len(first) > 0 && fillersEn[first[0].lower] != nil {
+	for len(first) > 0 && fillersEn[first[0].lower] != nil && first[0].flags&isFirst == 0 {
 		first = first[1:]
 	}
 	if len(first) == 0 {
@@ -119,12 +120,21 @@ func separate(first, second *sentence, t *talk, loose bool) bool {
 	switch {
 	case len(a) > 0 && len(b) > 0:
 		return !slices.ContainsFunc(a, func(x attribute) bool {
-			return slices.ContainsFunc(b, func(y attribute) bool { return x.key == y.key })
+			return slices.ContainsFunc(b, func(y attribute) bool { return x.key == y.key && (!x.over || y.over || first.chinese()) })
 		})
 	case loose && len(a)+len(b) > 0:
 		return len(strings.Fields(first.text)) > 2 && len(strings.Fields(second.text)) > 2
 	}
+	if len(a)+len(b) > 0 {
+		one, other := readSentence(*first, t), readSentence(*second, t)
+		return one.stays() && other.stays()
+	}
 	return apart(first, t) && apart(second, t)
+}
+
+// stays tells whether a statement is worth remembering by itself, and says what is so.
+func (r *reading) stays() bool {
+	return r.kind == statement && r.anchored && r.lasting()
 }
 
 // apart tells whether a sentence, if it stood alone, would be a fact.
@@ -133,8 +143,14 @@ func apart(s *sentence, t *talk) bool {
 	return r.kind == statement && (len(r.attributes) > 0 || r.anchored && r.lasting() && (len(r.text) <= shortFact || r.han > 0) && (r.category == reasoner.StablePreference || r.category == reasoner.Skill))
 }
 
-// habitsZh show that somebody does something again and again.
-var habitsZh = []string{"每天", "每周", "每个", "每晚", "每早", "经常", "平时", "周末"}
+// maxHabit is how many words may tell of a habit.
+const maxHabit = 8
+
+// everyEn and habitsZh show that somebody does something again and again.
+var (
+	everyEn  = phrasesOf("every day, every morning, every evening, every night, every week, every weekend, every monday, every tuesday, every wednesday, every thursday, every friday, every saturday, every sunday, every month, every year, twice a week, once a week, three times a week, on weekends")
+	habitsZh = []string{"每天", "每周", "每个", "每晚", "每早", "每逢", "周末都", "天天"}
+)
 
 func clausesZh(s sentence, t *talk) []sentence {
 	for from := 0; ; {

@@ -326,6 +326,9 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	case tastesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"喜欢", "爱好", "最爱"}):
 		r.category, r.importance = reasoner.StablePreference, 0.65
 	}
+	if a, ok := answers(asked, r.text); ok {
+		r.attributes = []attribute{a}
+	}
 	n := noteOf(i, []reading{r}, "", r.weight)
 	n.content, n.message, n.alone = asked+" — "+n.content, i-1, true
 	return n, true
@@ -454,6 +457,7 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 			lasting -= r.weight
 		}
 		c.Negates = c.Negates || r.negates && (n.alone || len(n.sentences) == 1)
+		c.Negates = c.Negates || slices.ContainsFunc(r.attributes, func(a attribute) bool { return a.over || a.denied })
 		c.About = append(c.About, aboutOf(r)...)
 	}
 	c.Type, c.Category = "episodic", reasoner.Objective
@@ -468,9 +472,29 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	if c.Type == "episodic" && (c.Category == reasoner.Identity || c.Category == reasoner.StablePreference || c.Category == reasoner.Skill) && !n.alone {
 		c.Category = reasoner.Objective
 	}
+	if about := tasteAbout(&c); about != "" && len(c.About) == 0 && len(n.sentences) == 1 {
+		c.About = []string{about}
+	}
 	c.Importance = importanceOf(n, best, c.Emotion)
 	c.Time = timeOf(n, m, c.Type)
 	return c
+}
+
+// tasteAbout returns what a taste is about, or a skill, or what is over: "taste:coffee" of "I love strong coffee", and of "I don't
+// drink coffee any more", which are to be compared.
+func tasteAbout(c *reasoner.Candidate) string {
+	if c.Type != "fact" || c.Category != reasoner.StablePreference && c.Category != reasoner.ShortPreference && c.Category != reasoner.Skill && !c.Negates {
+		return ""
+	}
+	s := senseOf(c.Content)
+	n := len(s.objects)
+	if n == 0 {
+		return ""
+	}
+	if last, _ := decode(s.objects[n-1]); n > 1 && isHan(last) {
+		return "taste:" + s.objects[n-2] + s.objects[n-1]
+	}
+	return "taste:" + s.objects[n-1]
 }
 
 // aboutOf returns of what people have one at a time, as far as a sentence tells of it.

@@ -32,7 +32,8 @@ var (
 	dwellingsEn   = lexis.Set("apartment flat house place studio home room condo dorm neighborhood neighbourhood building loft cottage street dormitory bungalow village town city suburb suburbs countryside farm centre center district area")
 	noEmployersEn = lexis.Set(`home night nights weekends living hours years months weeks days while free moment same least weekend fun once times beginning end point work present noon dawn desk height speed first last
 		it this that them him her me you us myself himself promotion exam change long`)
-	timesEn = lexis.Set("last yesterday today tonight tomorrow recently this next ago lately since during before after between when while in for with on from by because and but so until where who which as alone together again now at anymore")
+	coursesEn = lexis.Set("gym school college university club choir band class course team kindergarten church")
+	timesEn   = lexis.Set("last yesterday today tonight tomorrow recently this next ago lately since during before after between when while in for with on from by because and but so until where who which as alone together again now at anymore")
 )
 
 // lifeAt reads where somebody lives and works from the token "I", "I'm", "I've" or "we" on.
@@ -89,6 +90,33 @@ words:
 		return r.workAt(j, denied, false, "job")
 	}
 	return nil
+}
+
+var (
+	// how a sentence may go on whose "I" stands at its beginning
+	wentOnEn = lexis.Set("moved relocated settled started joined got quit resigned retired")
+	hearsEn  = lexis.Set("that said says heard told hear know think thought saw asked want wanted hope like love")
+)
+
+// wentOn reads what happened to the one whom the sentence began with, from the token "and" or "then" on.
+func (r *reading) wentOn(i int) []attribute {
+	first := r.tokens[0].lower
+	if i == 0 || i > 8 || first != "i" && first != "i've" && first != "we" && first != "we've" {
+		return nil
+	}
+	j := i + 1
+	for j < len(r.tokens) && (betweenLifeEn[r.tokens[j].lower] || r.tokens[j].lower == "have") {
+		j++
+	}
+	if j == len(r.tokens) || !wentOnEn[r.tokens[j].lower] {
+		return nil
+	}
+	for _, t := range r.tokens[1:i] {
+		if t.flags&isKin != 0 || thirdEn[t.lower] || hearsEn[t.lower] {
+			return nil
+		}
+	}
+	return r.lifeAt(i)
 }
 
 // markedBetween tells whether a mark stands between two tokens.
@@ -201,18 +229,19 @@ func (r *reading) workAt(i int, denied, got bool, verb string) (found []attribut
 		value := r.valueUntil(from, timesEn)
 		words := strings.Fields(value)
 		if len(words) == 0 || vagueEn[words[0]] || words[0][0] >= '0' && words[0][0] <= '9' || noEmployersEn[words[len(words)-1]] || noEmployersEn[words[0]] ||
-			slices.ContainsFunc(found, func(a attribute) bool { return a.key == key }) || from == i && key == "job" && !roleEn(words[len(words)-1]) {
+			(verb == "started" || verb == "joined" || verb == "began") && coursesEn[words[len(words)-1]] || slices.ContainsFunc(found, func(a attribute) bool { return a.key == key }) || from == i && key == "job" && !roleEn(words[len(words)-1]) {
 			break
 		}
 		a := attribute{key: key, value: value, denied: denied}
 		if len(found) > 0 {
 			a.cut = r.tokens[i].start
 		}
-		found = append(found, a)
 		skips = false
 		for i = from; i+1 < len(r.tokens) && r.tokens[i].lower != words[len(words)-1]; i++ {
 			continue
 		}
+		a.end = r.tokens[i].end
+		found = append(found, a)
 	}
 	if len(found) == 0 && verb == "job" && !denied && r.newJob(i) {
 		return []attribute{{key: "employer", over: true}}

@@ -178,7 +178,7 @@ func trimSuffixesZh(v string, ends []string) string {
 
 // goesOnSelfZh begin a clause that goes on about the one who was spoken of before it.
 var goesOnSelfZh = []string{"在", "是", "住", "现在", "目前", "今年", "叫", "做", "当", "也", "就", "喜欢", "最喜欢", "特别喜欢", "很喜欢", "爱", "讨厌", "不", "会", "每天", "每周", "每个", "经常", "平时", "有", "养", "来自", "从事", "老家", "刚", "已经", "最近", "搬", "跳槽", "去", "到",
-	"入职", "加入", "换", "升", "辞", "离职", "结婚", "离婚", "单身", "已婚", "未婚", "吃素", "上班", "周末", "从", "上周", "上个月", "昨天", "后来", "然后", "还", "对", "又", "被", "全家", "打算", "准备"}
+	"入职", "加入", "换", "升", "辞", "离职", "结婚", "离婚", "单身", "已婚", "未婚", "吃素", "上班", "周末", "从", "上周", "上个月", "昨天", "后来", "然后", "还", "对", "又", "被", "全家", "一个人", "独自", "自己", "一家", "打算", "准备"}
 
 // aboutSelfZh tells whether a clause that begins with 我 is about the one who speaks, and not about their sister.
 func aboutSelfZh(text string) bool {

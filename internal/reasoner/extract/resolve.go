@@ -44,6 +44,9 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 			}
 		}
 	}
+	if retracts {
+		return reasoner.Resolution{Operation: reasoner.Add, Reason: "there is nothing that it takes back"}
+	}
 	for i := range held {
 		if of(i) && s.says(&held[i]) && (c.Similar[i].Type != "episodic" && c.Candidate.Type != "episodic" || sameTime(now, &c.Candidate, &c.Similar[i])) {
 			return reasoner.Resolution{Operation: reasoner.Noop, Target: c.Similar[i].ID, Reason: "it says the same"}
@@ -201,6 +204,11 @@ func senseOf(text string) sense {
 	}
 	if s.over {
 		s.negated = true
+	}
+	if asked, said, ok := strings.Cut(text, " — "); ok { // "Where do you live? — Porto"
+		if a, ok := answers(asked, said); ok {
+			s.attributes, s.sentences = []attribute{a}, 1
+		}
 	}
 	if len(s.objects) == 0 { // "I smoke"
 		s.objects = s.words
