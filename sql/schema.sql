@@ -1038,6 +1038,27 @@ begin
   return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
 end $$;
 
+-- Name: facts_about(text, text[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.facts_about(_user_id text, _about text[], _limit integer) RETURNS TABLE(id uuid, content text, speaker text, category text, at timestamp with time zone, about text[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),
+         array(select jsonb_array_elements_text(m.metadata -> 'about'))
+    from oxbow.memories_fact m
+   where m.user_id = _user_id and m.expired_at is null and m.metadata ? 'about' and m.metadata -> 'about' ?| _about
+     and m.forgotten_at is null and (m.invalid_at is null or m.invalid_at > now())
+   order by m.created_at desc, m.id
+   limit _limit;
+end $$;
+
 -- Name: facts_as_of(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.facts_as_of(user_id text, valid timestamp with time zone DEFAULT now(), believed timestamp with time zone DEFAULT now()) RETURNS TABLE(id uuid, content text, category text, valid_at timestamp with time zone, invalid_at timestamp with time zone)
@@ -3477,6 +3498,8 @@ declare
   r record;
   old oxbow.memories;
   _policy text;
+  _began timestamptz; -- the old memory
+  _earlier boolean;
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
@@ -3499,22 +3522,30 @@ begin
   on conflict do nothing;
 
   for r in
-    select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
-      operation text, target uuid, policy text)
+    select m.*, t.of from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
+      operation text, target uuid, also uuid[], policy text), unnest(m.target || m.also) t(of)
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
        for no key update;
     if not found then
-      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
+      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
     end if;
     case r.operation
       when 'UPDATE' then
-        updated := updated + 1;
+        updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
-        if r.at < coalesce(old.valid_at, old.created_at) then
-          update oxbow.memories m set invalid_at = coalesce(old.valid_at, old.created_at), expired_at = now(), superseded_by = old.id, updated_at = now()
+        _began := coalesce(old.valid_at, old.created_at);
+        -- since when something is so may be told later; what counts is which was said last
+        _earlier := r.at < _began;
+        if _earlier then
+          select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
+            < (select max(g.created_at) from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
+                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true) into _earlier;
+        end if;
+        if _earlier then
+          update oxbow.memories m set invalid_at = _began, expired_at = now(), superseded_by = old.id, updated_at = now()
            where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
         elsif _policy = 'weight_balance' then
           update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
@@ -4876,6 +4907,10 @@ CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_epis
 -- Name: memories_episodic_user_id_superseded_by_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episodic USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+-- Name: memories_fact_about_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_fact_about_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NULL) AND (metadata ? 'about'::text));
 
 -- Name: memories_fact_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 

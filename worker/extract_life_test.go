@@ -33,6 +33,7 @@ var lives = []struct {
 	{[]string{"I speak French.", "I speak Dutch.", "I have a son called Tom.", "I love climbing.", "I love sailing."},
 		"I have a son called Tom. | I love climbing. | I love sailing. | I speak Dutch. | I speak French.", ""},
 	{[]string{"I live in Bonn.", "I live in Bonn.", "We moved from Bonn to Graz with the kids.", "I no longer live in Bonn.", "I left Graz and moved to Bonn again."}, "I left Graz and moved to Bonn again.", "We moved from Bonn to Graz with the kids."},
+	{[]string{"I live in Bonn.", "I've lived in Graz since 2010."}, "I've lived in Graz since 2010.", "I live in Bonn."},
 	{[]string{"I'm vegetarian.", "I'm vegan now."}, "I'm vegan now.", "I'm vegetarian."},
 	{[]string{"I'm a nurse.", "My brother works as a pilot.", "I'm a runner.", "I retired in May."}, "I retired in May. | I'm a runner. | My brother works as a pilot.", "I'm a nurse."},
 

@@ -87,7 +87,7 @@ type Candidate struct {
 	Entities   []Entity  // who and what it names
 	Time       time.Time // when it was true or happened; zero: when its first message was said
 	Negates    bool      // it says that something is so no longer, or was wrong
-	About      []string  // of what people have one at a time, what it tells: home, job, employer, name …; memories about the same are its conflicts, however unlike
+	About      []string  // what it tells of that people have one of at a time (home, job, employer, name), or what a taste is about: memories about the same are its conflicts, however unlike
 	Sources    []uuid.UUID
 }
 

@@ -17,7 +17,7 @@ var (
 	// what may stand before a job that somebody got
 	beforeJobEn = lexis.Set("a an the my new great good better different full-time part-time permanent first dream old current well-paid another nice temporary")
 
-	homesEn = phrasesOf(`live in, live at, live near, live on, live with, living in, living at, living near, living on, based in, based out of, reside in, residing in, settled in, settled, moved to, moved into, relocated to,
+	homesEn = phrasesOf(`live in, live at, live near, live on, live with, living in, living at, living near, living on, lived in, lived at, lived near, based in, based out of, reside in, residing in, settled in, settled, moved to, moved into, relocated to,
 		moved from, moved away from, moved out of, relocated from, moved with, moved together with, moved in with, resettled in, emigrated to, immigrated to`)
 	worksEn      = phrasesOf(`work, working, worked, employed, started working, began working, started work, started, began, joined`)
 	hiresEn      = phrasesOf(`hired, promoted, appointed, recruited, made`)
@@ -68,7 +68,7 @@ words:
 		return nil
 	}
 	verb := r.tokens[j].lower
-	if n := r.lifePhrase(homesEn, j, nil); n > 0 && !was {
+	if n := r.lifePhrase(homesEn, j, nil); n > 0 && !was && (verb != "lived" || has && !r.has(isPast)) {
 		return r.homeAt(j, j+n, denied)
 	}
 	if ours {
