@@ -103,7 +103,7 @@ func MessagesLeft(ctx context.Context, db DB, userID, session string, failed boo
 // RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
 	rows, err := db.Query(ctx, `
-		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0
+		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
 		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
 		          from oxbow.messages g
 		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e

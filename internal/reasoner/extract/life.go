@@ -68,7 +68,7 @@ words:
 		return nil
 	}
 	verb := r.tokens[j].lower
-	if n := r.lifePhrase(homesEn, j, nil); n > 0 && !was && (verb != "lived" || has && !r.has(isPast)) {
+	if n := r.lifePhrase(homesEn, j, nil); n > 0 && !was && (verb != "lived" || has && slices.ContainsFunc(r.tokens, func(t token) bool { return t.lower == "since" || t.lower == "for" })) {
 		return r.homeAt(j, j+n, denied)
 	}
 	if ours {
