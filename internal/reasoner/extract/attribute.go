@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -135,6 +136,9 @@ var notSoEn = lexis.Set("if when before until till unless after whether wish")
 // employerOf reads for whom somebody is what they are: "I'm a nurse at Charité".
 func (r *reading) employerOf(job attribute, i int) []attribute {
 	words := strings.Fields(job.value)
+	if w := words[len(words)-1]; w == "student" || w == "undergrad" {
+		return nil
+	}
 	for j := i; j+1 < len(r.tokens); j++ {
 		if w := r.tokens[j+1].lower; r.tokens[j].lower == words[len(words)-1] && (w == "at" || w == "for") && !r.markedBetween(j, j+1) {
 			found := r.workAt(j+1, false, false, "work")
@@ -252,7 +256,7 @@ func (r *reading) selfAt(i int) (attribute, bool) {
 				if hobbiesEn[w] {
 					return attribute{key: "is:" + w, value: w, denied: denied}, true
 				}
-				return attribute{key: "job", value: r.valueUntil(from, timesEn), denied: denied}, true
+				return attribute{key: "job", value: cmp.Or(r.valueUntil(from, timesEn), w), denied: denied}, true
 			}
 			if j > i+5 {
 				break
@@ -332,7 +336,7 @@ var attributesOfZh = []struct {
 	{"home", []string{"我~住", "我家~在", "我们家~在", "我家~搬到了", "我家~搬到", "我们家~搬到了", "我们家~搬到", "我~租住在", "我~生活在", "我~移居到了", "我~移居到", "我~移居", "我~移民到了", "我~移民到", "我~移民去了", "我~落户在"}, ""},
 	{"origin", []string{"我~来自", "我老家~在", "我老家是", "我的老家在", "我的老家是", "老家在", "我出生在", "我~出生于"}, ""},
 	{"job", []string{"我的工作是", "我的职业是", "我~从事", "我职业是", "我~做的是", "我~升职当上了", "我~升职当了", "我~升职当", "我~升职为", "我~升职成了", "我~升职成", "我~升为", "我~升任", "我~升到", "我~升成了", "我~升成", "我~晋升为", "我~晋升成", "我~被提拔为", "我~被提拔成", "我~被提升为",
-		"我~被任命为", "我~转行做了", "我~转行做", "我~转行当了", "我~转行当", "我~改行做了", "我~改行做", "我~改行当了", "我~改行当", "我~转岗做了", "我~转岗做", "我~转做", "我~升了"}, ""},
+		"我~被任命为", "我~转行做了", "我~转行做", "我~转行当了", "我~转行当", "我~改行做了", "我~改行做", "我~改行当了", "我~改行当", "我~转岗做了", "我~转岗做", "我~转做"}, ""},
 	{"employer", []string{"我~就职于", "我~任职于", "我~供职于", "我们公司是", "我的公司是", "我~入职了", "我~入职", "我~加入了", "我~受雇于", "我~换到了", "我~换到", "我的新工作在", "我新工作在", "我的新公司是", "我新公司是"}, ""},
 	{"birthday", []string{"我的生日是", "我生日是", "我的生日在", "我生日在"}, ""},
 }
@@ -396,6 +400,9 @@ func attributesZh(text string) []attribute {
 	return found
 }
 
+// companiesZh tell of work.
+var companiesZh = strings.Fields("公司 集团 银行 医院 科技 研究院 研究所 工作室 事务所 工作 上班 入职 单位 腾讯 阿里 华为 百度 字节 京东 美团 小米 网易 谷歌 微软 苹果 特斯拉 西门子")
+
 // cutClauseZh returns what stands before the first comma, and what follows it.
 func cutClauseZh(text string) (clause, rest string, more bool) {
 	i := strings.IndexAny(text, "，,；;、")
@@ -449,18 +456,24 @@ func attributeZhAt(text string) (attribute, bool) {
 	rest := skipZh(strings.TrimPrefix(text, "我"))
 	for _, a := range attributesOfZh {
 		for _, w := range a.words {
-			tail, ok := strings.CutPrefix(text, strings.Replace(w, "~", "", 1))
-			if head, after, open := strings.Cut(w, "~"); open && !ok {
-				if tail, ok = strings.CutPrefix(text, head); ok {
-					tail, ok = strings.CutPrefix(skipZh(tail), after)
+			head, after, open := strings.Cut(w, "~")
+			tail, ok := strings.CutPrefix(text, head)
+			if open && ok && !strings.HasPrefix(tail, after) {
+				if head == "我" {
+					tail = rest
+				} else {
+					tail = skipZh(tail)
 				}
 			}
-			if !ok {
+			if tail, ok = strings.CutPrefix(tail, after); !ok || !strings.HasPrefix(text, head) {
 				continue
 			}
 			v := valueZh(tail)
 			n := utf8.RuneCountInString(v)
 			if first, _ := utf8.DecodeRuneInString(v); n == 0 || n > 16 || a.key == "name" && (n > 8 || strings.ContainsRune(notNameZh, first)) || strings.HasSuffix(w, "住") && (n < 2 || strings.ContainsRune("了过着不院校的得", first)) {
+				continue
+			}
+			if (strings.Contains(w, "换到") || strings.Contains(w, "加入")) && !lexis.ContainsAny(text, companiesZh) { // 我加入了跑步群
 				continue
 			}
 			return attribute{key: a.key, value: v}, true

@@ -33,11 +33,18 @@ var (
 	noEmployersEn = lexis.Set(`home night nights weekends living hours years months weeks days while free moment same least weekend fun once times beginning end point work present noon dawn desk height speed first last
 		it this that them him her me you us myself himself promotion exam change long`)
 	coursesEn = lexis.Set("gym school college university club choir band class course team kindergarten church")
-	timesEn   = lexis.Set("last yesterday today tonight tomorrow recently this next ago lately since during before after between when while in for with on from by because and but so until where who which as alone together again now at anymore")
+	// of a time that is over
+	onceEn = phrasesOf("when i was, as a child, as a kid, back then, in my youth, in my twenties, at the time, first job, in those days")
+	// what may follow a job that is over
+	afterJobEn = lexis.Set("at as to due two three four five a an again early and after before yesterday today recently last this in on when so because but since now with though for the")
+	timesEn    = lexis.Set("near outside last yesterday today tonight tomorrow recently this next ago lately since during before after between when while in for with on from by because and but so until where who which as alone together again now at anymore")
 )
 
 // lifeAt reads where somebody lives and works from the token "I", "I'm", "I've" or "we" on.
 func (r *reading) lifeAt(i int) (found []attribute) {
+	if r.has(isFirst) && onceEn.has(r.tokens) {
+		return nil
+	}
 	first := r.tokens[i].lower
 	ours := first == "we" || first == "we've" || first == "we're"
 	is := first == "i'm" || first == "we're"
@@ -164,6 +171,9 @@ func (r *reading) homeAt(from, to int, denied bool) []attribute {
 				return r.homeAt(from, j+1, denied)
 			}
 		}
+		if last == "on" && to < len(r.tokens) && !r.tokens[to].capital && r.tokens[to].lower != "the" { // "I live on pizza"
+			return nil
+		}
 	case "with", "settled": // "I live with Anna in Oslo"
 		for j := to; j < min(len(r.tokens), to+6) && !r.markedBetween(to-1, j); j++ {
 			if w := r.tokens[j].lower; w == "in" || w == "near" || w == "to" {
@@ -179,7 +189,7 @@ func (r *reading) homeAt(from, to int, denied bool) []attribute {
 	}
 	if end := words[len(words)-1]; dwellingsEn[end] { // "a small flat in Lisbon"
 		for j := to; j < min(len(r.tokens), to+9); j++ {
-			if r.tokens[j].lower == "in" && j+1 < len(r.tokens) && !r.markedBetween(to, j) {
+			if w := r.tokens[j].lower; (w == "in" || w == "near" || w == "outside") && j+1 < len(r.tokens) && !r.markedBetween(to, j) {
 				if inner := r.homeAt(from, j+1, denied); len(inner) > 0 && inner[0].key == "home" {
 					return inner
 				}
@@ -282,8 +292,10 @@ func (r *reading) endAt(from, to int, denied, passive, ing bool) []attribute {
 			return nil
 		}
 	}
-	if to < len(r.tokens) && !r.markedBetween(to-1, to) && (r.tokens[to].lower == "up" || r.tokens[to].lower == "of" || r.tokens[to].lower == "hunting" || r.tokens[to].lower == "search") {
-		return nil
+	if to < len(r.tokens) && !r.markedBetween(to-1, to) {
+		if w := r.tokens[to].lower; !afterJobEn[w] || w == "at" && r.tokens[from].lower == "out" { // "I lost my job interview notes"
+			return nil
+		}
 	}
 	return []attribute{{key: "employer", over: true}, {key: "job", over: true}}
 }

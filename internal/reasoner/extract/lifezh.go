@@ -28,6 +28,9 @@ var (
 
 // lifeZh reads them from what follows 我.
 func lifeZh(rest string, denied bool) (found []attribute) {
+	if lexis.ContainsAny(rest, []string{"小时候", "那时候", "那时", "当时", "的时候", "那年"}) {
+		return nil
+	}
 	if with, ok := cutPrefixOf(rest, []string{"和", "跟", "与", "同"}); ok { // 我和女朋友一起住在上海
 		i := indexAny(with, []string{"住在", "搬到", "搬去", "搬来", "定居"})
 		if i <= 0 || utf8.RuneCountInString(with[:i]) > 10 || strings.ContainsAny(with[:i], "，。,说") {
@@ -83,7 +86,7 @@ func lifeZh(rest string, denied bool) (found []attribute) {
 			at, verb = i, w
 		}
 	}
-	if at < 0 || strings.ContainsAny(tail[:at], "，。！,的不") || utf8.RuneCountInString(tail[:at]) > 12 {
+	if at < 0 || strings.HasPrefix(tail[at+len(verb):], "过") || strings.ContainsAny(tail[:at], "，。！,的不") || utf8.RuneCountInString(tail[:at]) > 12 {
 		return nil
 	}
 	work := employerZh(tail[:at])
