@@ -110,8 +110,8 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	b.work(t)
 	entities, err := b.client.Entities(ctx, "ann")
 	require.NoError(t, err)
-	require.Equal(t, []string{"OTTO", "7", "me"}, entityNames(entities))
-	require.Equal(t, []string{"person", "other", "other"}, []string{entities[0].Kind, entities[1].Kind, entities[2].Kind})
+	require.Equal(t, []string{"OTTO", "me"}, entityNames(entities))
+	require.Equal(t, []string{"person", "other"}, []string{entities[0].Kind, entities[1].Kind})
 	require.EqualValues(t, 2, entities[0].Memories)
 	var relations []string
 	for _, g := range entities[0].Edges {
@@ -210,4 +210,33 @@ func TestRecallByEntities(t *testing.T) {
 	require.NotContains(t, by, kurt)
 	require.NotContains(t, by, met)
 	require.Len(t, by, 1)
+}
+
+// Entities follow the metadata, also where that changes later, or the memory is forgotten meanwhile.
+func TestEntitiesFollowTheMetadata(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	id := b.remember(t, oxbow.NewMemory{Content: "安娜和鲍勃去了公园。", Metadata: map[string]any{"entities": []any{"安娜"}}})
+	b.work(t)
+	names := func() []string {
+		entities, err := b.client.Entities(ctx, "ann")
+		require.NoError(t, err)
+		return entityNames(entities)
+	}
+	require.Equal(t, []string{"安娜"}, names())
+	_, err := b.pool.Exec(ctx, `update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann' and id = $1`, id)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())
+
+	// as before there were entities
+	_, err = b.pool.Exec(ctx, `delete from oxbow.entities where user_id = 'ann'`)
+	require.NoError(t, err)
+	require.NoError(t, b.client.Forget(ctx, "ann", id, ""))
+	_, err = b.pool.Exec(ctx, `select oxbow.note_old_entities('', 10)`)
+	require.NoError(t, err)
+	require.Empty(t, names())
+	_, err = b.pool.Exec(ctx, `select oxbow.restore('ann', $1)`, id)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())
 }

@@ -59,7 +59,7 @@ func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) e
 			if try < rereadings {
 				continue
 			}
-			return river.JobSnooze(spread(time.Second)) // somebody else is at the same user
+			return overtaken(job.JobRow, err) // somebody else is at the same user
 		}
 		return w.postpone(ctx, err)
 	}

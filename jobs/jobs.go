@@ -8,6 +8,8 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,4 +56,19 @@ func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time)
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	return err
+}
+
+// maxOvertaken is how often a job waits because others were quicker before that counts as an attempt.
+const maxOvertaken = 20
+
+// overtaken puts a job off that found everything changed again and again while it worked. In the end that is an attempt, with
+// its error: the job may be what cannot go on.
+func overtaken(job *rivertype.JobRow, stale error) error {
+	var metadata struct {
+		Snoozes int `json:"snoozes"` // written by River
+	}
+	if err := json.Unmarshal(job.Metadata, &metadata); err == nil && metadata.Snoozes >= maxOvertaken {
+		return fmt.Errorf("others were quicker %d times: %w", metadata.Snoozes, stale)
+	}
+	return river.JobSnooze(spread(time.Second))
 }

@@ -59,7 +59,7 @@ func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs
 			if try < rereadings {
 				continue
 			}
-			return river.JobSnooze(spread(time.Second)) // somebody else is at the same conversation
+			return overtaken(job.JobRow, err) // somebody else is at the same conversation
 		}
 		return w.postpone(ctx, err)
 	}

@@ -4165,6 +4165,7 @@ declare
   _policy text;
   _began timestamptz; -- the old memory
   _earlier boolean;
+  _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text) where m.operation in ('ADD', 'UPDATE'));
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
@@ -4192,10 +4193,22 @@ begin
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+       and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
       raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
+    end if;
+    -- one that was written just now, and had ended when it was said: what took its place then is what counts now
+    if old.expired_at is not null and r.operation = 'UPDATE' then
+      update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now()
+       where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+      while old.expired_at is not null loop
+        select * into old from oxbow.memories m
+         where m.user_id = _user_id and m.id = old.superseded_by and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+           for no key update;
+      end loop;
+      continue when old.id is null; -- nothing did
     end if;
     case r.operation
       when 'UPDATE' then
@@ -4228,7 +4241,7 @@ begin
         on conflict do nothing;
       when 'DELETE' then
         deleted := deleted + 1;
-        update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), expired_at = now(), updated_at = now()
+        update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), expired_at = coalesce(m.expired_at, now()), updated_at = now()
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;

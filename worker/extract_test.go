@@ -427,3 +427,31 @@ func TestOneConversationChangesItsMind(t *testing.T) {
 		})
 	}
 }
+
+// An older conversation that comes in late ends nothing that was said after it, and is not stuck, whatever it says itself.
+func TestOlderConversationComesLate(t *testing.T) {
+	for name, c := range map[string]struct{ now, older, want string }{
+		"takes back":             {"I do not like coffee any more.", "I love coffee.|I do not like coffee any more.", "I do not like coffee any more."},
+		"repeats":                {"I do not like coffee any more.", "I love coffee.|I love coffee.|I like tea.", "I do not like coffee any more. | I like tea."},
+		"moves":                  {"I live in Oslo.", "I live in Rome.|I live in Bonn.|I live in Rome.", "I live in Oslo."},
+		"takes back, in Chinese": {"我不喝咖啡了。", "我喜欢喝咖啡。|我不喝咖啡了。", "我不喝咖啡了。"},
+		"moves, in Chinese":      {"我住在上海。", "我住在北京。|我住在杭州。|我住在北京。", "我住在上海。"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			b.say("ann", "now", c.now)
+			b.hurry()
+			require.NoError(t, b.drain())
+			for i, text := range strings.Split(c.older, "|") {
+				b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at, seq) values ('ann', 'old', $1, $2, $3)`,
+					text, time.Date(2025, 1, 1+i, 0, 0, 0, 0, time.UTC), i)
+			}
+			b.hurry()
+			require.NoError(t, b.drain())
+			require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+			require.Equal(t, c.want, get[string](b, `select string_agg(content, ' | ' order by content) from oxbow.facts_as_of('ann')`))
+			require.Zero(t, b.count(`oxbow.memories_fact where invalid_at < valid_at`))
+			require.Zero(t, b.count(`oxbow.river_job where metadata ? 'snoozes'`), "nothing was tried in vain")
+		})
+	}
+}

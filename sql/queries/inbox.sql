@@ -29,10 +29,14 @@ from oxbow.reflection_due(@user_id::text, coalesce(sqlc.narg('now')::timestamptz
 select pg_notify('oxbow.river_insert', '{"queue":"reflect"}');
 
 -- name: SessionsReflected :exec
--- Conversations in which something happened since they were last reflected on.
-update oxbow.sessions set last_reflected_at = @at::timestamptz
-where user_id = @user_id::text and last_activity_at <= @at::timestamptz
-  and greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+-- Conversations in which something happened since they were last reflected on, in the order of their ids, as all do who lock
+-- several.
+update oxbow.sessions s set last_reflected_at = @at::timestamptz
+  from (select o.id from oxbow.sessions o
+         where o.user_id = @user_id::text and o.last_activity_at <= @at::timestamptz
+           and greatest(o.last_activity_at, o.ended_at) > coalesce(o.last_reflected_at, '-infinity')
+         order by o.id for no key update) o
+where s.user_id = @user_id::text and s.id = o.id;
 
 -- name: UserOptedOut :one
 select exists (select from oxbow.users where user_id = @user_id::text and opted_out);

@@ -169,9 +169,12 @@ func (q *Queries) ReflectionDue(ctx context.Context, db DBTX, arg *ReflectionDue
 }
 
 const sessionsReflected = `-- name: SessionsReflected :exec
-update oxbow.sessions set last_reflected_at = $1::timestamptz
-where user_id = $2::text and last_activity_at <= $1::timestamptz
-  and greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity')
+update oxbow.sessions s set last_reflected_at = $1::timestamptz
+  from (select o.id from oxbow.sessions o
+         where o.user_id = $2::text and o.last_activity_at <= $1::timestamptz
+           and greatest(o.last_activity_at, o.ended_at) > coalesce(o.last_reflected_at, '-infinity')
+         order by o.id for no key update) o
+where s.user_id = $2::text and s.id = o.id
 `
 
 type SessionsReflectedParams struct {
@@ -179,7 +182,8 @@ type SessionsReflectedParams struct {
 	UserID string
 }
 
-// Conversations in which something happened since they were last reflected on.
+// Conversations in which something happened since they were last reflected on, in the order of their ids, as all do who lock
+// several.
 func (q *Queries) SessionsReflected(ctx context.Context, db DBTX, arg *SessionsReflectedParams) error {
 	_, err := db.Exec(ctx, sessionsReflected, arg.At, arg.UserID)
 	return err
