@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ func (f *workFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.cfg.Concurrency, "concurrency", 0, "how many embed jobs run at once (default: the CPUs, 2 to 4; 8 for a remote provider)")
 	flags.DurationVar(&f.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on when stopped")
 	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
+	flags.StringVar(&f.cfg.MetricsAddr, "metrics-addr", os.Getenv("OXBOW_METRICS_ADDR"),
+		"serve /metrics for Prometheus there, and /healthz and /readyz, for example 127.0.0.1:9464 ($OXBOW_METRICS_ADDR)")
+	flags.Lookup("metrics-addr").DefValue = "" // help is the same everywhere
 	flags.Lookup("concurrency").DefValue = "0" // printed by the usage
 }
 
