@@ -54,7 +54,9 @@ func newWorkCommand(a *app) *cobra.Command {
 		Long: `Work the jobs that memories cause: embed them, reflect on them, repair what was lost.
 
 Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish (up to
---stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.`,
+--stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.
+
+Traces are sent by OTLP over HTTP to where OpenTelemetry's variables say, such as OTEL_EXPORTER_OTLP_ENDPOINT.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := a.dsn()
 			if err != nil {
@@ -68,6 +70,11 @@ Any number of workers may run, on any number of machines. The first interrupt le
 			if err != nil {
 				return err
 			}
+			stopTracing, err := a.startTracing(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer stopTracing()
 			w, err := worker.New(cmd.Context(), cfg)
 			if err != nil {
 				return err
