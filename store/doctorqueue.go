@@ -38,7 +38,8 @@ func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
 	err := tx.QueryRow(ctx, `
 		select exists (select from oxbow.river_leader where expires_at > now()),
 		       (select count(distinct (application_name, client_addr)) from pg_stat_activity where datname = current_database() and application_name like 'oxbow worker%'),
-		       (select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen "oxbow.%'),
+		       (select count(*) from pg_stat_activity where datname = current_database() and application_name like 'oxbow worker%'
+		           and (query ilike 'listen %' or query = '-- ping')), -- River's listener asks now and then whether it still lives
 		       (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null),
 		       (select count(*) from (select from oxbow.river_job where state = 'available' and scheduled_at <= now() limit 1000) j),
 		       coalesce((select extract(epoch from now() - finalized_at) from oxbow.river_job
@@ -90,7 +91,7 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 			if err != nil {
 				return err
 			}
-			e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(q.Jobs, "job was", "jobs were"), q.Kind, last),
+			e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(q.Jobs, "job", "jobs"), q.Kind, last),
 				"It failed as often as it may. What embed gave up, sweep takes up again; periodic jobs come back with the clock.",
 				"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
 		case q.State == "retryable":

@@ -90,13 +90,9 @@ func (a *app) diagnose(ctx context.Context, want store.Expected) (d diagnosis, e
 func schemaFinding(s migrations.Status) store.Finding {
 	f := store.Finding{About: "schema", Level: store.LevelOK, What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers are this oxbow's",
 		s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
-	switch {
-	case s.Problem != "":
+	if s.Problem != "" {
 		f.Level, f.What, f.Why, f.Do = store.LevelError, s.Problem, "This oxbow and the database do not fit each other; nothing else was looked at.",
 			"oxbow migrate status shows what is there."
-	case !s.CodeCurrent:
-		f.Level, f.What = store.LevelError, "functions, triggers or views are not this oxbow's: "+strings.Join(s.ChangedCode, ", ")
-		f.Why, f.Do = "Workers and clients of this version rely on them.", "Run oxbow migrate up."
 	}
 	return f
 }
