@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -35,6 +37,8 @@ type Expected struct {
 	Indexes []ExpectedIndex
 	// Model is the embedding model that is configured; zero: not known.
 	Model EmbeddingModel
+	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
+	OldTransaction time.Duration
 }
 
 // ExpectedIndex is an index that there must be, by its name or by its definition.
@@ -43,6 +47,7 @@ type ExpectedIndex struct{ Table, Name, Rest string }
 // Examine looks at a database as an experienced operator would, and changes nothing. Each part reads the catalog, PostgreSQL's
 // statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
 func Examine(ctx context.Context, db DB, want Expected) []Finding {
+	want.OldTransaction = cmp.Or(want.OldTransaction, 10*time.Minute)
 	e := &examination{want: want}
 	for _, part := range []struct {
 		about string

@@ -119,10 +119,8 @@ func (e *examination) connections(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-const (
-	oldTransaction     = 10 * 60
-	veryOldTransaction = 60 * 60
-)
+// veryOldTransaction is how many seconds a transaction is open before it hurts.
+const veryOldTransaction = 60 * 60
 
 // transactions looks for what holds back vacuum.
 func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
@@ -132,7 +130,7 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 		  from pg_stat_activity
 		 where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - make_interval(secs => $1)
 		   and backend_type = 'client backend'
-		 order by xact_start limit 5`, oldTransaction)
+		 order by xact_start limit 5`, e.want.OldTransaction.Seconds())
 	if err != nil {
 		return err
 	}
@@ -157,7 +155,7 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 	err = tx.QueryRow(ctx, `
 		select (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null),
 		       (select count(*) from pg_prepared_xacts where database = current_database() and prepared < now() - make_interval(secs => $1)),
-		       (select age(datfrozenxid) from pg_database where datname = current_database())`, oldTransaction).Scan(&hidden, &prepared, &frozen)
+		       (select age(datfrozenxid) from pg_database where datname = current_database())`, e.want.OldTransaction.Seconds()).Scan(&hidden, &prepared, &frozen)
 	if err != nil {
 		return err
 	}

@@ -126,13 +126,21 @@ func TestDoctorFinds(t *testing.T) {
 func TestDoctorFindsOpenTransactions(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	conn, err := pgx.Connect(t.Context(), d.dsn)
+	conn, err := pgx.Connect(t.Context(), d.dsn+"&application_name=forgetful")
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(t.Context(), `begin; select 1`)
 	require.NoError(t, err)
-	found, _ := d.doctor("transactions")
-	require.Equal(t, "nothing holds back vacuum", found[0].What, "not an old one")
+	d.fine("transactions") // it is not old
+	time.Sleep(20 * time.Millisecond)
+	said := ""
+	for _, f := range store.Examine(t.Context(), d.pool(), store.Expected{OldTransaction: 10 * time.Millisecond}) {
+		if f.About == "transactions" {
+			said += f.What
+		}
+	}
+	require.Contains(t, said, "(forgetful, process ")
+	require.Contains(t, said, "idle in transaction) is open for 0 s")
 }
 
 // It sees what it may, and says what it may not.
