@@ -20,6 +20,8 @@ type QueueGauge struct {
 	DueSeconds float64 `json:"due_seconds"`
 	// AgeSeconds is how long ago the oldest of them was enqueued.
 	AgeSeconds float64 `json:"age_seconds"`
+	// PutOff is how many of them wait because a provider was down, another model is used, or a limit of tokens was reached.
+	PutOff int64 `json:"put_off"`
 }
 
 // TableGauge is what PostgreSQL's statistics say of a table and its partitions.
@@ -82,9 +84,10 @@ func (g *Gauges) readQueue(ctx context.Context, db DB) (err error) {
 	rows, err := db.Query(ctx, `
 		select j.kind, s.state::text, count(*),
 		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available', 'retryable'))), 0)::float8,
-		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8
+		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8,
+		       count(*) filter (where s.state in ('available', 'scheduled') and j.metadata ? 'snoozes')
 		  from unnest('{available,pending,retryable,running,scheduled,discarded}'::oxbow.river_job_state[]) s(state)
-		 cross join lateral (select kind, scheduled_at, created_at from oxbow.river_job where state = s.state limit $1) j
+		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job where state = s.state limit $1) j
 		 group by j.kind, s.state
 		 order by j.kind, s.state`, GaugeLimit)
 	if err != nil {

@@ -44,8 +44,6 @@ type Pulse struct {
 	Done    []DoneJobs   `json:"done"`
 	Running []RunningJob `json:"running"` // the longest first, at most 5
 	Failed  []FailedJob  `json:"failed"`  // the latest first, at most 5, of those that are not done yet
-	// Snoozed is how many jobs wait because a provider was down, another model is used, or a limit of tokens was reached.
-	Snoozed []DoneJobs `json:"snoozed"`
 	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
 	Reasoner *ReasonerState `json:"reasoner"`
 	Model    EmbeddingModel `json:"model"`
@@ -86,17 +84,7 @@ func (p *Pulse) readJobs(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("look at the running jobs: %w", err)
 	}
-	if p.Running, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RunningJob]); err != nil {
-		return err
-	}
-	rows, err = db.Query(ctx, `
-		select kind, count(*), coalesce(max(extract(epoch from scheduled_at - now())), 0)::float8
-		  from (select kind, scheduled_at from oxbow.river_job where state in ('available', 'scheduled') and metadata ? 'snoozes' limit $1) j
-		 group by kind order by kind`, GaugeLimit)
-	if err != nil {
-		return fmt.Errorf("look at the jobs that were put off: %w", err)
-	}
-	p.Snoozed, err = pgx.CollectRows(rows, pgx.RowToStructByPos[DoneJobs])
+	p.Running, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RunningJob])
 	return err
 }
 

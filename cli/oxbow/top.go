@@ -272,10 +272,14 @@ func perSecond(n float64) string {
 // providersLine tells how they fare, by what the database shows: jobs that wait for them, and a language model's last calls.
 func providersLine(now store.Pulse) string {
 	line := now.Model.Model + " embeds"
-	for _, s := range now.Snoozed {
-		if s.Kind == "embed" {
-			line = fmt.Sprintf("%s: %s put off, until it answers", now.Model.Model, counted(int(s.Jobs), "job is", "jobs are"))
+	var putOff int64
+	for _, q := range now.Queue {
+		if q.Kind == "embed" {
+			putOff += q.PutOff
 		}
+	}
+	if putOff > 0 {
+		line = fmt.Sprintf("%s: %s put off, until it answers", now.Model.Model, count(putOff, "job is", "jobs are"))
 	}
 	if now.Reasoner != nil {
 		line += "; " + reasonerLine(*now.Reasoner, now.At)
