@@ -50,8 +50,8 @@ check: $(TOOLS)/sqlc ## check that sql/schema.sql and store/internal/dbsqlc are 
 	cd sql && ../$(TOOLS)/sqlc diff
 
 .PHONY: bench
-bench: setup build ## set up, build, and measure
-	@./scripts/bench
+bench: setup build ## set up, build, and measure into docs/benchmarks.md (BENCH="--only recall")
+	@bin/oxbow bench --page docs/benchmarks.md $(BENCH)
 
 # Where the evaluation data lies, which is not part of the project.
 RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz

@@ -16,6 +16,9 @@ type Replacement = store.Replacement
 // Change is something that happened to a memory.
 type Change = store.Change
 
+// Said is a message that a memory was drawn from.
+type Said = store.Said
+
 // Erased is how many rows of a table were erased.
 type Erased = store.Erased
 
@@ -35,7 +38,7 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 	return created, err
 }
 
-// Forget hides a memory from recall at once, as of any time. For 30 days Restore takes it back; then it is erased. The
+// Forget hides a memory from recall at once, as of any time, with the summaries of the conversations in which it was said. For 30 days Restore takes it back; then it is erased. The
 // reason, which may be empty, is written into its history. ErrNotFound if the user has no such memory.
 func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Forget(ctx, tx, userID, id, reason) })
@@ -44,6 +47,17 @@ func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason
 // Restore takes a Forget back. ErrNotForgotten if the memory is not forgotten, ErrNotFound if it is gone.
 func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id) })
+}
+
+// Promote keeps a memory for good that was to expire, such as the summary of a conversation, and tells whether that changed
+// anything; one that has expired holds again. The reason, which may be empty, is written into its history. ErrNotFound,
+// ErrSuperseded and ErrForgotten say why it cannot be kept.
+func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reason string) (changed bool, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		changed, err = store.Promote(ctx, tx, userID, id, reason)
+		return err
+	})
+	return changed, err
 }
 
 // History returns what happened to a memory and to all its versions, older and newer, in order. ErrNotFound if the user
@@ -57,6 +71,19 @@ func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (chan
 		return err
 	})
 	return changes, err
+}
+
+// Versions returns all versions of a memory, itself too, in the order in which they became true, each with both timelines: those
+// that it superseded or contradicts, and those that superseded or contradict it. ErrNotFound if the user has no such memory.
+func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (versions []Memory, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		versions, err = store.Versions(ctx, tx, userID, id)
+		if err == nil && len(versions) == 0 {
+			return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+		}
+		return err
+	})
+	return versions, err
 }
 
 // EraseMemory erases a memory with everything that refers to it: vector, search terms, history, links, sources, its

@@ -40,7 +40,9 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	ctx := t.Context()
 	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user) // before its dates are indexed
 	require.NoError(t, err)
-	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user})
+	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user,
+		Metadata: map[string]any{"entities": []any{map[string]any{"name": "Berlin of " + user, "kind": "place"}},
+			"relations": []any{map[string]any{"relation": "lives_in", "to": "Berlin of " + user}}}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.Episodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})

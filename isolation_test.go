@@ -26,6 +26,14 @@ var calls = map[string]func(t *testing.T, c *oxbow.Client, user string, id uuid.
 		_, err := c.History(t.Context(), user, id)
 		return err
 	},
+	"Versions": func(t *testing.T, c *oxbow.Client, user string, id uuid.UUID) error {
+		_, err := c.Versions(t.Context(), user, id)
+		return err
+	},
+	"Timeline": func(t *testing.T, c *oxbow.Client, user string, _ uuid.UUID) error {
+		_, err := c.Timeline(t.Context(), oxbow.TimelineQuery{UserID: user, Topic: "cello"})
+		return err
+	},
 	"Supersede": func(t *testing.T, c *oxbow.Client, user string, id uuid.UUID) error {
 		_, err := c.Supersede(t.Context(), user, id, oxbow.Replacement{Content: "new"})
 		return err

@@ -154,7 +154,19 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 			return did, err
 		}
 	}
+	if err := w.growSummary(ctx, tx, e.Session); err != nil {
+		return did, err
+	}
 	return did, w.succeed(ctx, tx, job)
+}
+
+// growSummary enqueues a summary where the conversation has grown long enough.
+func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Session) error {
+	due, err := store.SummaryDue(ctx, tx, s.UserID, s.ID)
+	if err != nil || !due {
+		return err
+	}
+	return enqueue(ctx, tx, SummarizeArgs{UserID: s.UserID, SessionID: s.ID})
 }
 
 // failed notes with the messages why nothing came of them. They are tried again one by one, later each time, and never given
@@ -185,14 +197,14 @@ func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs],
 
 // postpone decides when a job that could not ask is tried again. What is nobody's fault among the messages counts as no
 // attempt.
-func (w *extractWorker) postpone(ctx context.Context, err error) error {
+func (x *Extraction) postpone(ctx context.Context, err error) error {
 	var spent overspentError
 	switch {
 	case errors.As(err, &spent):
-		w.observer.Overspent()
+		x.observer.Overspent()
 		return river.JobSnooze(spread(time.Hour))
 	case err == nil, ctx.Err() != nil:
 		return err
 	}
-	return w.embed.postpone(ctx, err)
+	return x.embed.postpone(ctx, err)
 }

@@ -24,14 +24,15 @@ const (
 
 // Extraction makes memories of messages. It is made by Config.Extraction.
 type Extraction struct {
-	db        store.DB
-	extractor reasoner.Extractor
-	offline   bool // it asks nothing of a network
-	embed     *embedWorker
-	calls     *Reflection // limits what a model may take, and accounts for it
-	now       func() time.Time
-	log       *slog.Logger
-	observer  Observer
+	db         store.DB
+	extractor  reasoner.Extractor
+	summarizer reasoner.Summarizer
+	offline    bool // they ask nothing of a network
+	embed      *embedWorker
+	calls      *Reflection // limits what a model may take, and accounts for it
+	now        func() time.Time
+	log        *slog.Logger
+	observer   Observer
 }
 
 // Extraction is what the jobs extract with.
@@ -39,7 +40,7 @@ func (c Config) Extraction() *Extraction {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Extraction{db: c.DB, extractor: c.Extractor, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger,
+	return &Extraction{db: c.DB, extractor: c.Extractor, summarizer: c.Summarizer, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger,
 		observer: c.observer()}
 }
 
@@ -228,14 +229,19 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 	if err != nil {
 		return counts, err
 	}
-	if out, err := store.OptedOut(ctx, tx, e.Session.UserID); err != nil {
+	out, err := store.OptedOut(ctx, tx, e.Session.UserID)
+	if err != nil {
 		return counts, err
-	} else if out { // while the extractor was thinking
+	}
+	if out { // while the extractor was thinking
 		e.Memories, e.Used = nil, nil
 	}
-	counts, err = store.WriteExtraction(ctx, tx, e.Extraction)
-	if err == nil {
-		x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	if counts, err = store.WriteExtraction(ctx, tx, e.Extraction); err != nil {
+		return counts, err
 	}
-	return counts, err
+	x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	if out {
+		return counts, store.PassOverSummary(ctx, tx, e.Session.UserID, e.Session.ID)
+	}
+	return counts, nil
 }

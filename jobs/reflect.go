@@ -86,21 +86,21 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 }
 
 const (
-	// busyEmbeds is how many embed jobs may wait before reflection leaves the machine to them: people wait for memories, and
-	// what is embedded meanwhile is reflected on in the order in which it happened.
-	busyEmbeds = 4
-	busyPause  = time.Second
+	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people wait for memories, and
+	// what comes in meanwhile is reflected on in the order in which it happened.
+	busyJobs  = 4
+	busyPause = time.Second
 	// busyLimit is how long a reflection gives way.
 	busyLimit = time.Minute
 )
 
-// givesWay tells whether embedding comes first.
+// givesWay tells whether embedding and extracting come first.
 func (w *reflectWorker) givesWay(ctx context.Context, job *rivertype.JobRow) (bool, error) {
 	if time.Since(job.CreatedAt) > busyLimit {
 		return false, nil
 	}
-	waiting, err := store.EmbedsWaiting(ctx, w.DB, busyEmbeds)
-	return waiting == busyEmbeds, err
+	waiting, err := store.MemoriesOnTheWay(ctx, w.DB, busyJobs)
+	return waiting == busyJobs, err
 }
 
 func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, limit int) error {

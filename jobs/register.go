@@ -27,7 +27,9 @@ type Config struct {
 	Reasoner reasoner.Reasoner
 	// Extractor makes memories of messages. What is said of Reasoner holds for it too: it is the same provider.
 	Extractor reasoner.Extractor
-	// Offline says that Reasoner and Extractor ask nothing of a network.
+	// Summarizer tells in short what long conversations were about. It is the same provider, too.
+	Summarizer reasoner.Summarizer
+	// Offline says that Reasoner, Extractor and Summarizer ask nothing of a network.
 	Offline bool
 	// ReasonerProvider records how Reasoner fares.
 	ReasonerProvider *Provider
@@ -55,7 +57,9 @@ func Register(workers *river.Workers, c Config) {
 	reflection := c.Reflection()
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
-	river.AddWorker(workers, &extractWorker{Extraction: c.Extraction()})
+	extraction := c.Extraction()
+	river.AddWorker(workers, &extractWorker{Extraction: extraction})
+	river.AddWorker(workers, &summarizeWorker{Extraction: extraction})
 	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
 	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})
@@ -86,7 +90,8 @@ func Kinds() []string {
 func IsPeriodic(kind string) bool { return slices.Contains(periodic(), kind) }
 
 func caused() []string {
-	return []string{EmbedArgs{}.Kind(), CheckTriggerArgs{}.Kind(), ExtractArgs{}.Kind(), ReflectArgs{}.Kind(), ContradictionReviewArgs{}.Kind(), ExpireTrendArgs{}.Kind()}
+	return []string{EmbedArgs{}.Kind(), CheckTriggerArgs{}.Kind(), ExtractArgs{}.Kind(), SummarizeArgs{}.Kind(),
+		ReflectArgs{}.Kind(), ContradictionReviewArgs{}.Kind(), ExpireTrendArgs{}.Kind()}
 }
 
 func periodic() []string {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -23,12 +24,13 @@ func (SettleArgs) InsertOpts() river.InsertOpts {
 
 // What one run does at most; what is left is due at the next.
 const (
-	settleTraits  = 1000 // in one transaction
-	settleBatches = 100
+	settleTraits   = 1000 // in one transaction
+	settleMemories = 1000 // likewise
+	settleBatches  = 100
 )
 
-// settleWorker applies what time did: traits that decayed over a boundary of stages, that became too weak, and trends whose
-// window ended and that nobody dissolved.
+// settleWorker applies what time did: traits that decayed over a boundary of stages, that became too weak, trends whose window
+// ended and that nobody dissolved, and summaries whose time is over.
 type settleWorker struct {
 	river.WorkerDefaults[SettleArgs]
 	db  store.DB
@@ -38,6 +40,10 @@ type settleWorker struct {
 
 // Work settles in batches, each a transaction of its own, until there is not enough for another one.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
+	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx))
+}
+
+func (w *settleWorker) settleTraits(ctx context.Context) error {
 	var settled, dissolved int64
 	defer func() {
 		if settled > 0 {
@@ -48,6 +54,24 @@ func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error
 		n, gone, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
 		settled, dissolved = settled+n, dissolved+gone
 		if err != nil || n < settleTraits {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireMemories goes by the machine's clock, by which they were made.
+func (w *settleWorker) expireMemories(ctx context.Context) error {
+	var ended, kept int64
+	defer func() {
+		if ended+kept > 0 {
+			w.log.InfoContext(ctx, "ended summaries whose time is over", "number", ended, "kept", kept)
+		}
+	}()
+	for range settleBatches {
+		expired, promoted, err := store.ExpireMemories(ctx, w.db, time.Now(), settleMemories)
+		ended, kept = ended+expired, kept+promoted
+		if err != nil || expired+promoted < settleMemories {
 			return err
 		}
 	}

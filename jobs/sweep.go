@@ -32,9 +32,10 @@ const (
 	sweepLost      = 2000             // new memories without a job
 	sweepWalk      = 2000             // memories looked at in the walk through all
 	sweepUsers     = 500              // inboxes
-	sweepSessions  = 200              // with messages that nobody sees to
+	sweepSessions  = 500              // in which messages wait
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
+	sweepNamed     = 20               // users whose old memories are looked through for what they name
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
 	sweepAge       = 10 * time.Minute // younger memories are still on their way
 	restorable     = 30 * 24 * time.Hour
@@ -63,6 +64,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued reviews that nobody was going to do", w.inTx(w.reviveReviews)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
+		{"noted what old memories name", w.inTx(w.noteEntities)},
 	}
 	var failed error
 	for _, step := range steps {
@@ -192,10 +194,8 @@ func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 		return 0, err
 	}
 	for _, s := range sessions {
-		for _, retry := range []bool{false, true} {
-			if err := enqueue(ctx, tx, ExtractArgs{UserID: s.UserID, SessionID: s.ID, Retry: retry}); err != nil {
-				return 0, err
-			}
+		if err := enqueue(ctx, tx, ExtractArgs{UserID: s.UserID, SessionID: s.SessionID, Retry: s.Failed}); err != nil {
+			return 0, err
 		}
 	}
 	return len(sessions), nil
@@ -207,6 +207,10 @@ func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
 	return store.RecountTerms(ctx, w.db, sweepCounted)
+}
+
+func (w *sweepWorker) noteEntities(ctx context.Context, tx pgx.Tx) (int, error) {
+	return store.NoteOldEntities(ctx, tx, sweepNamed)
 }
 
 func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {

@@ -74,6 +74,10 @@ func populate(t *testing.T, tx db, user string) {
 	exec(t, tx, "insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at) values ($1, 'k', 'fact', $2, 'c', 's', now())", user, first)
 	exec(t, tx, "insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('k'))", user)
 	exec(t, tx, "insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency) values ($1, 'reflect', 'm', 1, now(), '1 s')", user)
+	exec(t, tx, `with entity as (insert into oxbow.entities (user_id, kind, name, key, head) values ($1, 'person', 'Tom', 'tom', 'tom'), ($1, 'self', 'user', 'user', 'user') returning id),
+		mention as (insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id) select $1, id, 'fact', $2 from entity)
+		insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at)
+		select $1, (array_agg(id))[1], 'friend', (array_agg(id))[2], 'fact', $2, now(), now() from entity`, user, first)
 	exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick')", user)
 	exec(t, tx, "insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5('tick')::uuid, 'tick', 3, now(), now())", user)
 }
@@ -180,7 +184,8 @@ func TestAppInserts(t *testing.T) {
 
 	// everything else is written by functions and by the worker
 	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
-		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates"} {
+		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates", "entities",
+		"entity_mentions", "entity_edges"} {
 		require.Equal(t, "42501", fails(t, tx, "insert into oxbow."+table+" default values").Code, table)
 	}
 }
@@ -284,7 +289,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
 		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
 		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
-		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}')",
+		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}', true)",
 		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",
 	} {
 		var args []any

@@ -191,6 +191,36 @@ begin
   end if;
 end $$;
 
+-- Name: beside_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) RETURNS TABLE(id uuid, other uuid)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, n.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   cross join lateral (
+    select m.superseded_by as id where m.superseded_by is not null
+    union all
+    select o.id from oxbow.memories o where o.user_id = _user_id and o.superseded_by = m.id
+    union all
+    select l.to_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+    union all
+    select l.from_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
+end $$;
+
 -- Name: caller(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.caller() RETURNS name
@@ -683,6 +713,21 @@ begin
   return null;
 end $$;
 
+-- Name: end_edges(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.end_edges() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  update oxbow.entity_edges g
+     set valid_at = coalesce(new.valid_at, new.created_at), invalid_at = new.invalid_at, created_at = new.created_at, expired_at = new.expired_at
+   where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
+  return null;
+end $$;
+
 -- Name: end_session(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.end_session(user_id text, session_id text) RETURNS boolean
@@ -731,6 +776,61 @@ begin
   end if;
   return null;
 end $$;
+
+-- Name: entities_of(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.entities_of(user_id text) RETURNS TABLE(id uuid, name text, kind text, mentions bigint, memories bigint, valid_at timestamp with time zone, invalid_at timestamp with time zone, created_at timestamp with time zone, expired_at timestamp with time zone, last_seen timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(entities_of.user_id);
+  return query
+  select e.id, e.name, e.kind, sum(m.mention_count), count(*), min(coalesce(m.valid_at, m.created_at)),
+         case when not bool_or(h.holds) then max(coalesce(m.invalid_at, m.expired_at)) end,
+         min(m.created_at), case when not bool_or(h.holds) then max(coalesce(m.expired_at, m.invalid_at)) end,
+         max(coalesce(m.valid_at, m.created_at))
+    from oxbow.entities e
+    join oxbow.entity_mentions n on n.user_id = entities_of.user_id and n.entity_id = e.id
+    join oxbow.memories m on m.user_id = entities_of.user_id and m.memory_type = n.memory_type and m.id = n.memory_id
+   cross join lateral (select oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, now()) as holds) h
+   where e.user_id = entities_of.user_id and e.kind <> 'self' and m.forgotten_at is null
+   group by e.id, e.name, e.kind
+   order by 4 desc, 10 desc, e.name, e.kind;
+end $$;
+
+-- Name: entity_edges_of(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.entity_edges_of(user_id text, entity uuid DEFAULT NULL::uuid) RETURNS TABLE(from_id uuid, from_name text, from_kind text, relation text, to_id uuid, to_name text, to_kind text, valid_at timestamp with time zone, invalid_at timestamp with time zone, created_at timestamp with time zone, expired_at timestamp with time zone, memory_type text, memory_id uuid, holds boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(entity_edges_of.user_id);
+  return query
+  select a.id, a.name, a.kind, g.relation, b.id, b.name, b.kind, g.valid_at, g.invalid_at, g.created_at, g.expired_at, g.memory_type::text, g.memory_id,
+         oxbow.holds(g.created_at, g.expired_at, g.valid_at, g.invalid_at, null, null, now())
+    from oxbow.entity_edges g
+    join oxbow.entities a on a.user_id = entity_edges_of.user_id and a.id = g.from_id
+    join oxbow.entities b on b.user_id = entity_edges_of.user_id and b.id = g.to_id
+    join oxbow.memories m on m.user_id = entity_edges_of.user_id and m.memory_type = g.memory_type and m.id = g.memory_id
+   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null and (entity is null or g.from_id = entity or g.to_id = entity)
+   order by g.valid_at desc, g.created_at desc, g.relation, a.name, b.name, g.memory_id;
+end $$;
+
+-- Name: entity_head(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.entity_head(key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN COALESCE("substring"(key, '^[^ \u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF]+'::text), "left"(key, 2));
+
+-- Name: entity_key(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.entity_key(name text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN btrim(regexp_replace(lower(NORMALIZE(name, NFKC)), '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+'::text, ' '::text, 'g'::text));
 
 -- Name: erase_documents(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -853,6 +953,31 @@ end $$;
 CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _sessions text[];
+  _total bigint := 0;
+  _summary uuid;
+begin
+  perform oxbow.check_access(erase_memory.user_id);
+  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
+  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = erase_memory.user_id
+        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
+      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
+    end loop;
+  end if;
+  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+end $$;
+
+-- Name: erase_one(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   _type text;
@@ -860,20 +985,24 @@ declare
   _n bigint;
   _child record;
 begin
-  perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
   -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
   -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
-    where m.user_id = erase_memory.user_id
-      and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
+    where m.user_id = _user_id
+      and (m.id = _id or m.superseded_by = _id or m.trait_parent_id = _id)
     order by m.id for no key update;
   for _type in
     -- a job that is just working on the memory holds its row, and is waited for
     select m.memory_type from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+     where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
-    perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
+    perform oxbow.erase_from_reflection(_user_id, _id);
+    -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
+    update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
+      from oxbow.memories m
+      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id
+       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
@@ -885,32 +1014,32 @@ begin
          and c.confrelid in ('oxbow.memories'::regclass, ('oxbow.memories_' || _type)::regclass)
        order by c.conrelid::regclass::text, c.conname
     loop
-      execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
+      execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
       _total := _total + _n;
     end loop;
     delete from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id;
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
     _total := _total + _n;
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
   delete from oxbow.activity a
-   where a.user_id = erase_memory.user_id
+   where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = erase_memory.user_id and l.memory_id = erase_memory.id for update skip locked);
+                   where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _total := _total + _n;
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
-   where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id and h.event = 'SUPERSEDE'
+   where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
      and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;
-  update oxbow.memories m set superseded_by = null where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id;
+  update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
-   where m.user_id = erase_memory.user_id and m.trait_parent_id = erase_memory.id;
-  return _total + oxbow.erase_from_jobs(erase_memory.user_id, erase_memory.id);
+   where m.user_id = _user_id and m.trait_parent_id = _id;
+  return _total + oxbow.erase_from_jobs(_user_id, _id);
 end $_$;
 
 -- Name: erase_rows(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1007,6 +1136,34 @@ begin
   return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
 end $$;
 
+-- Name: expire_memories(timestamp with time zone, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  with due as materialized (
+    select m.user_id, m.id, m.content, m.strength >= 2.5 as used
+      from oxbow.memories_episodic m
+     where m.expires_at <= _now and m.expired_at is null
+     order by m.expires_at limit _limit for no key update skip locked
+  ), changed as (
+    update oxbow.memories_episodic m
+       set expires_at = case when not d.used then m.expires_at end,
+           expired_at = case when not d.used then _now end,
+           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end, updated_at = now()
+      from due d where m.user_id = d.user_id and m.id = d.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
+    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end, case when not d.used then d.content end, 'settle',
+           case when d.used then 'replies used it' else 'its time was over' end
+      from due d
+  )
+  select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;
+end $$;
+
 -- Name: facts_as_of(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.facts_as_of(user_id text, valid timestamp with time zone DEFAULT now(), believed timestamp with time zone DEFAULT now()) RETURNS TABLE(id uuid, content text, category text, valid_at timestamp with time zone, invalid_at timestamp with time zone)
@@ -1090,6 +1247,8 @@ declare
   _hash uuid;
   _keep uuid;
   _folded integer;
+  _gone uuid[] := '{}';
+  _naming uuid[];
 begin
   if _repeated = '{}' then
     return;
@@ -1116,17 +1275,21 @@ begin
        where k.user_id = _user_id and k.id = _keep
          and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
          and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null
-      returning d.id, d.mention_count, d.content
+      returning d.id, d.mention_count, d.content, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
       select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0) into _folded from folded;
+    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names) into _folded, _naming from folded;
+    _gone := _gone || _naming;
     if _folded > 0 then
       update oxbow.memories_fact set mention_count = mention_count + _folded, updated_at = now()
        where user_id = _user_id and id = _keep;
     end if;
   end loop;
+  if _gone <> '{}' then -- what they named, the facts that were kept name now
+    perform oxbow.note_entities(_user_id, _gone);
+  end if;
 end $$;
 
 -- Name: forget(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1137,6 +1300,8 @@ CREATE FUNCTION oxbow.forget(user_id text, id uuid, reason text DEFAULT NULL::te
     AS $$
 declare
   old oxbow.memories;
+  _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -1147,43 +1312,71 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
+  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  if _sessions = '{}' then
+    return;
+  end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
+  with withdrawn as (
+    update oxbow.memories m set forgotten_at = now(), updated_at = now()
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
+    returning m.id, m.content, m.metadata
+  )
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
 end $$;
 
 -- Name: history(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.history(user_id text, id uuid) RETURNS TABLE(at timestamp with time zone, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text)
+CREATE FUNCTION oxbow.history(user_id text, id uuid) RETURNS TABLE(at timestamp with time zone, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform oxbow.check_access(history.user_id);
   return query
-  with recursive chain as (
-    select m.id, m.superseded_by from oxbow.memories m where m.user_id = history.user_id and m.id = history.id
-    union
-    select m.id, m.superseded_by
-      from chain c join oxbow.memories m
-        on m.user_id = history.user_id and (m.id = c.superseded_by or m.superseded_by = c.id)
-  ), version as (
-    select m.* from chain c join oxbow.memories m on m.user_id = history.user_id and m.id = c.id
+  with version as (
+    select m.* from oxbow.versions(history.user_id, history.id) v
+     cross join lateral ( -- one by one, or all of the user's are read
+       select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
+  ), noted as (
+    select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
+           h.message_ids, h.created_at
+      from version v
+     cross join lateral (
+       select h.* from oxbow.memory_history h
+        where h.user_id = history.user_id and h.memory_type = v.memory_type and h.memory_id = v.id offset 0) h
   ), happened as (
     select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content, v.content as new_content,
-           null::jsonb as old_metadata, v.metadata as new_metadata, v.source as actor, null as reason, 0 as nth
+           null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
+           coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
+      left join lateral (
+        -- what an extraction put in the place of another is noted with the other
+        select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
+          from noted n
+         where n.event = 'ADD' and n.id = v.id
+            or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
+         order by n.event, n.created_at limit 1) n on true
     union all
-    select h.created_at, h.event, v.id, v.memory_type::text, v.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
-           h.actor, h.reason, 1
-      from version v join oxbow.memory_history h
-        on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+    select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata, n.new_metadata,
+           n.actor, n.reason, n.message_ids, 1
+      from noted n where n.event <> 'ADD'
     union all
     select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
-           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), 2
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), '{}', 2
       from version v, lateral (
         select t.*, lag(t.stage) over (order by t.seq) as before
           from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
      where v.memory_type = 'trait' and e.before <> e.stage
   )
-  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason
+  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason, h.message_ids
     from happened h order by h.at, h.version, h.nth, h.id;
 end $$;
 
@@ -1220,9 +1413,18 @@ declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
   _fresh uuid[];
+  _naming constant uuid[] := array(
+    select i.id
+      from (select distinct unnest(_ids) as id) i
+     cross join lateral (select m.memory_type, m.metadata from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+     where m.metadata ? 'entities'
+       and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
 begin
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
+  if _naming <> '{}' then
+    perform oxbow.note_entities(_user_id, _naming);
+  end if;
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
     select m.*
@@ -1246,12 +1448,13 @@ begin
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
-  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
-  if cardinality(_fresh) < 64 then
+  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone, or last, tidies up
+  if cardinality(_fresh) < 64 and not exists (
+    select from oxbow.river_job j where j.state = 'available' and j.queue in ('embed', 'extract') and j.priority = 1 and j.scheduled_at <= now() offset 3) then
     perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);
@@ -1330,6 +1533,12 @@ begin
     cardinality(_gone);
 end $$;
 
+-- Name: inherited_metadata(jsonb, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.inherited_metadata(metadata jsonb, content text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (NOT (metadata ?| ARRAY['entities'::text, 'relations'::text])) THEN metadata ELSE (((metadata - 'entities'::text) - 'relations'::text) || COALESCE((SELECT jsonb_build_object('entities', jsonb_agg(e.value)) AS jsonb_build_object FROM jsonb_array_elements(CASE jsonb_typeof((inherited_metadata.metadata -> 'entities'::text)) WHEN 'array'::text THEN (inherited_metadata.metadata -> 'entities'::text) ELSE '[]'::jsonb END) e(value) WHERE (((e.value ->> 'name'::text) <> ''::text) AND (POSITION((oxbow.entity_key((e.value ->> 'name'::text))) IN (oxbow.entity_key(inherited_metadata.content))) > 0)) HAVING (count(*) > 0)), '{}'::jsonb)) END;
+
 -- Name: is_adopted(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.is_adopted(_actor text) RETURNS boolean
@@ -1368,43 +1577,6 @@ CREATE FUNCTION oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, 
       or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
                        where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
-$$;
-
--- Name: leave_parent(); Type: FUNCTION; Schema: oxbow; Owner: -
-
-CREATE FUNCTION oxbow.leave_parent() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
-    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = old.user_id and m.trait_parent_id = old.id;
-  end if;
-  return null;
-end $$;
-
--- Name: lock_chunks(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
-
-CREATE FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) RETURNS uuid[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  _ids uuid[];
-begin
-  _ids := array(select c.memory_id from oxbow.document_chunks c where c.user_id = _user_id and c.file_id = _file_id);
-  _ids := oxbow.with_later_versions(_user_id, _ids);
-  perform from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids) order by m.id for update;
-  return _ids;
-end $$;
-
--- Name: lock_file(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
-
-CREATE FUNCTION oxbow.lock_file(_user_id text, _path text) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-  select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
 $$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
@@ -1454,6 +1626,7 @@ CREATE TABLE oxbow.memories (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1468,6 +1641,129 @@ CREATE TABLE oxbow.memories (
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
 PARTITION BY LIST (memory_type);
+
+-- Name: memories_fact; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.memories_fact (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type DEFAULT 'fact'::text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    content text NOT NULL,
+    content_hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
+    valid_at timestamp with time zone,
+    invalid_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expired_at timestamp with time zone,
+    updated_at timestamp with time zone,
+    forgotten_at timestamp with time zone,
+    superseded_by uuid,
+    version integer DEFAULT 1 NOT NULL,
+    session_id text,
+    seq bigint DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint NOT NULL,
+    speaker text,
+    agent_id text,
+    external_id text,
+    source text,
+    category text,
+    importance double precision DEFAULT 0.5 NOT NULL,
+    strength double precision DEFAULT 1.0 NOT NULL,
+    mention_count integer DEFAULT 1 NOT NULL,
+    access_count integer DEFAULT 0 NOT NULL,
+    last_accessed_at timestamp with time zone,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    trait_subtype text,
+    trait_stage text,
+    trait_confidence double precision,
+    trait_confidence_at timestamp with time zone,
+    trait_context text,
+    trait_parent_id uuid,
+    trait_reinforcement_count integer,
+    trait_contradiction_count integer,
+    trait_last_reinforced timestamp with time zone,
+    trait_first_observed timestamp with time zone,
+    trait_window_start timestamp with time zone,
+    trait_window_end timestamp with time zone,
+    trait_derived_from text,
+    trait_next_transition_at timestamp with time zone,
+    trait_key text,
+    trait_contexts jsonb,
+    trait_review_due_at timestamp with time zone,
+    trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
+    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
+    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
+    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
+    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
+    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
+    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
+
+-- Name: itself_and_fold(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.itself_and_fold(_user_id text, _type text, _id uuid) RETURNS TABLE(id uuid, valid_at timestamp with time zone, invalid_at timestamp with time zone, created_at timestamp with time zone, expired_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT m.id,
+     m.valid_at,
+     m.invalid_at,
+     m.created_at,
+     m.expired_at
+    FROM oxbow.memories m
+   WHERE ((m.user_id = itself_and_fold._user_id) AND ((m.memory_type)::text = itself_and_fold._type) AND (m.id = itself_and_fold._id))
+ UNION ALL
+  SELECT k.id,
+     k.valid_at,
+     k.invalid_at,
+     k.created_at,
+     k.expired_at
+    FROM (oxbow.memories_fact m
+      JOIN oxbow.memories_fact k ON (((k.user_id = itself_and_fold._user_id) AND (k.id = m.superseded_by) AND (k.content_hash = m.content_hash))))
+   WHERE ((itself_and_fold._type = 'fact'::text) AND (m.user_id = itself_and_fold._user_id) AND (m.id = itself_and_fold._id) AND (m.superseded_by IS NOT NULL));
+END;
+
+-- Name: leave_parent(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.leave_parent() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
+    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = old.user_id and m.trait_parent_id = old.id;
+  end if;
+  return null;
+end $$;
+
+-- Name: lock_chunks(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _ids uuid[];
+begin
+  _ids := array(select c.memory_id from oxbow.document_chunks c where c.user_id = _user_id and c.file_id = _file_id);
+  _ids := oxbow.with_later_versions(_user_id, _ids);
+  perform from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids) order by m.id for update;
+  return _ids;
+end $$;
+
+-- Name: lock_file(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_file(_user_id text, _path text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
+$$;
 
 -- Name: lock_memory(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1640,6 +1936,135 @@ CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
   select w.id from wording w where w.expired_at is null;
 $$;
 
+-- Name: note_entities(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $_$
+declare
+  _types text[];
+  _memories uuid[];
+  _nths integer[];
+  _names text[];
+  _keys text[];
+  _kinds text[];
+  _entities uuid[];
+begin
+  if exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
+    return;
+  end if;
+  perform from (select distinct unnest(_ids) as id order by id) i
+    cross join lateral (select from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m;
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user_id, 0));
+  -- each name once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count, with at most 200 bytes
+  select array_agg(n.memory_type), array_agg(n.memory_id), array_agg(n.nth), array_agg(n.name), array_agg(n.key), array_agg(n.kind)
+    into _types, _memories, _nths, _names, _keys, _kinds
+    from (
+      select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
+             case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
+        from unnest(_ids) i(id)
+       cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+       cross join lateral (
+        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
+               with ordinality e(entity, nth)
+         where e.nth <= 50
+        union all
+        select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
+         where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
+       where n.key <> '' and octet_length(n.name) <= 200
+       order by m.id, n.key, n.nth
+    ) n(memory_type, memory_id, nth, name, key, kind);
+  if _keys is null then
+    return;
+  end if;
+
+  -- what was of no kind that was known gets one as soon as somebody knows
+  update oxbow.entities e set kind = n.kind
+    from (select key, min(kind) as kind from unnest(_keys, _kinds) n(key, kind) where kind not in ('other', 'self') group by key) n
+   cross join lateral (select o.id from oxbow.entities o where o.user_id = _user_id and o.key = n.key and o.kind = 'other' offset 0) o
+   where e.user_id = _user_id and e.id = o.id
+     and (select true from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind) is null;
+  insert into oxbow.entities (user_id, kind, name, key, head)
+  select distinct on (n.key, n.kind) _user_id, n.kind, n.name, n.key, oxbow.entity_head(n.key)
+    from unnest(_names, _keys, _kinds) n(name, key, kind)
+   where (select true from oxbow.entities e where e.user_id = _user_id and e.key = n.key
+             and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self') limit 1) is null
+     and (n.kind <> 'other' or n.key not in (select o.key from unnest(_keys, _kinds) o(key, kind) where o.kind not in ('other', 'self')))
+   order by n.key, n.kind, n.name
+  on conflict do nothing;
+  select array_agg(e.id order by n.nth) into _entities
+    from unnest(_keys, _kinds) with ordinality n(key, kind, nth)
+   cross join lateral (
+    select e.id from oxbow.entities e
+     where e.user_id = _user_id and e.key = n.key and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self')
+     order by e.kind <> n.kind, e.created_at, e.id limit 1) e;
+
+  insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id)
+  select distinct _user_id, n.entity, n.type, t.id
+    from unnest(_entities, _types, _memories) n(entity, type, memory), oxbow.itself_and_fold(_user_id, n.type, n.memory) t
+  on conflict do nothing;
+  -- a relation that is said, and between the first of those that are named together and have none: related
+  with named as materialized (
+    select * from unnest(_entities, _types, _memories, _keys, _nths) n(entity, type, memory, key, nth)
+  ), said as materialized (
+    select a.type, a.memory, a.entity as from_id, oxbow.relation_name(r.relation ->> 'relation') as relation, b.entity as to_id
+      from (select distinct type, memory from named) m
+     cross join lateral (select m2.metadata -> 'relations' as relations from oxbow.memories m2
+                          where m2.user_id = _user_id and m2.memory_type = m.type and m2.id = m.memory) x
+     cross join lateral jsonb_array_elements(case jsonb_typeof(x.relations) when 'array' then x.relations else '[]' end) with ordinality r(relation, nth)
+      join named a on a.memory = m.memory and case coalesce(r.relation ->> 'from', '') when '' then a.nth = 0 else a.key = oxbow.entity_key(r.relation ->> 'from') end
+      join named b on b.memory = m.memory and case coalesce(r.relation ->> 'to', '') when '' then b.nth = 0 else b.key = oxbow.entity_key(r.relation ->> 'to') end
+     where r.nth <= 50 and a.entity <> b.entity
+  ), edge as (
+    select type, memory, from_id, relation, to_id from said where relation <> ''
+    union all
+    select a.type, a.memory, a.entity, 'related', b.entity
+      from named a join named b on b.memory = a.memory and b.nth > a.nth and b.entity <> a.entity
+     where a.nth between 1 and 3 and b.nth <= 4
+       and not exists (select from said s where s.memory = a.memory and (s.from_id, s.to_id) in ((a.entity, b.entity), (b.entity, a.entity)))
+  )
+  insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, invalid_at, created_at, expired_at)
+  select distinct _user_id, g.from_id, g.relation, g.to_id, g.type, m.id, coalesce(m.valid_at, m.created_at), m.invalid_at, m.created_at, m.expired_at
+    from edge g, oxbow.itself_and_fold(_user_id, g.type, g.memory) m
+  on conflict do nothing;
+end $_$;
+
+-- Name: note_old_entities(text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.note_old_entities(_after text, _limit integer, OUT noted bigint, OUT next text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _user text;
+  _ids uuid[];
+begin
+  noted := 0;
+  for _user in
+    with recursive walk as (
+      (select m.user_id from oxbow.memories m where m.user_id > _after order by m.user_id limit 1)
+      union all
+      select (select m.user_id from oxbow.memories m where m.user_id > w.user_id order by m.user_id limit 1) from walk w where w.user_id is not null
+    ) select user_id from walk where user_id is not null limit _limit
+  loop
+    next := _user;
+    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
+                     and not exists (select from oxbow.entity_mentions n
+                                      where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
+    for i in 0 .. cardinality(_ids) - 1 by 500 loop
+      perform oxbow.note_entities(_user, _ids[i + 1 : i + 500]);
+    end loop;
+    noted := noted + cardinality(_ids);
+  end loop;
+end $$;
+
 -- Name: observe_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) RETURNS void
@@ -1682,6 +2107,39 @@ begin
     perform oxbow.reject('actor', _actor, 'must not be reflection, settle, import or check, which are Oxbow''s own');
   end if;
   return coalesce(_actor, 'user');
+end $$;
+
+-- Name: promote(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.promote(user_id text, id uuid, reason text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  old oxbow.memories;
+begin
+  perform oxbow.check_access(promote.user_id);
+  old := oxbow.lock_memory(promote.user_id, promote.id);
+  if old.forgotten_at is not null then
+    raise exception using
+      errcode = 'OX103',
+      message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
+      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
+  elsif old.superseded_by is not null then
+    raise exception using
+      errcode = 'OX102',
+      message = format('memory %s is superseded already by %s', old.id, old.superseded_by),
+      hint    = format('Promote the newer version, %s.', old.superseded_by);
+  elsif old.expires_at is null then
+    return false;
+  end if;
+  -- one that has expired already holds again
+  update oxbow.memories m
+     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end, updated_at = now()
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)
+  values (old.user_id, old.memory_type, old.id, 'PROMOTE', 'app', promote.reason);
+  return true;
 end $$;
 
 -- Name: query_dates(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1735,6 +2193,30 @@ begin
   terms := array(select distinct unnest(terms) order by 1 limit 40);
 end $$;
 
+-- Name: query_heads(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.query_heads(query text, OUT heads text[], OUT asked text, OUT words text) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  cjk constant text := '\u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF';
+  chars text[];
+begin
+  asked := oxbow.entity_key(left(query, 2000));
+  words := asked;
+  if asked ~ ('[' || cjk || ']') then
+    chars := string_to_array(regexp_replace(asked, '[^' || cjk || ']+', ' ', 'g'), null);
+    words := regexp_replace(asked, '[' || cjk || ' ]+', ' ', 'g');
+  end if;
+  heads := array(
+    select distinct h from (
+      select w from unnest(string_to_array(words, ' ')) w where w <> '' and ts_lexize('pg_catalog.english_stem', w) <> '{}'
+      union all
+      select a || b from unnest(chars, chars[2:]) c(a, b) where a <> ' ' and b <> ' ') t(h)
+    limit 256);
+end $$;
+
 -- Name: query_terms(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.query_terms(query text, OUT words text[], OUT dates text[]) RETURNS record
@@ -1777,8 +2259,10 @@ declare
   _asked record;
   _text record;
   _vector record;
+  _entity record;
   _text_weight double precision;
   _vector_weight double precision;
+  _entity_weight double precision;
 begin
   perform oxbow.check_access(recall.user_id);
   select t into _unknown from unnest(recall.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
@@ -1838,30 +2322,38 @@ begin
   if embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks into _entity;
+  if query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
+    select * into _entity from oxbow.recall_entities(recall.user_id, query, _types, _allowed, _hidden, 60 + max_results);
+  end if;
   -- the offline model adds little to the words that it is made of; a trained one counts in full
   select coalesce((r.value ->> 'text')::double precision, 1),
-         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end)
-    into _text_weight, _vector_weight
+         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end),
+         coalesce((r.value ->> 'entity')::double precision, 0.1)
+    into _text_weight, _vector_weight, _entity_weight
     from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
 
   return query
   with candidate as (
     -- what the channels found, with its place in its conversation
     select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
-           max(c.text) as text, max(c.vector) as vector
-      from (select t.id, t.type, t.score as text, null::double precision as vector
+           max(c.text) as text, max(c.vector) as vector,
+           max(c.entity) as entity, max(c.entity_rank) as entity_rank
+      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
             select v.id, v.type, null, v.score * (1 + coalesce((
                      select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
-                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
-              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)) c
+                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null, null
+              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
+            union all
+            select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
-    select memory_type, id, text, vector from candidate
+    select memory_type, id, text, vector, entity, entity_rank from candidate
     union all
-    select n.memory_type, n.id, c.text * n.share, c.vector * n.share
+    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null, null
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
@@ -1876,15 +2368,17 @@ begin
             and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
-     where c.session_id is not null
+     where c.session_id is not null and (c.text is not null or c.vector is not null)
   ), summed as (
-    select memory_type, id, sum(text) as text, sum(vector) as vector from spread group by memory_type, id
+    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity, max(entity_rank) as entity_rank
+      from spread group by memory_type, id
   ), fused as (
-    select memory_type, id, text, vector,
+    select memory_type, id, text, vector, entity, entity_rank,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
            coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
-           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight as score
+           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight
+           + coalesce(entity / _entity.scores[1], 0) * _entity_weight as score
       from summed
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
@@ -1914,6 +2408,7 @@ begin
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
+           'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.entity_rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
            'session', m.session_id)
            || case when m.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
@@ -1929,6 +2424,71 @@ begin
        and e.trait_id = coalesce((_then #>> array[m.id::text, 'head'])::uuid, m.id)
        and e.event_seq <= coalesce((_then #>> array[m.id::text, 'seq'])::integer, e.event_seq)) e
    order by b.total desc, m.seq, m.id;
+end $$;
+
+-- Name: recall_entities(text, text, text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  _asked record;
+  _documents double precision;
+  _named uuid[];
+begin
+  select * into _asked from oxbow.query_heads(_query);
+  select array_agg(e.id) into _named
+    from unnest(_asked.heads) h(head)
+    join oxbow.entities e on e.user_id = _user_id and e.head = h.head
+   where e.kind <> 'self'
+     and case when ascii(e.head) < 11904 -- U+2E80
+              then e.kind = 'person' or position(' ' || e.key || ' ' in ' ' || _asked.words || ' ') > 0
+              else position(e.key in _asked.asked) > 0 end;
+  if _named is null then
+    return;
+  end if;
+  select sum(s.documents) into _documents from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
+  with near as materialized (
+    select g.entity, 0.25::double precision as share
+      from (select g.entity, count(*) as times
+              from unnest(_named) n(id), lateral (
+                (select g.to_id as entity, g.memory_type, g.memory_id from oxbow.entity_edges g where g.user_id = _user_id and g.from_id = n.id limit 200)
+                union all
+                (select g.from_id, g.memory_type, g.memory_id from oxbow.entity_edges g where g.user_id = _user_id and g.to_id = n.id limit 200)) g
+             where g.entity <> all(_named) and g.memory_type = any(_types)
+               and (_allowed is null or g.memory_id = any(_allowed)) and (_hidden is null or g.memory_id <> all(_hidden))
+             group by g.entity
+             order by 2 desc, 1
+             limit 20) g
+      join oxbow.entities e on e.user_id = _user_id and e.id = g.entity
+     where e.kind <> 'self'
+  ), naming as materialized (
+    select e.share, m.n, m.ids, m.types, e.share * ln(1 + greatest(_documents - m.n + 0.5, 0.5) / (m.n + 0.5)) as weight
+      from (select unnest(_named) as entity, 1::double precision as share union all select entity, share from near) e, lateral (
+        select count(*)::double precision as n, array_agg(m.memory_id) as ids, array_agg(m.memory_type::text) as types
+          from (select m.memory_id, m.memory_type from oxbow.entity_mentions m where m.user_id = _user_id and m.entity_id = e.entity limit 501) m) m
+     where m.n between 1 and 500
+  ), found as (
+    select m.id, max(m.type) as type, coalesce(sum(weight) filter (where share = 1), 0) + coalesce(max(weight) filter (where share < 1), 0) as score
+      from naming, unnest(ids, types) m(id, type)
+     where m.type = any(_types) and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
+     group by m.id
+     order by 3 desc, m.id
+     limit _limit + 1
+  ), least as (
+    select case when count(*) > _limit then min(score) else 0 end as score from found
+  )
+  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc),
+         array_agg(f.rank order by f.score desc)
+    into ids, types, scores, ranks
+    from (select id, type, score, rank() over (order by score desc) as rank from found) f, least l where f.score > l.score;
 end $$;
 
 -- Name: recall_text(text, text[], text[], text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2344,6 +2904,34 @@ CREATE FUNCTION oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _r
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
+
+-- Name: relation_name(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.relation_name(relation text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (octet_length(relation) <= 64) THEN replace(oxbow.entity_key(relation), ' '::text, '_'::text) ELSE ''::text END;
+
+-- Name: remove_unnamed(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.remove_unnamed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _user text;
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+    return null; -- the user's entities go as well
+  end if;
+  for _user in select distinct user_id from deleted order by user_id loop
+    perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user, 0));
+  end loop;
+  delete from oxbow.entities e using (select distinct user_id, entity_id from deleted) d
+   where e.user_id = d.user_id and e.id = d.entity_id
+     and not exists (select from oxbow.entity_mentions n where n.user_id = e.user_id and n.entity_id = e.id);
+  return null;
+end $$;
 
 -- Name: replay_trait(text, uuid, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -2774,6 +3362,20 @@ begin
   return found;
 end $$;
 
+-- Name: sessions_of(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sessions_of(_user_id text, _id uuid) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(distinct s.session_id), '{}')
+    from (select s.session_id from oxbow.memory_sources s
+           where s.user_id = _user_id and s.memory_type in ('fact', 'episodic') and s.memory_id = _id
+          union all
+          select m.session_id from oxbow.memories m
+           where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id and m.session_id is not null) s;
+$$;
+
 -- Name: set_policy(regclass, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) RETURNS void
@@ -2912,6 +3514,52 @@ begin
    order by e.nth, f.similarity desc, f.id;
 end $$;
 
+-- Name: summaries_of(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(distinct m.id), '{}')
+    from oxbow.memory_sources s
+   cross join lateral (select m.id from oxbow.memories_episodic m where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
+   where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
+$$;
+
+-- Name: summary_due(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summary_due(_user_id text, _session_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _enough constant integer := coalesce((select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
+  _session oxbow.sessions;
+  _new integer;
+begin
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id;
+  if not found or _enough <= 0 then
+    return false;
+  end if;
+  select count(*) into _new
+    from (select from oxbow.messages m
+           where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
+             and m.extracted_at is not null
+           order by m.seq limit _enough + 1) m;
+  return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
+end $$;
+
+-- Name: summary_stands(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.summary_stands(_user_id text, _id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
+$$;
+
 -- Name: supersede(text, uuid, text, timestamp with time zone, jsonb, text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.supersede(user_id text, id uuid, content text, valid_at timestamp with time zone DEFAULT NULL::timestamp with time zone, metadata jsonb DEFAULT NULL::jsonb, reason text DEFAULT NULL::text, actor text DEFAULT 'app'::text) RETURNS uuid
@@ -2921,6 +3569,7 @@ CREATE FUNCTION oxbow.supersede(user_id text, id uuid, content text, valid_at ti
 declare
   old oxbow.memories;
   new_id constant uuid := gen_random_uuid();
+  kept jsonb; -- the metadata of the new version
 begin
   perform oxbow.check_access(supersede.user_id);
   old := oxbow.lock_memory(supersede.user_id, supersede.id);
@@ -2942,10 +3591,18 @@ begin
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
+  kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata)
+    source, category, importance, metadata, expires_at)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata));
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
+  if old.source = 'summary' then -- the conversation goes on with the new one
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+    select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
+     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
+    update oxbow.sessions s set summary_id = new_id
+     where s.user_id = old.user_id and s.id = any(oxbow.sessions_of(old.user_id, old.id)) and s.summary_id = old.id;
+  end if;
 
   update oxbow.memories m
      set invalid_at = least(old.invalid_at, greatest(coalesce(supersede.valid_at, now()), old.valid_at)),
@@ -2956,7 +3613,7 @@ begin
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata,
     new_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'SUPERSEDE', old.content, supersede.content, old.metadata,
-    coalesce(supersede.metadata, old.metadata), coalesce(supersede.actor, 'app'), supersede.reason);
+    kept, coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
 end $$;
 
@@ -3046,6 +3703,125 @@ begin
                     from unnest(chars, chars[2:], chars[3:]) c(before, a, b)) pairs
            where term is not null
            group by term) t;
+end $$;
+
+-- Name: timeline(text, text, public.halfvec, text[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.timeline(user_id text, topic text, embedding public.halfvec DEFAULT NULL::public.halfvec, types text[] DEFAULT NULL::text[], max_results integer DEFAULT 50) RETURNS TABLE(id uuid, memory_type text, content text, category text, speaker text, session_id text, valid_at timestamp with time zone, invalid_at timestamp with time zone, created_at timestamp with time zone, expired_at timestamp with time zone, current boolean, superseded_by uuid, contradicted_by uuid, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  _types constant text[] := coalesce(timeline.types, array['fact', 'episodic']);
+  _unknown text;
+  _hidden uuid[];
+  _ids uuid[];
+  _scores double precision[];
+  _last uuid[];
+  _last_scores double precision[];
+  _text record;
+  _vector record;
+  _text_weight double precision;
+  _vector_weight double precision;
+begin
+  perform oxbow.check_access(timeline.user_id);
+  select t into _unknown from unnest(_types) t where t is null or t <> all(array['fact', 'episodic']);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be fact or episodic');
+  elsif max_results is null or max_results not between 1 and 1000 then
+    perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
+  elsif coalesce(topic, '') !~ '\S' and embedding is null then
+    perform oxbow.reject('topic', topic, 'must not be empty when there is no embedding');
+  elsif embedding is not null then
+    perform oxbow.reject('embedding', format('%s dimensions', vector_dims(embedding)), format('must have %s dimensions', s.value ->> 'dimension'))
+       from oxbow.settings s where s.key = 'embedding' and (s.value ->> 'dimension')::integer <> vector_dims(embedding);
+  end if;
+
+  -- forgotten ones, and repetitions, which the fact that they repeat tells of; neither may crowd others out
+  select array_agg(m.id) into _hidden
+    from oxbow.memories m
+   where m.user_id = timeline.user_id and m.memory_type = any(_types)
+     and (m.forgotten_at is not null
+       or m.expired_at is not null and m.superseded_by is not null and m.invalid_at <= coalesce(m.valid_at, m.created_at) and exists (
+            select from oxbow.memories s
+             where s.user_id = timeline.user_id and s.memory_type = m.memory_type and s.id = m.superseded_by and s.content_hash = m.content_hash));
+  select * into _text
+    from oxbow.query_terms(topic) q, oxbow.recall_text(timeline.user_id, _types, q.words, q.dates, null, _hidden, 60 + max_results);
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
+  if embedding is not null then
+    select * into _vector from oxbow.recall_vector(timeline.user_id, _types, embedding, null, _hidden, 60 + max_results);
+  end if;
+  select coalesce((r.value ->> 'text')::double precision, 1),
+         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end)
+    into _text_weight, _vector_weight
+    from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
+
+  with fused as (
+    select c.id, coalesce(sum(c.text) / nullif(max(sum(c.text)) over (), 0), 0) * _text_weight
+                 + coalesce(sum(c.vector) / nullif(max(sum(c.vector)) over (), 0), 0) * _vector_weight as score
+      from (select t.id, t.score as text, null::double precision as vector from unnest(_text.ids, _text.scores) t(id, score)
+            union all
+            select v.id, null, v.score from unnest(_vector.ids, _vector.scores) v(id, score)) c
+     group by c.id
+  ), relevant as (
+    select f.id, f.score / m.best as score
+      from fused f, (select max(score) as best from fused) m
+     where f.score > 0 and f.score >= m.best / 3
+     order by f.score desc, f.id
+     limit max_results
+  )
+  select array_agg(id order by score desc, id), array_agg(score order by score desc, id) into _ids, _scores from relevant;
+
+  -- the versions of those, then the versions of these, and so on
+  _last := _ids;
+  _last_scores := _scores;
+  while cardinality(_last) > 0 and cardinality(_ids) < 2 * max_results loop
+    with version as (
+      select m.id, max(l.score) as score
+        from oxbow.beside_versions(timeline.user_id, _last) v
+        join unnest(_last, _last_scores) l(id, score) on l.id = v.id
+       cross join lateral (
+        select m.id from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = v.other offset 0) m
+       where m.id <> all(_ids) and (_hidden is null or m.id <> all(_hidden))
+       group by m.id
+       order by score desc, m.id
+       limit max_results
+    )
+    select array_agg(id), array_agg(score) into _last, _last_scores from version;
+    _ids := _ids || _last;
+    _scores := _scores || _last_scores;
+  end loop;
+
+  return query
+  with best as (
+    select f.id, f.score from unnest(_ids, _scores) with ordinality f(id, score, nth) order by f.score desc, f.nth limit max_results
+  )
+  select m.id, m.memory_type::text, m.content, m.category, m.speaker, m.session_id, coalesce(m.valid_at, m.created_at) as since, m.invalid_at,
+         m.created_at, m.expired_at,
+         m.memory_type = 'fact' and m.expired_at is null and coalesce(m.valid_at, m.created_at) <= now() and (m.invalid_at is null or m.invalid_at > now()),
+         coalesce(case when m.superseded_by <> all(coalesce(_hidden, '{}')) then m.superseded_by end, kept.id), against.id, b.score
+    from best b
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = timeline.user_id and m.memory_type = any(_types) and m.id = b.id offset 0) m
+    left join lateral (
+      -- what was kept as the version of its time has no superseded_by
+      select n.id
+        from oxbow.memory_links l join oxbow.memories n on n.user_id = timeline.user_id and n.memory_type = l.from_type and n.id = l.from_id
+       where l.user_id = timeline.user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation = 'supersedes'
+         and m.invalid_at is not null and coalesce(n.valid_at, n.created_at) >= coalesce(m.valid_at, m.created_at) and n.forgotten_at is null
+       order by coalesce(n.valid_at, n.created_at), n.id limit 1) kept on true
+    left join lateral (
+      select n.id
+        from oxbow.memory_links l join oxbow.memories n on n.user_id = timeline.user_id and n.memory_type = l.from_type and n.id = l.from_id
+       where l.user_id = timeline.user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation = 'contradicts' and n.forgotten_at is null
+       order by coalesce(n.valid_at, n.created_at), n.id limit 1) against on true
+   order by since, m.created_at, m.seq, m.id;
 end $$;
 
 -- Name: touch(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -3249,6 +4025,32 @@ begin
   return null;
 end $$;
 
+-- Name: versions(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.versions(user_id text, id uuid) RETURNS TABLE(memory_type text, memory_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(versions.user_id);
+  return query
+  with recursive chain as (
+    select versions.id as id
+    union
+    select b.other from chain c, oxbow.beside_versions(versions.user_id, array[c.id]) b
+  )
+  select m.memory_type::text, m.id
+    from chain c
+   cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
+end $$;
+
 -- Name: waiting_extractions(text, text, bigint); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) RETURNS record
@@ -3280,6 +4082,47 @@ begin
     _ids := _ids || _later;
   end loop;
   return _ids;
+end $$;
+
+-- Name: withdraw_deleted(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.withdraw_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  d record;
+  _id uuid;
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+    return null; -- they go as well
+  end if;
+  for d in
+    select o.user_id, array_agg(distinct o.session_id) as sessions
+      from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
+     group by o.user_id order by o.user_id
+  loop
+    foreach _id in array oxbow.withdraw_summaries(d.user_id, d.sessions) loop
+      perform oxbow.erase_one(d.user_id, _id);
+    end loop;
+  end loop;
+  return null;
+end $$;
+
+-- Name: withdraw_summaries(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.withdraw_summaries(_user_id text, _sessions text[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(oxbow.summaries_of(_user_id, _sessions)) order by m.id for no key update;
+  perform from oxbow.sessions s where s.user_id = _user_id and s.id = any(_sessions) order by s.id for no key update;
+  update oxbow.sessions s set summary_id = null, summarized_seq = greatest(s.summarized_seq, m.seq)
+    from unnest(_sessions) i(id),
+         lateral (select max(m.seq) as seq from oxbow.messages m where m.user_id = _user_id and m.session_id = i.id) m
+   where s.user_id = _user_id and s.id = i.id;
+  return oxbow.summaries_of(_user_id, _sessions);
 end $$;
 
 -- Name: write_extraction(text, text, text, uuid[], json, uuid[], boolean); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -3396,6 +4239,66 @@ CREATE FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _c
    where m.user_id = _user_id and m.id = _trait_id;
 $$;
 
+-- Name: write_summary(text, text, text, bigint, bigint, uuid, uuid, text, timestamp with time zone, double precision, jsonb, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  _days constant integer := coalesce((select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
+  _covered constant uuid[] := array(
+    select distinct s.memory_id from oxbow.memory_sources s
+     where s.user_id = _user_id and s.session_id = _session_id and s.message_id = any(_messages));
+  _session oxbow.sessions;
+  old oxbow.memories_episodic;
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered || _old) order by m.id for key share;
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id for update;
+  if not found or _session.summarized_seq is distinct from _from
+    or _session.summary_id is distinct from _old and oxbow.summary_stands(_user_id, _session.summary_id)
+    or (select count(*) from oxbow.messages m where m.user_id = _user_id and m.id = any(_messages)) <> cardinality(_messages) then
+    return false;
+  end if;
+  if _old is not null then
+    select * into old from oxbow.memories_episodic m
+     where m.user_id = _user_id and m.id = _old and m.expired_at is null and m.forgotten_at is null for no key update;
+    if not found then
+      return false;
+    end if;
+  end if;
+  update oxbow.sessions s set summarized_seq = _until, summary_id = case when _content is null then s.summary_id else _id end
+   where s.user_id = _user_id and s.id = _session_id;
+  if _content is null then
+    return true;
+  end if;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
+    strength, mention_count, access_count, last_accessed_at, expires_at)
+  values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
+    coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
+    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end);
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
+  update oxbow.memory_links l set from_id = _id
+   where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  select _user_id, 'episodic', _id, m.memory_type, m.id, 'source'
+    from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered)
+  on conflict do nothing;
+  if old.id is not null then
+    update oxbow.memories m
+       set invalid_at = greatest(_at, old.valid_at), expired_at = now(), superseded_by = _id, updated_at = now()
+     where m.user_id = _user_id and m.memory_type = 'episodic' and m.id = _old;
+    insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+    values (_user_id, 'episodic', _id, 'episodic', _old, 'supersedes');
+  end if;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+  values (_user_id, 'episodic', coalesce(_old, _id), case when _old is null then 'ADD' else 'UPDATE' end, old.content, _content, _actor,
+    format('%s more messages of session %L', cardinality(_messages), _session_id));
+  return true;
+end $$;
+
 -- Name: write_vectors(text, text, integer, uuid[], public.halfvec[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings public.halfvec[]) RETURNS bigint
@@ -3489,6 +4392,44 @@ CREATE TABLE oxbow.embedding_refusals (
     refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: entities; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.entities (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    key text NOT NULL,
+    head text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+-- Name: entity_edges; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.entity_edges (
+    user_id text NOT NULL,
+    from_id uuid NOT NULL,
+    relation text NOT NULL,
+    to_id uuid NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    valid_at timestamp with time zone NOT NULL,
+    invalid_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    expired_at timestamp with time zone,
+    CONSTRAINT relation_length CHECK ((((octet_length(relation) >= 1) AND (octet_length(relation) <= 64)) OR oxbow.reject('relation'::text, relation, 'must have 1 to 64 bytes'::text)))
+);
+
+-- Name: entity_mentions; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.entity_mentions (
+    user_id text NOT NULL,
+    entity_id uuid NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL
+);
+
 -- Name: extractions; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.extractions (
@@ -3568,6 +4509,7 @@ CREATE TABLE oxbow.memories_document (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3629,6 +4571,7 @@ CREATE TABLE oxbow.memories_episodic (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3643,68 +4586,6 @@ CREATE TABLE oxbow.memories_episodic (
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
 WITH (fillfactor='95');
-
--- Name: memories_fact; Type: TABLE; Schema: oxbow; Owner: -
-
-CREATE TABLE oxbow.memories_fact (
-    user_id text NOT NULL,
-    memory_type oxbow.memory_type DEFAULT 'fact'::text NOT NULL,
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    content text NOT NULL,
-    content_hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
-    valid_at timestamp with time zone,
-    invalid_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expired_at timestamp with time zone,
-    updated_at timestamp with time zone,
-    forgotten_at timestamp with time zone,
-    superseded_by uuid,
-    version integer DEFAULT 1 NOT NULL,
-    session_id text,
-    seq bigint DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint NOT NULL,
-    speaker text,
-    agent_id text,
-    external_id text,
-    source text,
-    category text,
-    importance double precision DEFAULT 0.5 NOT NULL,
-    strength double precision DEFAULT 1.0 NOT NULL,
-    mention_count integer DEFAULT 1 NOT NULL,
-    access_count integer DEFAULT 0 NOT NULL,
-    last_accessed_at timestamp with time zone,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    trait_subtype text,
-    trait_stage text,
-    trait_confidence double precision,
-    trait_confidence_at timestamp with time zone,
-    trait_context text,
-    trait_parent_id uuid,
-    trait_reinforcement_count integer,
-    trait_contradiction_count integer,
-    trait_last_reinforced timestamp with time zone,
-    trait_first_observed timestamp with time zone,
-    trait_window_start timestamp with time zone,
-    trait_window_end timestamp with time zone,
-    trait_derived_from text,
-    trait_next_transition_at timestamp with time zone,
-    trait_key text,
-    trait_contexts jsonb,
-    trait_review_due_at timestamp with time zone,
-    trait_edited_at timestamp with time zone,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
-)
-WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
 -- Name: memories_trait; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -3753,6 +4634,7 @@ CREATE TABLE oxbow.memories_trait (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    expires_at timestamp with time zone,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -3784,7 +4666,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text])))
 );
 
 -- Name: memory_links; Type: TABLE; Schema: oxbow; Owner: -
@@ -4176,6 +5058,8 @@ CREATE TABLE oxbow.sessions (
     ended_at timestamp with time zone,
     last_reflected_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    summary_id uuid,
+    summarized_seq bigint,
     CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
@@ -4384,6 +5268,26 @@ ALTER TABLE ONLY oxbow.document_files
 
 ALTER TABLE ONLY oxbow.embedding_refusals
     ADD CONSTRAINT embedding_refusals_pkey PRIMARY KEY (user_id, memory_type, memory_id, model);
+
+-- Name: entities entities_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entities
+    ADD CONSTRAINT entities_pkey PRIMARY KEY (user_id, id);
+
+-- Name: entities entities_user_id_key_kind_key; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entities
+    ADD CONSTRAINT entities_user_id_key_kind_key UNIQUE (user_id, key, kind);
+
+-- Name: entity_edges entity_edges_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_edges
+    ADD CONSTRAINT entity_edges_pkey PRIMARY KEY (user_id, from_id, to_id, relation, memory_type, memory_id);
+
+-- Name: entity_mentions entity_mentions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_mentions
+    ADD CONSTRAINT entity_mentions_pkey PRIMARY KEY (user_id, entity_id, memory_type, memory_id);
 
 -- Name: extractions extractions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -4620,6 +5524,22 @@ ALTER TABLE ONLY oxbow.trait_refusals
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
+-- Name: entities_head_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX entities_head_idx ON oxbow.entities USING btree (user_id, head);
+
+-- Name: entity_edges_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX entity_edges_memory_idx ON oxbow.entity_edges USING btree (user_id, memory_type, memory_id);
+
+-- Name: entity_edges_to_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX entity_edges_to_idx ON oxbow.entity_edges USING btree (user_id, to_id);
+
+-- Name: entity_mentions_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX entity_mentions_memory_idx ON oxbow.entity_mentions USING btree (user_id, memory_type, memory_id);
+
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX llm_calls_started_idx ON oxbow.llm_calls USING btree (started_at DESC);
@@ -4695,6 +5615,10 @@ CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_epis
 -- Name: memories_episodic_user_id_superseded_by_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episodic USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+-- Name: memories_expires_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_expires_idx ON oxbow.memories_episodic USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (expired_at IS NULL));
 
 -- Name: memories_fact_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -4795,6 +5719,10 @@ CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (use
 -- Name: memory_terms_trait_tsv_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+
+-- Name: messages_failed_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX messages_failed_idx ON oxbow.messages USING btree (extract_failures) WHERE ((extracted_at IS NULL) AND (extract_failures > 0));
 
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5084,6 +6012,10 @@ CREATE TRIGGER complete_trait BEFORE INSERT ON oxbow.memories_trait FOR EACH ROW
 
 CREATE TRIGGER empty_inbox AFTER INSERT OR UPDATE OF opted_out ON oxbow.users FOR EACH ROW WHEN (new.opted_out) EXECUTE FUNCTION oxbow.empty_inbox();
 
+-- Name: memories end_edges; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER end_edges AFTER UPDATE OF valid_at, invalid_at, created_at, expired_at ON oxbow.memories FOR EACH ROW WHEN (((((old.valid_at IS DISTINCT FROM new.valid_at) OR (old.invalid_at IS DISTINCT FROM new.invalid_at)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.expired_at IS DISTINCT FROM new.expired_at))) EXECUTE FUNCTION oxbow.end_edges();
+
 -- Name: memories enqueue_embed; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.enqueue_embed();
@@ -5136,6 +6068,10 @@ CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, 
 
 CREATE TRIGGER refuse_trait_change BEFORE UPDATE OF trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at ON oxbow.memories_trait FOR EACH STATEMENT EXECUTE FUNCTION oxbow.refuse_trait_change();
 
+-- Name: entity_mentions remove_unnamed; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER remove_unnamed AFTER DELETE ON oxbow.entity_mentions REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.remove_unnamed();
+
 -- Name: trait_evidence reweigh_traits; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER reweigh_traits AFTER DELETE ON oxbow.trait_evidence REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION oxbow.reweigh_traits();
@@ -5164,6 +6100,10 @@ CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_fact REFERENCING
 
 CREATE TRIGGER uncount_terms AFTER DELETE ON oxbow.memory_terms_trait REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.uncount_terms();
 
+-- Name: messages withdraw_deleted; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER withdraw_deleted AFTER DELETE ON oxbow.messages REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.withdraw_deleted();
+
 -- Name: document_chunks document_chunks_user_id_file_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.document_chunks
@@ -5178,6 +6118,31 @@ ALTER TABLE ONLY oxbow.document_chunks
 
 ALTER TABLE ONLY oxbow.embedding_refusals
     ADD CONSTRAINT embedding_refusals_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: entity_edges entity_edges_user_id_from_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_edges
+    ADD CONSTRAINT entity_edges_user_id_from_id_fkey FOREIGN KEY (user_id, from_id) REFERENCES oxbow.entities(user_id, id) ON DELETE CASCADE;
+
+-- Name: entity_edges entity_edges_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_edges
+    ADD CONSTRAINT entity_edges_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: entity_edges entity_edges_user_id_to_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_edges
+    ADD CONSTRAINT entity_edges_user_id_to_id_fkey FOREIGN KEY (user_id, to_id) REFERENCES oxbow.entities(user_id, id) ON DELETE CASCADE;
+
+-- Name: entity_mentions entity_mentions_user_id_entity_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_mentions
+    ADD CONSTRAINT entity_mentions_user_id_entity_id_fkey FOREIGN KEY (user_id, entity_id) REFERENCES oxbow.entities(user_id, id) ON DELETE CASCADE;
+
+-- Name: entity_mentions entity_mentions_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.entity_mentions
+    ADD CONSTRAINT entity_mentions_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
 
 -- Name: memory_history memory_history_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -5488,6 +6453,30 @@ CREATE POLICY app_select ON oxbow.embedding_refusals FOR SELECT TO oxbow_app USI
 -- Name: POLICY app_select ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY app_select ON oxbow.embedding_refusals IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: entities app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.entities FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON entities; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.entities IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: entity_edges app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.entity_edges FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON entity_edges; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.entity_edges IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
+-- Name: entity_mentions app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.entity_mentions FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON entity_mentions; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.entity_mentions IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
 -- Name: extractions app_select; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -5853,6 +6842,18 @@ ALTER TABLE oxbow.document_files ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE oxbow.embedding_refusals ENABLE ROW LEVEL SECURITY;
 
+-- Name: entities; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.entities ENABLE ROW LEVEL SECURITY;
+
+-- Name: entity_edges; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.entity_edges ENABLE ROW LEVEL SECURITY;
+
+-- Name: entity_mentions; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.entity_mentions ENABLE ROW LEVEL SECURITY;
+
 -- Name: extractions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.extractions ENABLE ROW LEVEL SECURITY;
@@ -6028,6 +7029,30 @@ CREATE POLICY worker ON oxbow.embedding_refusals TO oxbow_worker USING (true) WI
 -- Name: POLICY worker ON embedding_refusals; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.embedding_refusals IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: entities worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.entities TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON entities; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.entities IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: entity_edges worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.entity_edges TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON entity_edges; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.entity_edges IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: entity_mentions worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.entity_mentions TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON entity_mentions; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.entity_mentions IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: extractions worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -6337,6 +7362,10 @@ GRANT ALL ON FUNCTION oxbow.age_candidates(_limit integer) TO oxbow_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 
+-- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
+
 -- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.check_sensory_time() FROM PUBLIC;
@@ -6367,6 +7396,10 @@ GRANT ALL ON FUNCTION oxbow.count_sensory(_limit integer) TO oxbow_worker;
 
 REVOKE ALL ON FUNCTION oxbow.empty_inbox() FROM PUBLIC;
 
+-- Name: FUNCTION end_edges(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.end_edges() FROM PUBLIC;
+
 -- Name: FUNCTION enqueue_embed(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
@@ -6387,6 +7420,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_from_jobs(_user_id text, _id uuid) FROM PUBLI
 
 REVOKE ALL ON FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION erase_one(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_one(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_rows(_user_id text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
@@ -6395,6 +7432,11 @@ REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint) TO oxbow_worker;
 
 -- Name: FUNCTION fold_facts(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6405,6 +7447,21 @@ GRANT ALL ON FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) TO oxbow_work
 
 REVOKE ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) TO oxbow_worker;
+
+-- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_app;
+
+-- Name: TABLE memories_fact; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_fact TO oxbow_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_fact TO oxbow_app;
+
+-- Name: FUNCTION itself_and_fold(_user_id text, _type text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.itself_and_fold(_user_id text, _type text, _id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.itself_and_fold(_user_id text, _type text, _id uuid) TO oxbow_worker;
 
 -- Name: FUNCTION leave_parent(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6418,11 +7475,6 @@ REVOKE ALL ON FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) FROM PUBL
 -- Name: FUNCTION lock_file(_user_id text, _path text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.lock_file(_user_id text, _path text) FROM PUBLIC;
-
--- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories TO oxbow_app;
 
 -- Name: FUNCTION lock_memory(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6446,10 +7498,29 @@ REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]) FROM PUBLIC;
 
+-- Name: FUNCTION messages_left(_user_id text, _session_id text, _failed boolean, _job bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) TO oxbow_worker;
+
+-- Name: FUNCTION note_entities(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) TO oxbow_worker;
+
+-- Name: FUNCTION note_old_entities(_after text, _limit integer, OUT noted bigint, OUT next text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.note_old_entities(_after text, _limit integer, OUT noted bigint, OUT next text) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.note_old_entities(_after text, _limit integer, OUT noted bigint, OUT next text) TO oxbow_worker;
+
 -- Name: FUNCTION observe_trait(_user_id text, _trait_id uuid); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6471,6 +7542,10 @@ REVOKE ALL ON FUNCTION oxbow.reembed_begin(_model text, _dimension integer) FROM
 -- Name: FUNCTION reembed_finish(_model text, _dimension integer, _since timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _since timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION remove_unnamed(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.remove_unnamed() FROM PUBLIC;
 
 -- Name: FUNCTION replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6518,6 +7593,15 @@ REVOKE ALL ON FUNCTION oxbow.sensory_count(_user_id text, _hash uuid, _since tim
 REVOKE ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) TO oxbow_worker;
 
+-- Name: FUNCTION session_is_worked(_user_id text, _session_id text, _job bigint); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) TO oxbow_worker;
+
+-- Name: FUNCTION sessions_of(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sessions_of(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION set_policy(_table regclass, _name text, _policy text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.set_policy(_table regclass, _name text, _policy text) FROM PUBLIC;
@@ -6532,6 +7616,20 @@ GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit 
 REVOKE ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) TO oxbow_worker;
 
+-- Name: FUNCTION summaries_of(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) FROM PUBLIC;
+
+-- Name: FUNCTION summary_due(_user_id text, _session_id text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summary_due(_user_id text, _session_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.summary_due(_user_id text, _session_id text) TO oxbow_worker;
+
+-- Name: FUNCTION summary_stands(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.summary_stands(_user_id text, _id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.summary_stands(_user_id text, _id uuid) TO oxbow_worker;
+
 -- Name: FUNCTION take_messages(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
@@ -6540,9 +7638,22 @@ REVOKE ALL ON FUNCTION oxbow.take_messages() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
 
+-- Name: FUNCTION waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) TO oxbow_worker;
+
 -- Name: FUNCTION with_later_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
+
+-- Name: FUNCTION withdraw_deleted(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.withdraw_deleted() FROM PUBLIC;
+
+-- Name: FUNCTION withdraw_summaries(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.withdraw_summaries(_user_id text, _sessions text[]) FROM PUBLIC;
 
 -- Name: FUNCTION write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean, OUT added integer, OUT updated integer, OUT deleted integer, OUT mentioned integer, OUT boosted integer); Type: ACL; Schema: oxbow; Owner: -
 
@@ -6553,6 +7664,11 @@ GRANT ALL ON FUNCTION oxbow.write_extraction(_user_id text, _session_id text, _a
 
 REVOKE ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision, _confidence_at timestamp with time zone, _reinforcements integer, _contradictions integer, _window_end timestamp with time zone) TO oxbow_worker;
+
+-- Name: FUNCTION write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid, _id uuid, _content text, _at timestamp with time zone, _importance double precision, _metadata jsonb, _messages uuid[]) TO oxbow_worker;
 
 -- Name: TABLE activity; Type: ACL; Schema: oxbow; Owner: -
 
@@ -6578,6 +7694,21 @@ GRANT SELECT ON TABLE oxbow.document_files TO oxbow_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.embedding_refusals TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.embedding_refusals TO oxbow_app;
 
+-- Name: TABLE entities; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.entities TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.entities TO oxbow_app;
+
+-- Name: TABLE entity_edges; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.entity_edges TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.entity_edges TO oxbow_app;
+
+-- Name: TABLE entity_mentions; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.entity_mentions TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.entity_mentions TO oxbow_app;
+
 -- Name: TABLE extractions; Type: ACL; Schema: oxbow; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.extractions TO oxbow_worker;
@@ -6602,11 +7733,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_document TO oxbow_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_episodic TO oxbow_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_episodic TO oxbow_app;
-
--- Name: TABLE memories_fact; Type: ACL; Schema: oxbow; Owner: -
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_fact TO oxbow_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.memories_fact TO oxbow_app;
 
 -- Name: TABLE memories_trait; Type: ACL; Schema: oxbow; Owner: -
 

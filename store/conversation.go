@@ -207,9 +207,10 @@ type newMemory struct {
 
 // extractedMetadata is what is kept beside a memory.
 type extractedMetadata struct {
-	Context  string            `json:"context,omitempty"`
-	Emotion  *reasoner.Emotion `json:"emotion,omitempty"`
-	Entities []reasoner.Entity `json:"entities,omitempty"`
+	Context   string              `json:"context,omitempty"`
+	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
+	Entities  []reasoner.Entity   `json:"entities,omitempty"`
+	Relations []reasoner.Relation `json:"relations,omitempty"`
 }
 
 // WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
@@ -234,7 +235,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
 			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target })
 		}
-		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities})
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations})
 		if err != nil {
 			return counts, err
 		}
@@ -334,13 +335,13 @@ func ExtractionDone(ctx context.Context, db DB, s Session) error {
 	return nil
 }
 
-// PassOverMessages marks messages as extracted of which nothing is kept: those of a user who opted out.
+// PassOverMessages marks messages as extracted of which nothing is kept, nor told: those of a user who opted out.
 func PassOverMessages(ctx context.Context, db DB, s Session) error {
 	_, err := db.Exec(ctx, `update oxbow.messages set extracted_at = now() where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
 	if err != nil {
 		return fmt.Errorf("pass over messages: %w", err)
 	}
-	return nil
+	return PassOverSummary(ctx, db, s.UserID, s.ID)
 }
 
 // ExtractionFailed notes why nothing could be extracted from messages, and returns how often that was so for the one that
@@ -441,24 +442,68 @@ func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.T
 	return facts, Explain(err)
 }
 
-// LostMessages returns sessions with messages that came in before a moment, and wait, and that no job is going to see to.
-func LostMessages(ctx context.Context, db DB, before time.Time, limit int) ([]Session, error) {
-	rows, err := db.Query(ctx, `
-		select s.user_id, s.session_id
-		  from (select distinct m.user_id, m.session_id from oxbow.messages m
-		         where m.extracted_at is null and m.created_at < $1 limit $2) s
-		 where not exists (select from oxbow.river_job j
-		                    where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running')
-		                      and j.args @> jsonb_build_object('user_id', s.user_id, 'session_id', s.session_id))`, before, limit)
+// LostSession is a conversation with messages that no job is going to see to: those on which extraction failed (Failed), or others.
+type LostSession struct {
+	UserID, SessionID string
+	Failed            bool
+}
+
+// sessionKey is a place in the order of all conversations.
+type sessionKey struct {
+	UserID    string `json:"user_id"`
+	SessionID string `json:"session_id"`
+}
+
+// LostMessages looks at the next conversations in which messages wait, at most limit; it goes on there the next time, and begins
+// anew after the last, so that those that wait for a job do not keep it from others. It returns those of which messages that
+// were said before a moment have no job.
+func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]LostSession, error) {
+	var from sessionKey
+	if err := readSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
+		return nil, err
+	}
+	// from one conversation to the next, however many messages wait in each
+	rows, err := tx.Query(ctx, `
+		with recursive page as (
+		  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
+		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2) order by m.user_id, m.session_id limit 1)
+		  union all
+		  select s.user_id, s.session_id, p.n + 1
+		    from page p cross join lateral (
+		         select m.user_id, m.session_id from oxbow.messages m
+		          where m.extracted_at is null and (m.user_id, m.session_id) > (p.user_id, p.session_id) order by m.user_id, m.session_id limit 1) s
+		   where p.n < $4
+		)
+		select p.user_id, p.session_id, failed,
+		       exists (select from oxbow.messages m
+		                where m.user_id = p.user_id and m.session_id = p.session_id and m.extracted_at is null and m.created_at < $3
+		                  and (m.extract_failures > 0) = failed)
+		       and not exists (select from oxbow.river_job j
+		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running', 'pending')
+		                          and (j.args ? 'retry') = failed
+		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id))
+		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`, from.UserID, from.SessionID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for lost messages: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Session, err error) {
-		err = row.Scan(&s.UserID, &s.ID)
-		return s, err
-	})
-	if err != nil {
+	var found []LostSession
+	var seen int
+	var s LostSession
+	var lost bool
+	if _, err := pgx.ForEachRow(rows, []any{&s.UserID, &s.SessionID, &s.Failed, &lost}, func() error {
+		if seen++; lost {
+			found = append(found, s)
+		}
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("look for lost messages: %w", err)
 	}
-	return found, nil
+	next := sessionKey{}
+	if seen == 2*limit { // two rows each
+		next = sessionKey{s.UserID, s.SessionID}
+	}
+	if next == from {
+		return found, nil
+	}
+	return found, writeSetting(ctx, tx, sweepMessagesKey, next)
 }

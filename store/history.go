@@ -3,11 +3,14 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
 // Replacement is the new version of a memory. A zero value means "not given".
@@ -26,7 +29,7 @@ type Replacement struct {
 // Change is something that happened to a memory.
 type Change struct {
 	At       time.Time  `json:"at"`
-	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten), RESTORE, STAGE_CHANGE
+	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE, STAGE_CHANGE
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
 	Version  int        `json:"version"` // of that memory
@@ -37,6 +40,18 @@ type Change struct {
 	NewMetadata map[string]any `json:"new_metadata,omitzero"`
 	Actor       string         `json:"actor,omitzero"`
 	Reason      string         `json:"reason,omitzero"`
+	// Messages are those that it rests on, in their order. Where nothing was extracted there are none, nor what was erased.
+	Messages []Said `json:"messages,omitzero"`
+}
+
+// Said is a message that a memory was drawn from.
+type Said struct {
+	ID        uuid.UUID `json:"id"`
+	SessionID string    `json:"session_id"`
+	Role      string    `json:"role"` // user, assistant, system, tool
+	Speaker   string    `json:"speaker,omitzero"`
+	Content   string    `json:"content"` // its first 6,000 characters
+	At        time.Time `json:"at"`
 }
 
 // Supersede stores a new version of a memory and returns its id.
@@ -87,11 +102,70 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
 	rows, err := db.Query(ctx, `
 		select at, event, memory_id, memory_type, version, coalesce(old_content, ''), coalesce(new_content, ''), old_metadata,
-		       new_metadata, coalesce(actor, ''), coalesce(reason, '')
+		       new_metadata, coalesce(actor, ''), coalesce(reason, ''), message_ids
 		from oxbow.history(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	changes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Change])
-	return changes, Explain(err)
+	var sources [][]uuid.UUID // of each change
+	changes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
+		var ids []uuid.UUID
+		err = row.Scan(&c.At, &c.Event, &c.MemoryID, &c.Type, &c.Version, &c.OldContent, &c.NewContent, &c.OldMetadata, &c.NewMetadata,
+			&c.Actor, &c.Reason, &ids)
+		sources = append(sources, ids)
+		return c, err
+	})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return changes, addMessages(ctx, db, userID, changes, sources)
+}
+
+// addMessages gives each change the messages that it rests on.
+func addMessages(ctx context.Context, db DB, userID string, changes []Change, sources [][]uuid.UUID) error {
+	var ids []string // as text, which needs no type registered
+	for _, of := range sources {
+		for _, id := range of {
+			ids = append(ids, id.String())
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := queries.MessagesSaid(ctx, db, &dbsqlc.MessagesSaidParams{UserID: userID, IDs: ids})
+	if err != nil {
+		return Explain(err)
+	}
+	for _, r := range rows { // in their order
+		said := Said{ID: r.ID, SessionID: r.SessionID, Role: r.Role, Speaker: or(r.Speaker), Content: r.Content, At: r.CreatedAt}
+		for i := range changes {
+			if slices.Contains(sources[i], r.ID) {
+				changes[i].Messages = append(changes[i].Messages, said)
+			}
+		}
+	}
+	return nil
+}
+
+// Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no such memory.
+func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
+	rows, err := db.Query(ctx, `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, Explain(err)
+	}
+	found, err := queries.MemoryVersions(ctx, db, &dbsqlc.MemoryVersionsParams{UserID: userID, IDs: ids})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	versions := make([]Memory, len(found))
+	for i, row := range found {
+		if versions[i], err = memoryFromRow(row); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
 }

@@ -72,6 +72,7 @@ type Memory struct {
 	CreatedAt    time.Time `json:"created_at"`
 	ExpiredAt    time.Time `json:"expired_at,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when it is to expire, as summaries do
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"`
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
 	Version      int       `json:"version"` // 1, and one more with each Supersede
@@ -129,7 +130,7 @@ func memoryFromRow(r dbsqlc.OxbowMemory) (Memory, error) {
 	m := Memory{
 		UserID: r.UserID, Type: MemoryType(r.MemoryType), ID: r.ID, Content: r.Content,
 		ValidAt: or(r.ValidAt), InvalidAt: or(r.InvalidAt), CreatedAt: r.CreatedAt, ExpiredAt: or(r.ExpiredAt),
-		UpdatedAt: or(r.UpdatedAt), ForgottenAt: or(r.ForgottenAt), SupersededBy: or(r.SupersededBy), Version: int(r.Version),
+		UpdatedAt: or(r.UpdatedAt), ExpiresAt: or(r.ExpiresAt), ForgottenAt: or(r.ForgottenAt), SupersededBy: or(r.SupersededBy), Version: int(r.Version),
 		SessionID: or(r.SessionID), Seq: r.Seq, Speaker: or(r.Speaker), AgentID: or(r.AgentID), ExternalID: or(r.ExternalID),
 		Source: or(r.Source), Category: or(r.Category),
 		Importance: r.Importance, Strength: r.Strength, MentionCount: int(r.MentionCount), AccessCount: int(r.AccessCount),

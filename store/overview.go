@@ -38,12 +38,22 @@ type Overview struct {
 	Embedding EmbeddingModel `json:"embedding"`
 	Memories  []TypeCount    `json:"memories"`
 	Jobs      []JobCount     `json:"jobs"`
+	// Messages are those that wait to be extracted from.
+	Messages MessageCount `json:"messages"`
 	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
 	Reasoner *ReasonerState `json:"reasoner"`
 	// OldestWaiting is the oldest job that is due and not taken up yet; nil if there is none.
 	OldestWaiting *WaitingJob `json:"oldest_waiting"`
 	// EmbeddingLagSeconds is how long the oldest memory waits to be embedded, 0 if none does.
 	EmbeddingLagSeconds float64 `json:"embedding_lag_seconds"`
+}
+
+// MessageCount is how many messages wait for the extractor.
+type MessageCount struct {
+	Waiting   int64  `json:"waiting"`             // none that is more than ExactCounts is counted
+	Failing   int64  `json:"failing"`             // of these, those on which the extractor failed; they are tried again
+	Failures  int    `json:"failures"`            // on the one of them on which it failed most
+	LastError string `json:"last_error,omitzero"` // why it failed on that one
 }
 
 // ReasonerState is what the recorded calls tell of a language model.
@@ -54,7 +64,7 @@ type ReasonerState struct {
 	DownSince *time.Time `json:"down_since"`
 	Failures  int64      `json:"failures"`            // calls since then, at most 1,000
 	LastError string     `json:"last_error,omitzero"` // why the last of them failed
-	Waiting   int64      `json:"waiting"`             // reflections and reviews that were put off
+	Waiting   int64      `json:"waiting"`             // jobs that were put off: reflections, reviews, extractions, summaries
 }
 
 // WaitingJob is a job that is due.
@@ -88,6 +98,9 @@ func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
 			o.EmbeddingLagSeconds = max(o.EmbeddingLagSeconds, j.OldestSeconds)
 		}
 	}
+	if o.Messages, err = countMessages(ctx, db, exact); err != nil {
+		return o, fmt.Errorf("count the messages: %w", Explain(err))
+	}
 	if o.OldestWaiting, err = oldestWaiting(ctx, db); err != nil {
 		return o, fmt.Errorf("look for the oldest job: %w", Explain(err))
 	}
@@ -102,7 +115,7 @@ func reasonerState(ctx context.Context, db DB) (*ReasonerState, error) {
 	rows, err := db.Query(ctx, `
 		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
 		       (select count(*) from oxbow.river_job
-		         where kind in ('reflect', 'contradiction_review') and state in ('available', 'scheduled') and metadata ? 'snoozes')
+		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize') and state in ('available', 'scheduled') and metadata ? 'snoozes')
 		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
 		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w on true
 		cross join lateral (
@@ -168,6 +181,19 @@ func countJobs(ctx context.Context, db DB) ([]JobCount, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[JobCount])
+}
+
+// countMessages reads two small indexes: of messages that wait, and of those among them on which extraction failed.
+func countMessages(ctx context.Context, db DB, exact int) (c MessageCount, err error) {
+	err = db.QueryRow(ctx, `
+		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m),
+		       (select count(*) from (select from oxbow.messages where extracted_at is null and extract_failures > 0 limit $1) m),
+		       coalesce(f.extract_failures, 0), coalesce(f.extract_error, '')
+		  from (values (1)) one
+		  left join lateral (select m.extract_failures, m.extract_error from oxbow.messages m
+		                      where m.extracted_at is null and m.extract_failures > 0 order by m.extract_failures desc limit 1) f on true`, exact).
+		Scan(&c.Waiting, &c.Failing, &c.Failures, &c.LastError)
+	return c, err
 }
 
 func oldestWaiting(ctx context.Context, db DB) (*WaitingJob, error) {

@@ -49,6 +49,7 @@ type Recalled struct {
 type Explanation struct {
 	Text   *ChannelScore `json:"text,omitempty"`   // BM25 over the words; nil if no word matched
 	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if it was not near, or there was no vector
+	Entity *ChannelScore `json:"entity,omitempty"` // what the query names, or what belongs together with it; nil if it names nothing of that
 	// Bonuses: 0 to 0.15 for recency, 0 to 0.15 for importance, 0.05, 0.15 or 0.25 for a trait's stage.
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`

@@ -42,9 +42,9 @@ func CountMemories(ctx context.Context, db DB) (int64, error) {
 	return n, nil
 }
 
-// EmbedsWaiting returns how many embed jobs are due and not taken up, at most most.
-func EmbedsWaiting(ctx context.Context, db DB, most int) (int64, error) {
-	n, err := dbsqlc.New().EmbedsWaiting(ctx, db, int32(most))
+// MemoriesOnTheWay returns how many jobs that embed or extract are due and not taken up, at most most.
+func MemoriesOnTheWay(ctx context.Context, db DB, most int) (int64, error) {
+	n, err := dbsqlc.New().MemoriesOnTheWay(ctx, db, int32(most))
 	if err != nil {
 		return 0, fmt.Errorf("count the memories that wait to be embedded: %w", err)
 	}

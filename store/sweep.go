@@ -75,11 +75,13 @@ func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
 
 // Where the sweep has got to, in the settings.
 const (
-	sweepRecentKey = "sweep.recent"
-	sweepWalkKey   = "sweep.walk"
-	sweepInboxKey  = "sweep.inbox"
-	sweepReviewKey = "sweep.reviews"
-	sweepStatsKey  = "sweep.stats"
+	sweepRecentKey   = "sweep.recent"
+	sweepWalkKey     = "sweep.walk"
+	sweepInboxKey    = "sweep.inbox"
+	sweepReviewKey   = "sweep.reviews"
+	sweepStatsKey    = "sweep.stats"
+	sweepMessagesKey = "sweep.messages"
+	sweepEntitiesKey = "sweep.entities" // there until all is done
 )
 
 // recentTime limits LostRecently, whatever came in.

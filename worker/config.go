@@ -57,10 +57,11 @@ type Config struct {
 	// Logger gets what is done. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast        bool               // tests: no staggered start of maintenance
-	thinks      reasoner.Reasoner  // tests: the reasoner, whatever Reasoner says
-	extracts    reasoner.Extractor // tests: the extractor
-	reembedPage int                // how many memories one step of Reembed looks at and commits
+	fast        bool                // tests: no staggered start of maintenance
+	thinks      reasoner.Reasoner   // tests: the reasoner, whatever Reasoner says
+	extracts    reasoner.Extractor  // tests: the extractor
+	summarizes  reasoner.Summarizer // tests: the summarizer; nil: the rules
+	reembedPage int                 // how many memories one step of Reembed looks at and commits
 }
 
 func (c Config) withDefaults() (Config, error) {

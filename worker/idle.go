@@ -92,7 +92,7 @@ func (w *Worker) waitingKinds() []string {
 		kinds = append(kinds, jobs.EmbedArgs{}.Kind(), jobs.ExtractArgs{}.Kind())
 	}
 	if w.thinker.Status().Down() {
-		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind(), jobs.ExtractArgs{}.Kind())
+		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind(), jobs.ExtractArgs{}.Kind(), jobs.SummarizeArgs{}.Kind())
 	}
 	return kinds
 }

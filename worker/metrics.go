@@ -82,7 +82,7 @@ func newMetrics() *metrics {
 	m.messages = counter("oxbow_messages_extracted_total", "Messages that were read for what is worth remembering.")
 	m.extracted = counter("oxbow_memories_extracted_total", "Memories that were made or changed by what messages said.")
 	m.unextracted = counter("oxbow_message_failures_total", "Messages on which the extractor's answer made no sense, each time.")
-	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, the reasoner and the extractor, by how they ended.",
+	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, the reasoner, the extractor and the summarizer, by how they ended.",
 		"provider", "model", "operation", "outcome")
 	m.callDuration = histograms("oxbow_provider_call_duration_seconds", "How long a call took.", fromMilliseconds, "provider", "model", "operation")
 	m.tokens = counters("oxbow_provider_tokens_total", "Tokens that language models read (prompt) and wrote (completion).", "model", "operation", "direction")

@@ -126,3 +126,17 @@ func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts
 	})
 	return r, err
 }
+
+// observedSummarizer is a summarizer whose calls are counted.
+type observedSummarizer struct {
+	reasoner.Summarizer
+	*observed
+}
+
+func (s observedSummarizer) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
+	err = s.think(ctx, call{"summarizer", s.Name(), "summarize"}, len(told.Messages), func(ctx context.Context) (err error) {
+		summary, err = s.Summarizer.Summarize(ctx, told)
+		return err
+	})
+	return summary, err
+}

@@ -17,15 +17,27 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules
 }
 
-func (c Config) openReasoner() (reasoner.Reasoner, reasoner.Extractor, error) {
+// minds are what a worker thinks with.
+type minds struct {
+	reasoner   reasoner.Reasoner
+	extractor  reasoner.Extractor
+	summarizer reasoner.Summarizer
+}
+
+func (c Config) openReasoner() (minds, error) {
+	byRules := extract.New()
 	if c.thinks != nil {
-		return c.thinks, c.extracts, nil
+		summarizes := c.summarizes
+		if summarizes == nil {
+			summarizes = byRules
+		}
+		return minds{c.thinks, c.extracts, summarizes}, nil
 	}
 	if c.byRules() {
-		return rules.New(), extract.New(), nil
+		return minds{rules.New(), byRules, byRules}, nil
 	}
 	model, err := llm.Open(c.Reasoner)
-	return model, model, err
+	return minds{model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, in which a model may be asked twice.

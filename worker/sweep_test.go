@@ -158,3 +158,21 @@ func TestSweepCorrectsStatistics(t *testing.T) {
 	b.sweep()
 	require.Equal(t, right, get[string](b, `select jsonb_agg(s order by user_id)::text from oxbow.memory_term_stats s`))
 }
+
+// What memories name that were there before entities were is noted once.
+func TestSweepNotesOldEntities(t *testing.T) {
+	b := setup(t)
+	for _, user := range []string{"ann", "bob", "林"} {
+		b.exec(`insert into oxbow.memories (user_id, content, metadata) values ($1, 'Anna sings.', '{"entities": [{"name": "Anna", "kind": "person"}]}'), ($1, 'x', '{}')`, user)
+	}
+	require.NoError(t, b.drain())
+	b.exec(`delete from oxbow.entity_mentions`)
+	require.Zero(t, b.count(`oxbow.entities`))
+	b.sweep()
+	require.Zero(t, b.count(`oxbow.entities`), "nothing is to be done")
+	b.exec(`insert into oxbow.settings (key, value) values ('sweep.entities', '""')`)
+	b.sweep()
+	require.Equal(t, 3, b.count(`oxbow.entity_mentions`))
+	b.sweep()
+	require.Zero(t, b.count(`oxbow.settings where key = 'sweep.entities'`))
+}

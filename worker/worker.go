@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
-	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -40,18 +39,17 @@ const (
 
 // Worker works jobs until it is stopped. It is made by New, for one Run or RunUntilIdle, and ended by Close.
 type Worker struct {
-	cfg       Config
-	pool      *pgxpool.Pool
-	provider  *jobs.Provider
-	embedder  embedding.Embedder
-	thinker   *jobs.Provider // how the reasoner fares
-	reasoner  reasoner.Reasoner
-	extractor reasoner.Extractor
-	log       *slog.Logger
-	metrics   *metrics
-	gauges    *gauges
-	tracer    trace.Tracer
-	started   atomic.Bool
+	cfg      Config
+	pool     *pgxpool.Pool
+	provider *jobs.Provider
+	embedder embedding.Embedder
+	thinker  *jobs.Provider // how the reasoner fares
+	minds
+	log     *slog.Logger
+	metrics *metrics
+	gauges  *gauges
+	tracer  trace.Tracer
+	started atomic.Bool
 }
 
 // New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
@@ -65,7 +63,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	thinks, extracts, err := cfg.openReasoner()
+	thinks, err := cfg.openReasoner()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +75,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		thinker: jobs.NewProvider(), reasoner: thinks, extractor: extracts, log: cfg.Logger,
+		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger,
 		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
 	w.gauges = &gauges{worker: w}
 	w.metrics.add(w.gauges)
@@ -185,7 +183,7 @@ func (w *Worker) jobs() jobs.Config {
 	o := &observed{w.metrics, w.tracer}
 	return jobs.Config{
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: w.metrics, Now: w.cfg.Now,
 	}
 }

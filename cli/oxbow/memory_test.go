@@ -88,7 +88,7 @@ func TestCompletionAndHelp(t *testing.T) {
 	t.Parallel()
 	help := cli(t).out
 	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status", "eval",
-		"forget", "restore", "erase", "reembed", "traits", "trait", "completion"} {
+		"forget", "restore", "erase", "reembed", "traits", "trait", "history", "timeline", "end-session", "completion"} {
 		require.Contains(t, help, "\n  "+name+" ")
 		require.Zero(t, cli(t, name, "--help").code)
 	}

@@ -250,7 +250,10 @@ func explanation(e oxbow.Explanation) string {
 	for _, c := range []struct {
 		name  string
 		score *oxbow.ChannelScore
-	}{{"words", e.Text}, {"vector", e.Vector}} {
+	}{{"words", e.Text}, {"vector", e.Vector}, {"entity", e.Entity}} {
+		if c.score == nil && c.name == "entity" {
+			continue // most queries name nobody
+		}
 		if c.score == nil {
 			parts = append(parts, c.name+" –")
 			continue

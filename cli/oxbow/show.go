@@ -173,8 +173,12 @@ func stateOf(s shown, location *time.Location) string {
 			m.ForgottenAt.Add(restorable).In(location).Format(time.DateOnly))
 	case m.SupersededBy != uuid.Nil:
 		return fmt.Sprintf("superseded on %s by %s", showTime(m.ExpiredAt, location), m.SupersededBy)
+	case !m.ExpiredAt.IsZero() && !m.ExpiresAt.IsZero():
+		return "expired on " + showTime(m.ExpiredAt, location)
 	case !m.ExpiredAt.IsZero():
 		return "superseded on " + showTime(m.ExpiredAt, location)
+	case !m.ExpiresAt.IsZero():
+		return fmt.Sprintf("current; expires on %s unless it is promoted", showTime(m.ExpiresAt, location))
 	}
 	return "current"
 }
@@ -222,7 +226,7 @@ func (a *app) printHistory(s shown, location *time.Location) error {
 // event is what happened, in a word.
 func event(name string) string {
 	words := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
-		"RESTORE": "restored", "STAGE_CHANGE": "stage changed"}
+		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used"}
 	if word, ok := words[name]; ok {
 		return word
 	}

@@ -40,9 +40,9 @@ func newStatusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what the database holds and how the work goes",
-		Long: `Show the memories by type and state, the queue, how long the oldest memory waits to be embedded, whether the embedding
-provider answers, how the language model that reflects has answered (none is asked by the rules), and the versions of the
-schema.
+		Long: `Show the memories by type and state, the messages that wait to be extracted from, the queue, how long the oldest memory
+waits to be embedded, whether the embedding provider answers, how the language model has answered (none is asked by the rules),
+and the versions of the schema.
 
 Where a type has more than 250,000 memories, its numbers come from PostgreSQL's statistics and are marked with "~", so
 that this stays cheap. The provider is asked for the vector of one short text. The command succeeds whatever it finds;
@@ -117,6 +117,9 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 	if s.Reasoner != nil {
 		a.printf("%-10s %s\n", "reasoner", reasonerLine(*s.Reasoner, time.Now()))
 	}
+	if s.Messages.Waiting > 0 {
+		a.printf("%-10s %s\n", "messages", messageLine(s.Messages))
+	}
 	a.printf("\n")
 	if err := a.printMemories(s.Memories); err != nil {
 		return err
@@ -153,7 +156,20 @@ func reasonerLine(r store.ReasonerState, now time.Time) string {
 			counted(int(r.Failures), "call", "calls"), ago(*r.DownSince), printable(r.LastError))
 	}
 	line := fmt.Sprintf("%s gives no answer of use for %s, %s: %s", r.Model, ago(*r.DownSince), counted(int(r.Failures), "call", "calls"), printable(r.LastError))
-	return line + fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "reflection waits", "reflections wait"))
+	return line + fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "job waits", "jobs wait"))
+}
+
+// messageLine tells of the messages that wait to be extracted from.
+func messageLine(m store.MessageCount) string {
+	line := thousands(m.Waiting)
+	if m.Waiting >= store.ExactCounts {
+		line = "at least " + line
+	}
+	line += map[bool]string{true: " waits", false: " wait"}[m.Waiting == 1] + " to be extracted from"
+	if m.Failing > 0 {
+		line += fmt.Sprintf("; the extractor failed on %s, up to %s, and tries again: %s", thousands(m.Failing), times(m.Failures), printable(m.LastError))
+	}
+	return line
 }
 
 func (a *app) printMemories(counts []store.TypeCount) error {

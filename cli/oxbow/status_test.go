@@ -66,9 +66,24 @@ func TestStatusOfReasoner(t *testing.T) {
 	require.Regexp(t, `reasoner +openai/m gave no answer of use at its last 2 calls, the first 30 min ago: the server is still away; nothing waits for it\n`, d.ok("status"))
 	d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
 		values ('reflect', 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 3}')`)
-	require.Regexp(t, `reasoner +openai/m gives no answer of use for 30 min, 2 calls: the server is still away; 1 reflection waits meanwhile\n`, d.ok("status"))
+	require.Regexp(t, `reasoner +openai/m gives no answer of use for 30 min, 2 calls: the server is still away; 1 job waits meanwhile\n`, d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.WithinDuration(t, time.Now().Add(-30*time.Minute), *s.Reasoner.DownSince, time.Minute)
+}
+
+func TestStatusOfMessages(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	require.NotContains(t, d.ok("status"), "extracted from")
+	d.exec(`insert into oxbow.messages (user_id, session_id, content) select 'ada', 's1', 'number ' || n from generate_series(1, 3) n`)
+	require.Regexp(t, `messages +3 wait to be extracted from\n`, d.ok("status"))
+	d.exec(`update oxbow.messages set extract_failures = 2, extract_error = 'that is prose' where content = 'number 1'`)
+	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)
+	require.Regexp(t, `messages +3 wait to be extracted from; the extractor failed on 2, up to 5 times, and tries again: it has a line\n`, d.ok("status"))
+	s := decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.Equal(t, store.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
+	d.exec(`update oxbow.messages set extracted_at = now() where content <> 'number 1'`)
+	require.Regexp(t, `messages +1 waits to be extracted from; the extractor failed on 1, up to 2 times, and tries again: that is prose\n`, d.ok("status"))
 }
 
 func TestStatusOfProvider(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -39,11 +39,11 @@ func (b *bench) extractions(ctx context.Context) error {
 		return err
 	}
 	defer pool.Close()
-	t := &talking{bench: b, dsn: dsn, pool: pool, writer: newWriter(b.seed)}
+	t := &talking{bench: b, dsn: dsn, pool: pool, writer: newWriter(b.Seed)}
 	if err := t.remember(ctx); err != nil {
 		return err
 	}
-	out := table{title: fmt.Sprintf("Extraction by rules, %d users at once of up to %d memories each, and one user of %d", talkers, talkerMost, longTalker)}
+	out := Table{Title: fmt.Sprintf("Extraction by rules, %d users at once of up to %d memories each, and one user of %d", talkers, talkerMost, longTalker)}
 	out.add("users", "messages", "seconds", "messages a second", "ms a message", "memories of them", "promised")
 	for _, run := range []struct{ users, messages int }{{talkers, talkMessages}, {1, longMessages}} {
 		took, memories, err := t.talk(ctx, run.users, run.messages)
@@ -57,7 +57,7 @@ func (b *bench) extractions(ctx context.Context) error {
 		out.add(fmt.Sprint(run.users), fmt.Sprint(run.messages), fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.0f", rate),
 			fmt.Sprintf("%.2f", took.Seconds()*1000/float64(run.messages)), fmt.Sprint(memories), promised)
 	}
-	out.print()
+	b.show(out)
 	pool.Close()
 	return b.drop(ctx, "bench_extract")
 }

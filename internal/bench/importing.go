@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func (w writer) write(encoder *json.Encoder, l line) {
 
 // chineseFile has n memories of five people, 143 characters long on average, in conversations of a dozen.
 func (b *bench) chineseFile(n int) []byte {
-	w := newWriter(b.seed)
+	w := newWriter(b.Seed)
 	var file bytes.Buffer
 	encoder := json.NewEncoder(&file)
 	for i := range n {
@@ -66,10 +66,10 @@ func (b *bench) chineseFile(n int) []byte {
 
 // importTimes measures from the beginning of an import to the moment when everything can be recalled.
 func (b *bench) importTimes(ctx context.Context) error {
-	open := func() (io.Reader, error) { return bytes.NewReader(b.chineseFile(b.imported)), nil }
-	if b.importFile != "" {
+	open := func() (io.Reader, error) { return bytes.NewReader(b.chineseFile(b.Imported)), nil }
+	if b.ImportFile != "" {
 		open = func() (io.Reader, error) {
-			content, err := os.ReadFile(b.importFile)
+			content, err := os.ReadFile(b.ImportFile)
 			return bytes.NewReader(content), err
 		}
 	}
@@ -92,12 +92,12 @@ func (b *bench) importTimes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := table{title: "Import, seconds until every memory is embedded"}
+	out := Table{Title: "Import, seconds until every memory is embedded"}
 	out.add("memories", "stored after", "embedded after", "a second", "promised")
 	promise := fmt.Sprintf("≤ 20 for 31,439 %s", verdict(total.Seconds()*31_439/float64(report.Memories) <= 20))
 	out.add(fmt.Sprint(report.Memories), fmt.Sprintf("%.1f", stored.Seconds()), fmt.Sprintf("%.1f", total.Seconds()),
 		fmt.Sprintf("%.0f", float64(report.Memories)/total.Seconds()), promise)
-	out.print()
+	b.show(out)
 	return b.drop(ctx, "bench_import")
 }
 

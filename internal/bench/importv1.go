@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const v1Columns = `user_id, memory_type, id, content, valid_at, invalid_at, crea
 // importV1 compares an import of version 1 with a COPY of the same memories into the same tables, without their triggers.
 func (b *bench) importV1(ctx context.Context) error {
 	rounds := 3
-	if b.v1 > v1Most {
+	if b.V1 > v1Most {
 		rounds = 1
 	}
 	source, err := b.v1Database(ctx)
@@ -71,7 +71,7 @@ func (b *bench) importV1(ctx context.Context) error {
 		}
 		copied = append(copied, rate)
 	}
-	out := table{title: fmt.Sprintf("Import of version 1, %d rows, memories a second", b.v1)}
+	out := Table{Title: fmt.Sprintf("Import of version 1, %d rows, memories a second", b.V1)}
 	out.add("way", "a second", "of COPY", "promised")
 	out.add("COPY without triggers", fmt.Sprintf("%.0f", median(copied)), "1.00", "")
 	for _, way := range []struct {
@@ -81,7 +81,7 @@ func (b *bench) importV1(ctx context.Context) error {
 		part := median(way.rates) / median(copied)
 		out.add(way.name, fmt.Sprintf("%.0f", median(way.rates)), fmt.Sprintf("%.2f", part), fmt.Sprintf("≥ %.2f %s", v1Goal, verdict(part >= v1Goal)))
 	}
-	out.print()
+	b.show(out)
 	return b.drop(ctx, "bench_v1_source")
 }
 
@@ -104,8 +104,8 @@ func (b *bench) v1Database(ctx context.Context) (dsn string, err error) {
 	if err != nil {
 		return "", err
 	}
-	w := newWriter(b.seed)
-	_, err = pool.CopyFrom(ctx, pgx.Identifier{"text"}, []string{"n", "content"}, pgx.CopyFromSlice(b.v1, func(i int) ([]any, error) {
+	w := newWriter(b.Seed)
+	_, err = pool.CopyFrom(ctx, pgx.Identifier{"text"}, []string{"n", "content"}, pgx.CopyFromSlice(b.V1, func(i int) ([]any, error) {
 		if i%5 == 0 {
 			return []any{i, w.chinese(40 + w.IntN(60))}, nil
 		}
@@ -171,12 +171,12 @@ func (b *bench) v1Import(ctx context.Context, from string) (rate float64, report
 	if err != nil {
 		return 0, report, err
 	}
-	if sum := report.Sum(); sum.New != int64(b.v1) || sum.Missing != 0 {
-		return 0, report, fmt.Errorf("%d of %d rows were imported, %d are missing", sum.New, b.v1, sum.Missing)
+	if sum := report.Sum(); sum.New != int64(b.V1) || sum.Missing != 0 {
+		return 0, report, fmt.Errorf("%d of %d rows were imported, %d are missing", sum.New, b.V1, sum.Missing)
 	}
-	fmt.Printf("  import %.1f s: %s, finish %.1f s\n", report.Took.Seconds(), strings.Join(b.v1Stages, ", "), time.Since(since).Seconds())
+	b.notef("import %.1f s: %s, finish %.1f s", report.Took.Seconds(), strings.Join(b.v1Stages, ", "), time.Since(since).Seconds())
 	b.v1Stages = nil
-	return float64(b.v1) / report.Took.Seconds(), report, nil
+	return float64(b.V1) / report.Took.Seconds(), report, nil
 }
 
 // v1Target makes the database bench_v1 to import into.
@@ -235,7 +235,7 @@ func (b *bench) v1Copy(ctx context.Context, dump io.ReadSeeker, memories int64) 
 		return 0, err
 	}
 	took := time.Since(begun)
-	fmt.Printf("  COPY %.1f s\n", took.Seconds())
+	b.notef("COPY %.1f s", took.Seconds())
 	if tag.RowsAffected() != memories {
 		return 0, fmt.Errorf("%d of %d memories were copied", tag.RowsAffected(), memories)
 	}

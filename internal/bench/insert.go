@@ -1,11 +1,11 @@
-package main
+package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	clients     = 8
+	maxClients  = 32
 	singleUsers = 200
 	bulkRows    = 20_000
 )
@@ -41,13 +41,12 @@ type way struct {
 }
 
 var ways = []way{
-	{"single rows, 8 clients", 1, 0.50, (*bench).insertSingle},
-	{"1,000-row statements", 2, 0.80, func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
-		return b.insertStatements(ctx, pool, t, w, 1)
-	}},
-	{"the same, of 50 users each", 1, 0, func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
-		return b.insertStatements(ctx, pool, t, w, 50)
-	}},
+	{"single rows, 1 client", 1, 0, single(1)},
+	{"single rows, 8 clients", 1, 0.50, single(8)},
+	{"single rows, 32 clients", 1, 0, single(32)},
+	{"100-row statements", 1, 0, statements(100, 1)},
+	{"1,000-row statements", 2, 0.80, statements(1000, 1)},
+	{"the same, of 50 users each", 1, 0, statements(1000, 50)},
 	{"COPY", 2, 0.80, (*bench).copyRows},
 }
 
@@ -57,7 +56,7 @@ func (b *bench) insertRates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, clients)
+	pool, err := openPool(ctx, dsn, maxClients)
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (b *bench) insertRates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := table{title: fmt.Sprintf("Insert rate, rows a second: medians of %d rounds in turns, twice as many for statements of 1,000 rows and COPY", b.rounds)}
+	out := Table{Title: fmt.Sprintf("Insert rate, rows a second: medians of %d rounds in turns, twice as many for statements of 1,000 rows and COPY", b.Rounds)}
 	out.add("", triggersOn.name, triggerOff.name, bareTable.name, "on/off", "on/bare", "promised")
 	for _, way := range ways {
 		rates, err := b.rounds3(ctx, pool, way)
@@ -82,15 +81,66 @@ func (b *bench) insertRates(ctx context.Context) error {
 		out.add(way.name, fmt.Sprintf("%.0f", on), fmt.Sprintf("%.0f", off), fmt.Sprintf("%.0f", bare),
 			fmt.Sprintf("%.2f", on/off), fmt.Sprintf("%.2f", on/bare), promise)
 	}
+	b.show(out)
+	if err := b.doorbells(ctx, pool); err != nil {
+		return fmt.Errorf("doorbells: %w", err)
+	}
 	pool.Close()
-	out.print()
 	return b.drop(ctx, "bench_insert")
+}
+
+// doorbells compares ways to tell a listening worker of new jobs: as it is installed, at every commit, and never.
+func (b *bench) doorbells(ctx context.Context, pool *pgxpool.Pool) error {
+	var installed string
+	if err := pool.QueryRow(ctx, `select pg_get_functiondef('oxbow.enqueue_embed'::regproc)`).Scan(&installed); err != nil {
+		return err
+	}
+	const try = "pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0))"
+	if !strings.Contains(installed, try) {
+		return fmt.Errorf("the trigger has no %s any more", try)
+	}
+	kinds := []struct{ name, definition string }{
+		{"debounced", installed},
+		{"always", strings.ReplaceAll(installed, try, "true")},
+		{"never", strings.ReplaceAll(installed, try, "false")},
+	}
+	out := Table{Title: fmt.Sprintf("Doorbell, single rows a second: medians of %d rounds in turns", b.Rounds)}
+	out.add("clients", "debounced", "always", "never", "debounced/never", "always/never")
+	for _, clients := range []int{1, 8, 32} {
+		rates := map[string][]float64{}
+		for round := -1; round < b.Rounds; round++ {
+			if round%2 == 0 {
+				slices.Reverse(kinds)
+			}
+			for _, kind := range kinds {
+				if _, err := pool.Exec(ctx, kind.definition); err != nil {
+					return err
+				}
+				if err := empty(ctx, pool, triggersOn); err != nil {
+					return err
+				}
+				start := time.Now()
+				rows, err := single(clients)(b, ctx, pool, triggersOn, newWriter(b.Seed+uint64(round+1)))
+				if err != nil {
+					return err
+				}
+				if round >= 0 {
+					rates[kind.name] = append(rates[kind.name], float64(rows)/time.Since(start).Seconds())
+				}
+			}
+		}
+		debounced, always, never := median(rates["debounced"]), median(rates["always"]), median(rates["never"])
+		out.add(fmt.Sprint(clients), fmt.Sprintf("%.0f", debounced), fmt.Sprintf("%.0f", always), fmt.Sprintf("%.0f", never),
+			fmt.Sprintf("%.2f", debounced/never), fmt.Sprintf("%.2f", always/never))
+	}
+	b.show(out)
+	return nil
 }
 
 // rounds3 measures one way in all targets, in turns whose order changes, after a round that does not count.
 func (b *bench) rounds3(ctx context.Context, pool *pgxpool.Pool, way way) ([3][]float64, error) {
 	var rates [3][]float64
-	for round := -1; round < b.rounds*way.more; round++ {
+	for round := -1; round < b.Rounds*way.more; round++ {
 		order := []int{0, 1, 2}
 		if round%2 == 0 {
 			slices.Reverse(order)
@@ -100,7 +150,7 @@ func (b *bench) rounds3(ctx context.Context, pool *pgxpool.Pool, way way) ([3][]
 				return rates, err
 			}
 			start := time.Now()
-			rows, err := way.insert(b, ctx, pool, targets[i], newWriter(b.seed+uint64(round+1)))
+			rows, err := way.insert(b, ctx, pool, targets[i], newWriter(b.Seed+uint64(round+1)))
 			if err != nil {
 				return rates, err
 			}
@@ -128,57 +178,72 @@ func empty(ctx context.Context, pool *pgxpool.Pool, t target) error {
 	return err
 }
 
-func (b *bench) insertSingle(ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
-	texts := make([]string, 1000)
-	for i := range texts {
-		texts[i] = w.text()
-	}
-	sql := "insert into " + t.table.Sanitize() + " (user_id, memory_type, content, session_id) values ($1, $2, $3, $4)"
-	var rows atomic.Int64
-	var wg sync.WaitGroup
-	errs := make(chan error, clients)
-	end := time.Now().Add(b.round)
-	for c := range clients {
-		wg.Go(func() {
-			errs <- pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-				for i := c; time.Now().Before(end); i += clients {
-					if _, err := conn.Exec(ctx, sql, user(i), "episodic", texts[i%len(texts)], "s1"); err != nil {
-						return err
-					}
-					rows.Add(1)
+// single inserts rows in transactions of their own, by so many clients at once.
+func single(clients int) func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
+	return func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
+		texts := make([]string, 1000)
+		for i := range texts {
+			texts[i] = w.text()
+		}
+		sql := "insert into " + t.table.Sanitize() + " (user_id, memory_type, content, session_id) values ($1, $2, $3, $4)"
+		end := time.Now().Add(b.Round)
+		return together(ctx, pool, clients, func(conn *pgxpool.Conn, client int) (rows int, err error) {
+			for i := client; time.Now().Before(end); i += clients {
+				if _, err := conn.Exec(ctx, sql, user(i), "episodic", texts[i%len(texts)], "s1"); err != nil {
+					return rows, err
 				}
-				return nil
-			})
+				rows++
+			}
+			return rows, nil
 		})
 	}
-	wg.Wait()
-	for range clients {
-		if err := <-errs; err != nil {
-			return 0, err
-		}
+}
+
+// together lets clients work at once, each on a connection of its own, and adds up what they return.
+func together(ctx context.Context, pool *pgxpool.Pool, clients int, work func(conn *pgxpool.Conn, client int) (int, error)) (sum int, err error) {
+	type result struct {
+		n   int
+		err error
 	}
-	return int(rows.Load()), nil
+	results := make(chan result)
+	for c := range clients {
+		go func() {
+			var r result
+			r.err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
+				r.n, err = work(conn, c)
+				return err
+			})
+			results <- r
+		}()
+	}
+	for range clients {
+		r := <-results
+		sum, err = sum+r.n, errors.Join(err, r.err)
+	}
+	return sum, err
 }
 
 func user(i int) string { return fmt.Sprintf("user-%d", i%singleUsers) }
 
-func (b *bench) insertStatements(ctx context.Context, pool *pgxpool.Pool, t target, w writer, users int) (int, error) {
-	const rows = 1000
-	sql := "insert into " + t.table.Sanitize() + ` (user_id, memory_type, content, session_id)
-		select u, 'episodic', c, 's1' from unnest($1::text[], $2::text[]) r(u, c)`
-	owners, texts := make([]string, rows), make([]string, rows)
-	for i := range texts {
-		texts[i] = w.text()
-	}
-	for done := 0; done < bulkRows; done += rows {
-		for i := range owners {
-			owners[i] = user(done/rows + i%users)
+// statements inserts so many rows at once, of so many users.
+func statements(rows, users int) func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
+	return func(_ *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
+		sql := "insert into " + t.table.Sanitize() + ` (user_id, memory_type, content, session_id)
+			select u, 'episodic', c, 's1' from unnest($1::text[], $2::text[]) r(u, c)`
+		owners, texts := make([]string, rows), make([]string, rows)
+		for i := range texts {
+			texts[i] = w.text()
 		}
-		if _, err := pool.Exec(ctx, sql, owners, texts); err != nil {
-			return 0, err
+		for done := 0; done < bulkRows; done += rows {
+			for i := range owners {
+				owners[i] = user(done/rows + i%users)
+			}
+			if _, err := pool.Exec(ctx, sql, owners, texts); err != nil {
+				return 0, err
+			}
 		}
+		return bulkRows, nil
 	}
-	return bulkRows, nil
 }
 
 func (b *bench) copyRows(ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {

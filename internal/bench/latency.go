@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (b *bench) latencies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := table{title: fmt.Sprintf("From COMMIT to recallable, worker idle, milliseconds, %d inserts each", b.inserts)}
+	out := Table{Title: fmt.Sprintf("From COMMIT to recallable, worker idle, milliseconds, %d inserts each", b.Inserts)}
 	out.add("worker", "p50", "p95", "promised")
 	for _, c := range []struct {
 		name     string
@@ -39,7 +39,7 @@ func (b *bench) latencies(ctx context.Context) error {
 			fmt.Sprintf("p50 < %d %s", latencyGoal.Milliseconds(), verdict(median(times) < latencyGoal)))
 	}
 	pool.Close()
-	out.print()
+	b.show(out)
 	return b.drop(ctx, "bench_latency")
 }
 
@@ -49,9 +49,9 @@ func (b *bench) waitForInserts(ctx context.Context, pool *pgxpool.Pool, cfg work
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	w := newWriter(b.seed)
+	w := newWriter(b.Seed)
 	const warmUp = 3
-	for i := range warmUp + b.inserts {
+	for i := range warmUp + b.Inserts {
 		// at any moment of the worker's round
 		if err := pause(ctx, 200*time.Millisecond+time.Duration(w.IntN(int(150*time.Millisecond)))); err != nil {
 			return nil, err

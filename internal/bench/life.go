@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"encoding/json"
@@ -61,7 +61,7 @@ type life struct {
 }
 
 func (b *bench) newLife(user string, number int, english float64) *life {
-	l := &life{writer: newWriter(b.seed + uint64(number)*1_000_003), user: user, english: english}
+	l := &life{writer: newWriter(b.Seed + uint64(number)*1_000_003), user: user, english: english}
 	l.pastimes, l.dishes = l.some(pastimes, 8), l.some(dishes, 5)
 	l.character = characters[l.IntN(len(characters))]
 	return l

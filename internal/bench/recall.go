@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -69,8 +69,8 @@ func (b *bench) recallTimes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := table{title: fmt.Sprintf("Recall in a database of %d memories (filled in %.0f s), milliseconds, median of %d questions in turns",
-		b.memories, time.Since(start).Seconds(), b.questions)}
+	out := Table{Title: fmt.Sprintf("Recall in a database of %d memories (filled in %.0f s), milliseconds, median of %d questions in turns",
+		b.Memories, time.Since(start).Seconds(), b.Questions)}
 	out.add("user's memories", bareQuery.name, wholeRecall.name, "of it: terms", "text", "vector", "rest", "recall/bare", "promised")
 	for i, size := range sizes {
 		times, err := b.ask(ctx, pool, questions[i])
@@ -87,17 +87,23 @@ func (b *bench) recallTimes(ctx context.Context) error {
 		out.add(append(cells, ms(rest), fmt.Sprintf("%.1f", ratio), fmt.Sprintf("≤ %.0f %s", size.goal, verdict(ratio <= size.goal)))...)
 	}
 	pool.Close()
-	out.print()
+	b.show(out)
+	if err := b.recallAtOnce(ctx, dsn, questions); err != nil {
+		return err
+	}
+	if err := b.recallByLogin(ctx, dsn, questions); err != nil {
+		return err
+	}
 	return b.drop(ctx, "bench_recall")
 }
 
 // fill imports and embeds the memories, as a worker does, and returns questions for each size of user. The rest of the
 // memories belongs to users of 100.
 func (b *bench) fill(ctx context.Context, dsn string, pool *pgxpool.Pool) ([][]asked, error) {
-	w := newWriter(b.seed)
+	w := newWriter(b.Seed)
 	texts := make([][]asked, len(sizes))
 	var file bytes.Buffer
-	left := b.memories
+	left := b.Memories
 	for i, size := range sizes {
 		for n := range size.users {
 			name := fmt.Sprintf("of-%d-%d", size.memories, n)
@@ -125,7 +131,7 @@ func (b *bench) fill(ctx context.Context, dsn string, pool *pgxpool.Pool) ([][]a
 	questions := make([][]asked, len(sizes))
 	embedder := embedding.NewLocal(embedding.LocalDimension)
 	for i := range sizes {
-		for range b.questions {
+		for range b.Questions {
 			q := texts[i][w.IntN(len(texts[i]))]
 			q.query = w.question(q.query)
 			vectors, err := embedder.Embed(ctx, []string{q.query})

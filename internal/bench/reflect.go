@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ type reflecting struct {
 
 // many measures the reflection on users who all have something to reflect on.
 func (r *reflecting) many(ctx context.Context) error {
-	for i := range r.people {
+	for i := range r.People {
 		r.newcomers = append(r.newcomers, r.newLife(fmt.Sprintf("newcomer-%d", i), i, []float64{0.95, 0.05}[i%2]))
 	}
 	if err := r.tell(ctx, newcomerHistory, r.newcomers...); err != nil {
@@ -69,11 +69,11 @@ func (r *reflecting) many(ctx context.Context) error {
 		return err
 	}
 	rate := float64(c.scanned) / took.Seconds()
-	out := table{title: fmt.Sprintf("Reflection by rules, %d users at once, embedded before", r.people)}
+	out := Table{Title: fmt.Sprintf("Reflection by rules, %d users at once, embedded before", r.People)}
 	out.add("memories", "seconds", "a second", "cycles", "reviews", "traits", "visible", "evidence", "against", "events", "clues", "promised")
 	out.add(append([]string{fmt.Sprint(c.scanned), fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.0f", rate)},
 		append(c.cells(), fmt.Sprintf("≥ %d %s", reflectGoal, verdict(rate >= reflectGoal)))...)...)
-	out.print()
+	r.show(out)
 	return nil
 }
 
@@ -81,11 +81,11 @@ func (r *reflecting) many(ctx context.Context) error {
 // has only a thousand others: what the machine does besides then shows in both.
 func (r *reflecting) grow(ctx context.Context) error {
 	veteran := r.newLife("veteran", 1_000, 0.5)
-	out := table{title: fmt.Sprintf("Reflection on %d further memories of one user as the history grows, seconds; before and after each, on %d of users with %d others",
+	out := Table{Title: fmt.Sprintf("Reflection on %d further memories of one user as the history grows, seconds; before and after each, on %d of users with %d others",
 		further, further, newcomerHistory)}
 	out.add("after", "seconds", "within cycles", "of the others", "ratio", "cycles", "reviews", "traits", "visible", "evidence", "against", "events", "clues", "promised")
 	for _, history := range []int{1_000, 5_000, 10_000, 25_000, 50_000} {
-		if history > r.history {
+		if history > r.History {
 			break
 		}
 		if err := r.tell(ctx, history-veteran.told, veteran); err != nil {
@@ -106,7 +106,7 @@ func (r *reflecting) grow(ctx context.Context) error {
 		out.add(append([]string{fmt.Sprint(history), fmt.Sprintf("%.2f", took.Seconds()), fmt.Sprintf("%.2f", within.Seconds()), fmt.Sprintf("%.2f", others.Seconds()), fmt.Sprintf("%.2f", ratio)},
 			append(c.cells(), fmt.Sprintf("≤ %d %s", flatGoal, verdict(ratio <= flatGoal)))...)...)
 	}
-	out.print()
+	r.show(out)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -84,7 +84,7 @@ type traitBase struct {
 func (b *bench) settleTimes(ctx context.Context) error {
 	start := time.Now()
 	var bases []*traitBase
-	for _, n := range []int{b.traits / 100, b.traits / 10, b.traits} {
+	for _, n := range []int{b.Traits / 100, b.Traits / 10, b.Traits} {
 		base, err := b.loadTraits(ctx, n)
 		if err != nil {
 			return fmt.Errorf("load %d traits: %w", n, err)
@@ -99,7 +99,7 @@ func (b *bench) settleTimes(ctx context.Context) error {
 	filled := time.Since(start)
 
 	var plain, concurrent []time.Duration
-	for round := -1; round < b.settles; round++ {
+	for round := -1; round < b.Settles; round++ {
 		order := slices.Clone(bases)
 		if round%2 == 0 {
 			slices.Reverse(order)
@@ -120,7 +120,7 @@ func (b *bench) settleTimes(ctx context.Context) error {
 			}
 			plain = append(plain, took)
 		}
-		if round == b.settles/2 {
+		if round == b.Settles/2 {
 			took, err := largest.refresh(ctx, "concurrently")
 			if err != nil {
 				return err
@@ -224,8 +224,8 @@ func (t *traitBase) refresh(ctx context.Context, how string) (time.Duration, err
 }
 
 func (b *bench) printSettled(bases []*traitBase, plain, concurrent []time.Duration, filled time.Duration) {
-	out := table{title: fmt.Sprintf("Settling %d traits that are due, milliseconds, medians of %d rounds in turns (loaded in %.0f s, triggers off)",
-		dueTraits, b.settles, filled.Seconds())}
+	out := Table{Title: fmt.Sprintf("Settling %d traits that are due, milliseconds, medians of %d rounds in turns (loaded in %.0f s, triggers off)",
+		dueTraits, b.Settles, filled.Seconds())}
 	out.add("traits", "settle", "fastest", "MB of WAL", "times the first", "promised")
 	first := median(bases[0].times)
 	for _, base := range bases {
@@ -234,10 +234,10 @@ func (b *bench) printSettled(bases []*traitBase, plain, concurrent []time.Durati
 		out.add(fmt.Sprint(base.traits), ms(took), ms(slices.Min(base.times)), fmt.Sprintf("%.1f", median(base.wal)/1e6), fmt.Sprintf("%.2f", growth),
 			fmt.Sprintf("≤ %d %s", flatGoal, verdict(growth <= flatGoal)))
 	}
-	out.print()
+	b.show(out)
 
 	largest := bases[len(bases)-1]
-	out = table{title: fmt.Sprintf("The same beside refreshing a materialised view of the %d traits, in turns", largest.traits)}
+	out = Table{Title: fmt.Sprintf("The same beside refreshing a materialised view of the %d traits, in turns", largest.traits)}
 	out.add("refresh", "milliseconds", "settle/refresh", "promised")
 	for _, r := range []struct {
 		how   string
@@ -246,5 +246,5 @@ func (b *bench) printSettled(bases []*traitBase, plain, concurrent []time.Durati
 		share := float64(median(largest.times)) / float64(median(r.times))
 		out.add(r.how, ms(median(r.times)), fmt.Sprintf("%.2f %%", 100*share), fmt.Sprintf("< %.0f %% %s", 100*settleGoal, verdict(share < settleGoal)))
 	}
-	out.print()
+	b.show(out)
 }

@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	maxSources  = 50  // of a candidate
-	maxEntities = 20  // of a candidate
-	maxName     = 100 // characters of an entity's name, or a speaker's
+	maxSources   = 50  // of a candidate
+	maxEntities  = 20  // of a candidate
+	maxRelations = 20  // of a candidate
+	maxRelation  = 64  // bytes
+	maxName      = 100 // characters of an entity's name, or a speaker's
 
 	defaultImportance = 0.5
 )
@@ -23,16 +25,17 @@ type extractAnswer struct {
 }
 
 type candidateAnswer struct {
-	Content    string            `json:"content"`
-	Type       string            `json:"type"`
-	Category   string            `json:"category"`
-	Importance *float64          `json:"importance"`
-	Context    string            `json:"context"`
-	Emotion    *reasoner.Emotion `json:"emotion"`
-	Entities   []reasoner.Entity `json:"entities"`
-	Time       string            `json:"time"`
-	Negates    bool              `json:"negates"`
-	Sources    []string          `json:"sources"`
+	Content    string              `json:"content"`
+	Type       string              `json:"type"`
+	Category   string              `json:"category"`
+	Importance *float64            `json:"importance"`
+	Context    string              `json:"context"`
+	Emotion    *reasoner.Emotion   `json:"emotion"`
+	Entities   []reasoner.Entity   `json:"entities"`
+	Relations  []reasoner.Relation `json:"relations"`
+	Time       string              `json:"time"`
+	Negates    bool                `json:"negates"`
+	Sources    []string            `json:"sources"`
 }
 
 type usedAnswer struct {
@@ -151,6 +154,7 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	}
 	c.Emotion = r.emotion(a.Emotion, content)
 	c.Entities = r.entities(a.Entities, content)
+	c.Relations = r.relations(a.Relations, c)
 	if c.Time, err = moment(a.Time, first.Time); err != nil {
 		r.note(content, "time", beginning(a.Time, 40), "%s: when it was said is taken", err)
 	}
@@ -236,6 +240,44 @@ func (r *hearing) entities(given []reasoner.Entity, content string) (all []reaso
 			kind = "other"
 		}
 		all = append(all, reasoner.Entity{Name: name, Kind: kind})
+	}
+	return all
+}
+
+// relations are those whose ends the candidate names; an end without a name is who speaks. What holds no longer is none.
+func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (all []reasoner.Relation) {
+	named := func(end string) (string, bool) {
+		if end == "" {
+			return "", true
+		}
+		for _, entity := range c.Entities {
+			if folded(entity.Name) == folded(end) {
+				return entity.Name, true
+			}
+		}
+		return "", false
+	}
+	for i, relation := range given {
+		if i == maxRelations {
+			r.note(c.Content, "relation", relation, "%d relations beyond the first %d", len(given)-maxRelations, maxRelations)
+			break
+		}
+		from, ofFrom := named(relation.From)
+		to, ofTo := named(relation.To)
+		name, err := statement(relation.Relation, maxRelation)
+		known := reasoner.Relation{From: from, Relation: name, To: to}
+		switch {
+		case err != nil:
+			r.note(c.Content, "relation", relation, "the relation is of no use: %s", err)
+		case len(name) > maxRelation:
+			r.note(c.Content, "relation", relation, "it has more than %d bytes", maxRelation)
+		case !ofFrom || !ofTo || from == to:
+			r.note(c.Content, "relation", relation, "its ends are not two entities of the candidate, or one and the user")
+		case c.Negates:
+			r.note(c.Content, "relation", relation, "the candidate says that something is so no longer")
+		case !slices.Contains(all, known):
+			all = append(all, known)
+		}
 	}
 	return all
 }

@@ -19,8 +19,9 @@ type Reasoner struct {
 }
 
 var (
-	_ reasoner.Reasoner  = (*Reasoner)(nil)
-	_ reasoner.Extractor = (*Reasoner)(nil)
+	_ reasoner.Reasoner   = (*Reasoner)(nil)
+	_ reasoner.Extractor  = (*Reasoner)(nil)
+	_ reasoner.Summarizer = (*Reasoner)(nil)
 )
 
 // Open returns the reasoner that cfg describes. It does not talk to the provider. An error names the field and its value.

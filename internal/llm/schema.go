@@ -86,7 +86,7 @@ var (
 	})
 
 	extractSchema = object([]string{"candidates", "used"}, map[string]*schema{
-		"candidates": list(object([]string{"content", "type", "category", "importance", "context", "emotion", "entities", "time", "negates", "sources"}, map[string]*schema{
+		"candidates": list(object([]string{"content", "type", "category", "importance", "context", "emotion", "entities", "relations", "time", "negates", "sources"}, map[string]*schema{
 			"content":    text("one statement in one line, in the language of its messages and close to their words"),
 			"type":       choice("fact: what is so; episodic: what happened, or will", types...),
 			"category":   choice("what it is about", categories...),
@@ -100,6 +100,11 @@ var (
 			"entities": list(object([]string{"name", "kind"}, map[string]*schema{
 				"name": text("the name as the content writes it"),
 				"kind": choice("what has that name; work is a book, a film, a song, a game", kinds...),
+			})),
+			"relations": list(object([]string{"from", "relation", "to"}, map[string]*schema{
+				"from":     text("name of one of these entities; empty: who says it"),
+				"relation": text("what to is to from, such as sister, friend, pet, works_at, lives_in, studies_at, owns"),
+				"to":       text("name of another of these entities; empty: who says it"),
 			})),
 			"time":    text("when it was true or happened, such as 2025-10-29 or 2025-10-29T18:30; empty: when it was said, or not known"),
 			"negates": truth("it says that something is so no longer, or was wrong"),
@@ -118,5 +123,9 @@ var (
 			"target":    text("reference of one of the memories of that conflict, such as h2; empty for ADD"),
 			"reason":    text("why, in a few words"),
 		})),
+	})
+
+	summarizeSchema = object([]string{"summary"}, map[string]*schema{
+		"summary": text("what the conversation was about, in one line and in its language; empty if there is nothing to tell"),
 	})
 )

@@ -74,18 +74,26 @@ type Entity struct {
 	Kind string `json:"kind"` // person, place, organization, animal, work, other
 }
 
+// Relation is how two entities belong together: To is From's sister, or From works at To. An empty end is who speaks.
+type Relation struct {
+	From     string `json:"from,omitzero"` // the name of an entity of the candidate
+	Relation string `json:"relation"`      // sister, friend, works_at, lives_in, …
+	To       string `json:"to,omitzero"`
+}
+
 // Candidate is a memory that is proposed.
 type Candidate struct {
 	Type       string // fact, episodic
 	Content    string // one statement, in the language of its messages
 	Speaker    string // who said it, where that is a name; empty: the user
 	Category   Category
-	Importance float64   // 0 to 1
-	Context    string    // work, personal, social, learning, general; empty: not known
-	Emotion    *Emotion  // nil: none
-	Entities   []Entity  // who and what it names
-	Time       time.Time // when it was true or happened; zero: when its first message was said
-	Negates    bool      // it says that something is so no longer, or was wrong
+	Importance float64    // 0 to 1
+	Context    string     // work, personal, social, learning, general; empty: not known
+	Emotion    *Emotion   // nil: none
+	Entities   []Entity   // who and what it names
+	Relations  []Relation // and how these belong together
+	Time       time.Time  // when it was true or happened; zero: when its first message was said
+	Negates    bool       // it says that something is so no longer, or was wrong
 	Sources    []uuid.UUID
 }
 

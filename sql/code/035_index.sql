@@ -1,7 +1,8 @@
 -- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
 -- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
--- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out), and
--- folds facts that repeat a current one. It returns the ids that it took up. Each memory is looked up by itself (lateral,
+-- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out, nor
+-- summaries: what they tell counts in the memories that they tell of), folds facts that repeat a current one, and notes the
+-- entities in their metadata. It returns the ids that it took up. Each memory is looked up by itself (lateral,
 -- or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
 -- nothing, and every job would read all of its user's memories. Planning takes longer than doing it: the plan is kept, and so are those of
 -- the foreign keys and of terms.
@@ -11,9 +12,18 @@ declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
   _fresh uuid[];
+  _naming constant uuid[] := array(
+    select i.id
+      from (select distinct unnest(_ids) as id) i
+     cross join lateral (select m.memory_type, m.metadata from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+     where m.metadata ? 'entities'
+       and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
 begin
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
+  if _naming <> '{}' then
+    perform oxbow.note_entities(_user_id, _naming);
+  end if;
   select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
   with memory as (
     select m.*
@@ -37,12 +47,13 @@ begin
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and not coalesce(_opted_out, false)
+     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not coalesce(_opted_out, false)
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
-  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone tidies up
-  if cardinality(_fresh) < 64 then
+  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone, or last, tidies up
+  if cardinality(_fresh) < 64 and not exists (
+    select from oxbow.river_job j where j.state = 'available' and j.queue in ('embed', 'extract') and j.priority = 1 and j.scheduled_at <= now() offset 3) then
     perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);
@@ -65,6 +76,8 @@ declare
   _hash uuid;
   _keep uuid;
   _folded integer;
+  _gone uuid[] := '{}';
+  _naming uuid[];
 begin
   if _repeated = '{}' then
     return;
@@ -91,17 +104,21 @@ begin
        where k.user_id = _user_id and k.id = _keep
          and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
          and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null
-      returning d.id, d.mention_count, d.content
+      returning d.id, d.mention_count, d.content, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
       select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0) into _folded from folded;
+    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names) into _folded, _naming from folded;
+    _gone := _gone || _naming;
     if _folded > 0 then
       update oxbow.memories_fact set mention_count = mention_count + _folded, updated_at = now()
        where user_id = _user_id and id = _keep;
     end if;
   end loop;
+  if _gone <> '{}' then -- what they named, the facts that were kept name now
+    perform oxbow.note_entities(_user_id, _gone);
+  end if;
 end $$;
 
 -- Statistics follow deletions, also those that cascade.

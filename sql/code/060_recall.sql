@@ -1,6 +1,6 @@
--- Recall: the memories of one user that answer a query, best first. Two channels, text (BM25) and vector (cosine), each
--- over the user's own rows; in each, a memory passes part of its score to its neighbours in the conversation; then the
--- channels are added up, and recency, importance and a trait's stage raise what is found.
+-- Recall: the memories of one user that answer a query, best first. Three channels, text (BM25), vector (cosine) and entity
+-- (what the query names), each over the user's own rows; in the first two, a memory passes part of its score to its neighbours
+-- in the conversation; then the channels are added up, and recency, importance and a trait's stage raise what is found.
 
 -- Whether a version of a memory holds: at _valid in the world (by default: now), as the system believed at _believed (by
 -- default: now). A version that was superseded after _believed had no end yet; one that was superseded before still tells
@@ -112,6 +112,68 @@ begin
     from nearest n, floor f where n.score <> 'NaN';
 end $$;
 
+-- The entity channel: the memories that name what the query names, and with a quarter of the weight those that name what
+-- belongs together with it, by an edge that rests on a memory that may be found. A name weighs its idf; one in more than 500
+-- memories tells nothing apart. Of an English name of a person the first word is enough. Where more memories are found than are
+-- kept, the score of the best that is left out is nought.
+create or replace function oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer,
+  out ids uuid[], out types text[], out scores double precision[], out ranks bigint[])
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
+declare
+  _asked record;
+  _documents double precision;
+  _named uuid[];
+begin
+  select * into _asked from oxbow.query_heads(_query);
+  select array_agg(e.id) into _named
+    from unnest(_asked.heads) h(head)
+    join oxbow.entities e on e.user_id = _user_id and e.head = h.head
+   where e.kind <> 'self'
+     and case when ascii(e.head) < 11904 -- U+2E80
+              then e.kind = 'person' or position(' ' || e.key || ' ' in ' ' || _asked.words || ' ') > 0
+              else position(e.key in _asked.asked) > 0 end;
+  if _named is null then
+    return;
+  end if;
+  select sum(s.documents) into _documents from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
+  with near as materialized (
+    select g.entity, 0.25::double precision as share
+      from (select g.entity, count(*) as times
+              from unnest(_named) n(id), lateral (
+                (select g.to_id as entity, g.memory_type, g.memory_id from oxbow.entity_edges g where g.user_id = _user_id and g.from_id = n.id limit 200)
+                union all
+                (select g.from_id, g.memory_type, g.memory_id from oxbow.entity_edges g where g.user_id = _user_id and g.to_id = n.id limit 200)) g
+             where g.entity <> all(_named) and g.memory_type = any(_types)
+               and (_allowed is null or g.memory_id = any(_allowed)) and (_hidden is null or g.memory_id <> all(_hidden))
+             group by g.entity
+             order by 2 desc, 1
+             limit 20) g
+      join oxbow.entities e on e.user_id = _user_id and e.id = g.entity
+     where e.kind <> 'self'
+  ), naming as materialized (
+    select e.share, m.n, m.ids, m.types, e.share * ln(1 + greatest(_documents - m.n + 0.5, 0.5) / (m.n + 0.5)) as weight
+      from (select unnest(_named) as entity, 1::double precision as share union all select entity, share from near) e, lateral (
+        select count(*)::double precision as n, array_agg(m.memory_id) as ids, array_agg(m.memory_type::text) as types
+          from (select m.memory_id, m.memory_type from oxbow.entity_mentions m where m.user_id = _user_id and m.entity_id = e.entity limit 501) m) m
+     where m.n between 1 and 500
+  ), found as (
+    select m.id, max(m.type) as type, coalesce(sum(weight) filter (where share = 1), 0) + coalesce(max(weight) filter (where share < 1), 0) as score
+      from naming, unnest(ids, types) m(id, type)
+     where m.type = any(_types) and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
+     group by m.id
+     order by 3 desc, m.id
+     limit _limit + 1
+  ), least as (
+    select case when count(*) > _limit then min(score) else 0 end as score from found
+  )
+  select array_agg(f.id order by f.score desc), array_agg(f.type order by f.score desc), array_agg(f.score - l.score order by f.score desc),
+         array_agg(f.rank order by f.score desc)
+    into ids, types, scores, ranks
+    from (select id, type, score, rank() over (order by score desc) as rank from found) f, least l where f.score > l.score;
+end $$;
+
 -- recall returns what the user's memories hold for a query, best first.
 --   query, embedding  either may be null; the embedding must be of the model in the settings
 --   types             fact, episodic, trait, document; null: all
@@ -144,8 +206,10 @@ declare
   _asked record;
   _text record;
   _vector record;
+  _entity record;
   _text_weight double precision;
   _vector_weight double precision;
+  _entity_weight double precision;
 begin
   perform oxbow.check_access(recall.user_id);
   select t into _unknown from unnest(recall.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
@@ -205,30 +269,38 @@ begin
   if embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, embedding, _allowed, _hidden, 60 + max_results);
   end if;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks into _entity;
+  if query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
+    select * into _entity from oxbow.recall_entities(recall.user_id, query, _types, _allowed, _hidden, 60 + max_results);
+  end if;
   -- the offline model adds little to the words that it is made of; a trained one counts in full
   select coalesce((r.value ->> 'text')::double precision, 1),
-         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end)
-    into _text_weight, _vector_weight
+         coalesce((r.value ->> 'vector')::double precision, case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end),
+         coalesce((r.value ->> 'entity')::double precision, 0.1)
+    into _text_weight, _vector_weight, _entity_weight
     from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
 
   return query
   with candidate as (
     -- what the channels found, with its place in its conversation
     select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
-           max(c.text) as text, max(c.vector) as vector
-      from (select t.id, t.type, t.score as text, null::double precision as vector
+           max(c.text) as text, max(c.vector) as vector,
+           max(c.entity) as entity, max(c.entity_rank) as entity_rank
+      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
               from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
             union all
             select v.id, v.type, null, v.score * (1 + coalesce((
                      select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
-                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
-              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)) c
+                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null, null
+              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
+            union all
+            select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
-    select memory_type, id, text, vector from candidate
+    select memory_type, id, text, vector, entity, entity_rank from candidate
     union all
-    select n.memory_type, n.id, c.text * n.share, c.vector * n.share
+    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null, null
       from candidate c, lateral (
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
@@ -243,15 +315,17 @@ begin
             and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
-     where c.session_id is not null
+     where c.session_id is not null and (c.text is not null or c.vector is not null)
   ), summed as (
-    select memory_type, id, sum(text) as text, sum(vector) as vector from spread group by memory_type, id
+    select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity, max(entity_rank) as entity_rank
+      from spread group by memory_type, id
   ), fused as (
-    select memory_type, id, text, vector,
+    select memory_type, id, text, vector, entity, entity_rank,
            rank() over (order by text desc nulls last) as text_rank,
            rank() over (order by vector desc nulls last) as vector_rank,
            coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
-           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight as score
+           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight
+           + coalesce(entity / _entity.scores[1], 0) * _entity_weight as score
       from summed
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
@@ -281,6 +355,7 @@ begin
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
            'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
+           'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.entity_rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
            'session', m.session_id)
            || case when m.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,

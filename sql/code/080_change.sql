@@ -26,7 +26,8 @@ revoke all on function oxbow.lock_memory from public;
 
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (by default: now)
 -- and is believed until now; a version that was wrong from the start is superseded by one with the same valid_at. The new
--- one takes over what is not given: type, session and place in it, speaker, agent, source, category, importance, metadata.
+-- one takes over what is not given: type, session and place in it, speaker, agent, source, category, importance, metadata (of
+-- the entities there, those that it names itself).
 -- external_id stays with the old one, so that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
@@ -34,6 +35,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   new_id constant uuid := gen_random_uuid();
+  kept jsonb; -- the metadata of the new version
 begin
   perform oxbow.check_access(supersede.user_id);
   old := oxbow.lock_memory(supersede.user_id, supersede.id);
@@ -55,10 +57,18 @@ begin
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
+  kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata)
+    source, category, importance, metadata, expires_at)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, coalesce(supersede.metadata, old.metadata));
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
+  if old.source = 'summary' then -- the conversation goes on with the new one
+    insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+    select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
+     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
+    update oxbow.sessions s set summary_id = new_id
+     where s.user_id = old.user_id and s.id = any(oxbow.sessions_of(old.user_id, old.id)) and s.summary_id = old.id;
+  end if;
 
   update oxbow.memories m
      set invalid_at = least(old.invalid_at, greatest(coalesce(supersede.valid_at, now()), old.valid_at)),
@@ -69,16 +79,19 @@ begin
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata,
     new_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'SUPERSEDE', old.content, supersede.content, old.metadata,
-    coalesce(supersede.metadata, old.metadata), coalesce(supersede.actor, 'app'), supersede.reason);
+    kept, coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
 end $$;
 
 -- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
--- versions of it stay as they are. What is forgotten already stays so.
+-- versions of it stay as they are. What is forgotten already stays so. The summaries of the conversations in which it was said
+-- are forgotten with it, and are not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
+  _sessions text[];
+  _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
@@ -89,6 +102,18 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
+  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  if _sessions = '{}' then
+    return;
+  end if;
+  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
+  with withdrawn as (
+    update oxbow.memories m set forgotten_at = now(), updated_at = now()
+     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
+    returning m.id, m.content, m.metadata
+  )
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
 end $$;
 
 -- restore takes a forget back. If the memory was forgotten before it was embedded, it is embedded now.
@@ -116,41 +141,97 @@ begin
   end if;
 end $$;
 
--- history returns what happened to a memory and to all its versions, older and newer, in order: ADD for the making of
--- each, which is told by its row, the events of memory_history, and STAGE_CHANGE for the events that took a trait from one
--- stage to another.
-create or replace function oxbow.history(user_id text, id uuid)
+-- beside_versions returns with each of the memories those next to it: what it superseded, or contradicts and stands beside, and
+-- what superseded or contradicts it. Each is looked up by itself (lateral, offset 0), whatever was planned when the tables were
+-- small.
+create or replace function oxbow.beside_versions(_user_id text, _ids uuid[]) returns table (id uuid, other uuid)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
+  set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, n.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   cross join lateral (
+    select m.superseded_by as id where m.superseded_by is not null
+    union all
+    select o.id from oxbow.memories o where o.user_id = _user_id and o.superseded_by = m.id
+    union all
+    select l.to_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+    union all
+    select l.from_id from oxbow.memory_links l
+     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
+end $$;
+revoke all on function oxbow.beside_versions from public;
+
+-- versions returns all versions of a memory, older and newer, itself too.
+create or replace function oxbow.versions(user_id text, id uuid) returns table (memory_type text, memory_id uuid)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
+  set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(versions.user_id);
+  return query
+  with recursive chain as (
+    select versions.id as id
+    union
+    select b.other from chain c, oxbow.beside_versions(versions.user_id, array[c.id]) b
+  )
+  select m.memory_type::text, m.id
+    from chain c
+   cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
+end $$;
+
+-- history returns what happened to a memory and to all its versions, in order: ADD for the making of each, the events of
+-- memory_history, and STAGE_CHANGE for the events that took a trait from one stage to another. Why a memory was added tells
+-- memory_history, where it was extracted; of any other its row tells all. message_ids are the messages that it rests on.
+drop function if exists oxbow.history(text, uuid); -- it had fewer columns once
+create function oxbow.history(user_id text, id uuid)
 returns table (at timestamptz, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text,
-  old_metadata jsonb, new_metadata jsonb, actor text, reason text)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+  old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set jit = off as $$
 begin
   perform oxbow.check_access(history.user_id);
   return query
-  with recursive chain as (
-    select m.id, m.superseded_by from oxbow.memories m where m.user_id = history.user_id and m.id = history.id
-    union
-    select m.id, m.superseded_by
-      from chain c join oxbow.memories m
-        on m.user_id = history.user_id and (m.id = c.superseded_by or m.superseded_by = c.id)
-  ), version as (
-    select m.* from chain c join oxbow.memories m on m.user_id = history.user_id and m.id = c.id
+  with version as (
+    select m.* from oxbow.versions(history.user_id, history.id) v
+     cross join lateral ( -- one by one, or all of the user's are read
+       select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
+  ), noted as (
+    select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
+           h.message_ids, h.created_at
+      from version v
+     cross join lateral (
+       select h.* from oxbow.memory_history h
+        where h.user_id = history.user_id and h.memory_type = v.memory_type and h.memory_id = v.id offset 0) h
   ), happened as (
     select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content, v.content as new_content,
-           null::jsonb as old_metadata, v.metadata as new_metadata, v.source as actor, null as reason, 0 as nth
+           null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
+           coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
+      left join lateral (
+        -- what an extraction put in the place of another is noted with the other
+        select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
+          from noted n
+         where n.event = 'ADD' and n.id = v.id
+            or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
+         order by n.event, n.created_at limit 1) n on true
     union all
-    select h.created_at, h.event, v.id, v.memory_type::text, v.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
-           h.actor, h.reason, 1
-      from version v join oxbow.memory_history h
-        on h.user_id = v.user_id and h.memory_type = v.memory_type and h.memory_id = v.id
+    select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata, n.new_metadata,
+           n.actor, n.reason, n.message_ids, 1
+      from noted n where n.event <> 'ADD'
     union all
     select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
-           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), 2
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), '{}', 2
       from version v, lateral (
         select t.*, lag(t.stage) over (order by t.seq) as before
           from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
      where v.memory_type = 'trait' and e.before <> e.stage
   )
-  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason
+  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason, h.message_ids
     from happened h order by h.at, h.version, h.nth, h.id;
 end $$;

@@ -2,30 +2,57 @@
 
 -- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
 -- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
--- reference; traits that it spoke for or against are weighed anew. It returns how many rows were deleted, 0 if there is no
--- such memory; what becomes of traits is not counted.
+-- reference; traits that it spoke for or against are weighed anew. The summaries of the conversations in which it was said
+-- are erased with it. It returns how many rows were deleted, 0 if there is no such memory; what becomes of traits is not
+-- counted.
 create or replace function oxbow.erase_memory(user_id text, id uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _sessions text[];
+  _total bigint := 0;
+  _summary uuid;
+begin
+  perform oxbow.check_access(erase_memory.user_id);
+  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
+  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = erase_memory.user_id
+        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
+      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
+    end loop;
+  end if;
+  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+end $$;
+
+-- erase_one erases a memory and what refers to it. The caller holds its traits.
+create or replace function oxbow.erase_one(_user_id text, _id uuid) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _type text;
   _total bigint := 0;
   _n bigint;
   _child record;
 begin
-  perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
   -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
   -- and in a way that jobs which only refer to them do not mind.
   perform from oxbow.memories m
-    where m.user_id = erase_memory.user_id
-      and (m.id = erase_memory.id or m.superseded_by = erase_memory.id or m.trait_parent_id = erase_memory.id)
+    where m.user_id = _user_id
+      and (m.id = _id or m.superseded_by = _id or m.trait_parent_id = _id)
     order by m.id for no key update;
   for _type in
     -- a job that is just working on the memory holds its row, and is waited for
     select m.memory_type from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.id = erase_memory.id order by 1 for update
+     where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
-    perform oxbow.erase_from_reflection(erase_memory.user_id, erase_memory.id);
+    perform oxbow.erase_from_reflection(_user_id, _id);
+    -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
+    update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
+      from oxbow.memories m
+      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id
+       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
@@ -37,33 +64,34 @@ begin
          and c.confrelid in ('oxbow.memories'::regclass, ('oxbow.memories_' || _type)::regclass)
        order by c.conrelid::regclass::text, c.conname
     loop
-      execute format('delete from %s where %s', _child.name, _child.match) using erase_memory.user_id, _type, erase_memory.id;
+      execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
       _total := _total + _n;
     end loop;
     delete from oxbow.memories m
-     where m.user_id = erase_memory.user_id and m.memory_type = _type and m.id = erase_memory.id;
+     where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
     _total := _total + _n;
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
   delete from oxbow.activity a
-   where a.user_id = erase_memory.user_id
+   where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = erase_memory.user_id and l.memory_id = erase_memory.id for update skip locked);
+                   where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _total := _total + _n;
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
-   where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id and h.event = 'SUPERSEDE'
+   where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
      and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;
-  update oxbow.memories m set superseded_by = null where m.user_id = erase_memory.user_id and m.superseded_by = erase_memory.id;
+  update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
-   where m.user_id = erase_memory.user_id and m.trait_parent_id = erase_memory.id;
-  return _total + oxbow.erase_from_jobs(erase_memory.user_id, erase_memory.id);
+   where m.user_id = _user_id and m.trait_parent_id = _id;
+  return _total + oxbow.erase_from_jobs(_user_id, _id);
 end $$;
+revoke all on function oxbow.erase_one from public;
 
 -- erase_from_reflection takes a memory that is there still out of what reflections noted: proposals that were not followed,
 -- and, of a trait, what the events of others say about it.

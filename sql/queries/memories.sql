@@ -24,3 +24,9 @@ select * from oxbow.memories
 where user_id = @user_id::text and id = @id::uuid
 order by memory_type
 limit 1;
+
+-- name: MemoryVersions :many
+-- The first that became true comes first; what was never true comes before what it gave way to.
+select * from oxbow.memories
+where user_id = @user_id::text and id = any((@ids::text[])::uuid[])
+order by coalesce(valid_at, created_at), created_at, version, seq, id;

@@ -1,14 +1,14 @@
--- name: EmbedsWaiting :one
--- How many embed jobs are due and not taken up, at most max.
+-- name: MemoriesOnTheWay :one
+-- How many jobs that make memories, or make them ready, are due and not taken up, at most max.
 select count(*) from (
   select from oxbow.river_job
-   where state = 'available' and queue = 'embed' and priority = 1 and scheduled_at <= now() limit @max::integer) w;
+   where state = 'available' and queue in ('embed', 'extract') and priority = 1 and scheduled_at <= now() limit @max::integer) w;
 
 -- name: JobsWake :exec
 -- Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
 -- the model another one, or until a conversation is over.
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract') and state in ('scheduled', 'available') and scheduled_at > now();
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now();
 
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;

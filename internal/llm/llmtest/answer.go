@@ -85,6 +85,9 @@ func (v Verdict) JSON() string {
 	return written(v)
 }
 
+// Summary is the answer that tells of a conversation, as a model writes it.
+func Summary(text string) string { return written(map[string]string{"summary": text}) }
+
 func written(answer any) string {
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -93,13 +96,15 @@ func written(answer any) string {
 	return string(text)
 }
 
-// Nothing concludes nothing, keeps every trait, proposes no memory, and adds every candidate.
+// Nothing concludes nothing, keeps every trait, proposes no memory, adds every candidate, and tells nothing.
 func Nothing(r Request) Reply {
 	switch r.Purpose {
 	case "review":
 		return Say(Verdict{Action: "keep", Reason: "the contradictions are exceptions"}.JSON())
 	case "extract":
 		return Say(Extraction{}.JSON())
+	case "summarize":
+		return Say(Summary(""))
 	case "resolve":
 		var all Resolutions
 		for _, c := range r.Data("conflicts") {

@@ -8,16 +8,17 @@ type Extraction struct {
 
 // Candidate is a memory of an answer.
 type Candidate struct {
-	Content    string   `json:"content"`
-	Type       string   `json:"type"`
-	Category   string   `json:"category"`
-	Importance float64  `json:"importance"`
-	Context    string   `json:"context"`
-	Emotion    Emotion  `json:"emotion"`
-	Entities   []Entity `json:"entities"`
-	Time       string   `json:"time"`
-	Negates    bool     `json:"negates"`
-	Sources    []string `json:"sources"`
+	Content    string     `json:"content"`
+	Type       string     `json:"type"`
+	Category   string     `json:"category"`
+	Importance float64    `json:"importance"`
+	Context    string     `json:"context"`
+	Emotion    Emotion    `json:"emotion"`
+	Entities   []Entity   `json:"entities"`
+	Relations  []Relation `json:"relations"`
+	Time       string     `json:"time"`
+	Negates    bool       `json:"negates"`
+	Sources    []string   `json:"sources"`
 }
 
 // Emotion is what a candidate expresses.
@@ -25,6 +26,13 @@ type Emotion struct {
 	Label   string  `json:"label"`
 	Valence float64 `json:"valence"`
 	Arousal float64 `json:"arousal"`
+}
+
+// Relation is how entities of a candidate belong together.
+type Relation struct {
+	From     string `json:"from"`
+	Relation string `json:"relation"`
+	To       string `json:"to"`
 }
 
 // Entity is what a candidate names.
@@ -60,6 +68,7 @@ func (a Extraction) JSON() string {
 	a.Candidates = append([]Candidate{}, a.Candidates...)
 	for i := range a.Candidates {
 		a.Candidates[i].Entities = append([]Entity{}, a.Candidates[i].Entities...)
+		a.Candidates[i].Relations = append([]Relation{}, a.Candidates[i].Relations...)
 		a.Candidates[i].Sources = append([]string{}, a.Candidates[i].Sources...)
 	}
 	a.Used = append([]Used{}, a.Used...)

@@ -15,7 +15,7 @@ import (
 )
 
 // Server answers with what Answer was given; until then, that nothing follows from the memories, that a trait is to be kept,
-// that nothing was said worth remembering, and that a candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's fails the test.
+// that nothing was said worth remembering or telling, and that a candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's fails the test.
 type Server struct {
 	t       testing.TB
 	http    *httptest.Server
@@ -41,7 +41,7 @@ type Request struct {
 	Model         string
 	Messages      []Message
 	Format        string          // json_schema, json_object, or empty
-	Purpose       string          // reflect, review, extract or resolve
+	Purpose       string          // reflect, review, extract, resolve or summarize
 	Schema        json.RawMessage // that the answer is to fit; nil where only the prompt has it
 	MaxTokens     int             // in any of the protocol's members; 0: no limit
 	Temperature   *float64
@@ -173,6 +173,9 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		if len(request.Data(data)) > 0 {
 			request.Purpose = purpose
 		}
+	}
+	if request.Purpose == "extract" && strings.Contains(request.Messages[1].Content, " summary\n[") {
+		request.Purpose = "summarize"
 	}
 	return request, nil
 }

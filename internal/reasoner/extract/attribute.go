@@ -3,6 +3,8 @@ package extract
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // attribute is something of which a person has one at a time, with its value: a name, a home, a favourite colour.
@@ -27,17 +29,17 @@ var attributesEn = []struct {
 }
 
 // What people have one of, after "my". The value follows "is".
-var ownedEn = set(`phone number email mail address nickname age major degree school university college height weight car laptop computer bike team boss manager landlord doctor dentist therapist salary title
+var ownedEn = lexis.Set(`phone number email mail address nickname age major degree school university college height weight car laptop computer bike team boss manager landlord doctor dentist therapist salary title
 	timezone zip postcode blood language bedtime zodiac handle username website blog hometown surname pronouns goal dream budget rent commute deadline`)
 
-var kinNamedEn = set("wife husband mother mom mum father dad boyfriend girlfriend partner fiance fiancee boss manager landlord doctor")
+var kinNamedEn = lexis.Set("wife husband mother mom mum father dad boyfriend girlfriend partner fiance fiancee boss manager landlord doctor")
 
 // rolesEn end the names of occupations.
 var (
 	roleEndsEn = []string{"er", "or", "ist", "ian", "ant", "ent", "eer", "man", "woman"}
-	rolesEn    = set(`nurse chef cook pilot judge coach guide clerk student teacher doctor lawyer vet artist freelancer dad mom mother father student barista dentist priest poet translator architect athlete
+	rolesEn    = lexis.Set(`nurse chef cook pilot judge coach guide clerk student teacher doctor lawyer vet artist freelancer dad mom mother father student barista dentist priest poet translator architect athlete
 		mathematician consultant accountant musician veteran soldier paramedic electrician plumber mechanic undergrad postdoc grad intern trainee founder ceo cto dev`)
-	notRolesEn = set("lover monster later loser winner beginner better bigger member supporter believer sucker person mentor never over further rather other another matter number former moment man woman different current huge sooner bummer disaster longer stranger fighter fan")
+	notRolesEn = lexis.Set("lover monster later loser winner beginner better bigger member supporter believer sucker person mentor never over further rather other another matter number former moment man woman different current huge sooner bummer disaster longer stranger fighter fan")
 )
 
 // attributesOf returns what a sentence says of these.
@@ -94,7 +96,7 @@ func (r *reading) attributesEn() []attribute {
 }
 
 // vagueEn begin what is no value.
-var vagueEn = set("a an the me you him them it there here that this what when whatever home back away out not no so very really hard long late all both together alone never ever later maybe tomorrow because")
+var vagueEn = lexis.Set("a an the me you him them it there here that this what when whatever home back away out not no so very really hard long late all both together alone never ever later maybe tomorrow because")
 
 // ownedAt reads "my favourite tea is jasmine", "my phone number is 555 0199", "my wife's name is Ines" at the token "my".
 func (r *reading) ownedAt(i int) (attribute, bool) {
@@ -142,8 +144,8 @@ func (r *reading) ownedAt(i int) (attribute, bool) {
 }
 
 var (
-	statusEn   = set("married single divorced engaged widowed retired unemployed pregnant vegetarian vegan")
-	betweenEn  = set("now currently still a an the am not really actually also just newly recently happily working trained qualified freelance full-time part-time")
+	statusEn   = lexis.Set("married single divorced engaged widowed retired unemployed pregnant vegetarian vegan")
+	betweenEn  = lexis.Set("now currently still a an the am not really actually also just newly recently happily working trained qualified freelance full-time part-time")
 	nationalEn = []string{"ish", "ese", "ian", "can"}
 )
 
@@ -215,7 +217,7 @@ func roleEn(w string) bool {
 }
 
 // valueEnds end a value.
-var valueEnds = set("and but because since so which who where when while with though although until now anymore right these")
+var valueEnds = lexis.Set("and but because since so which who where when while with though although until now anymore right these")
 
 // valueFrom returns what is said from the i-th token on, up to the next mark or conjunction, without articles; at most eight words.
 func (r *reading) valueFrom(i int) string {

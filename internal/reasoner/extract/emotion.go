@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // feeling is what a word expresses.
@@ -48,8 +49,8 @@ var (
 		"boredom -0.3 0.1", "无聊 没意思",
 		"shame -0.6 0.5", "尴尬 丢脸 羞愧 内疚 惭愧")
 
-	intensifiersEn = set("so very really extremely incredibly super absolutely totally deeply truly completely terribly")
-	softenersEn    = set("slightly somewhat little bit kinda fairly rather")
+	intensifiersEn = lexis.Set("so very really extremely incredibly super absolutely totally deeply truly completely terribly")
+	softenersEn    = lexis.Set("slightly somewhat little bit kinda fairly rather")
 	intensifiersZh = []string{"非常", "特别", "超级", "超", "太", "极其", "十分", "真", "好", "很", "死"}
 	softenersZh    = []string{"有点", "有些", "略", "稍微"}
 	feelingHeads   = runes(feelingsZh)
@@ -121,15 +122,15 @@ func emotionOf(sentences []reading) *reasoner.Emotion {
 				at += size
 				continue
 			}
-			before := lastRunes(s.text[:at], 4)
+			before := lexis.LastRunes(s.text[:at], 4)
 			factor := 1.0
 			switch {
-			case containsAny(before, softenersZh):
+			case lexis.ContainsAny(before, softenersZh):
 				factor = 0.6
-			case containsAny(before, intensifiersZh):
+			case lexis.ContainsAny(before, intensifiersZh):
 				factor = 1.25
 			}
-			near := lastRunes(before, 3)
+			near := lexis.LastRunes(before, 3)
 			note(f, factor, strings.ContainsAny(near, "不没") && !strings.Contains(near, "不得不") && !strings.Contains(near, "忍不住"))
 			at += len(form)
 		}

@@ -3,10 +3,12 @@ package extract
 import (
 	"slices"
 	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Words of English that carry no matter of their own: of grammar, of courtesy, of talk about talk.
-var stopEn = set(`a about actually all also always am an and any anything are as at aw aww awesome back be because been being best better both but by bye can can't
+var stopEn = lexis.Set(`a about actually all also always am an and any anything are as at aw aww awesome back be because been being best better both but by bye can can't
 	come congrats congratulations cool could couldn't did didn't do does doesn't doing don't down each else even ever every everything feel feeling feels for from fun
 	get gets getting give glad go goes going gonna good got gotta great guess guys ha had haha happy has have haven't having he he's hear hello help helps her here
 	here's hers hey hi him his honestly hope how however huh i i'd i'll i'm i've if in incredible indeed inspiring into is isn't it it'd it'll it's its just keep kind
@@ -19,13 +21,13 @@ var stopEn = set(`a about actually all also always am an and any anything are as
 	impressive luck welcome worries cheers hmm um uh er btw anyway guess literally basically special matter matters often usually sometimes`)
 
 var (
-	firstEn  = set("i i'm i've i'd i'll my me mine we we're we've we'd we'll our ours us myself im ive")
-	secondEn = set("you your you're you've you'd you'll yours yourself u ya")
-	thirdEn  = set("he she they his her their he's she's they're him them it it's its")
-	kinEn    = set(`mom mum mother dad father parents sister brother siblings son daughter wife husband grandma grandpa grandmother grandfather boyfriend girlfriend
+	firstEn  = lexis.Set("i i'm i've i'd i'll my me mine we we're we've we'd we'll our ours us myself im ive")
+	secondEn = lexis.Set("you your you're you've you'd you'll yours yourself u ya")
+	thirdEn  = lexis.Set("he she they his her their he's she's they're him them it it's its")
+	kinEn    = lexis.Set(`mom mum mother dad father parents sister brother siblings son daughter wife husband grandma grandpa grandmother grandfather boyfriend girlfriend
 		partner fiance fiancee niece nephew uncle aunt cousin kid kids child children baby dog cat puppy kitten pet pets family roommate boss colleague colleagues coworker
 		coworkers friend friends neighbor neighbour team teammate teammates`)
-	pastEn = set(`went was were had made took saw met found started bought got ate drank came began became broke brought built caught chose drew drove fell felt flew
+	pastEn = lexis.Set(`went was were had made took saw met found started bought got ate drank came began became broke brought built caught chose drew drove fell felt flew
 		forgot gave grew heard held kept knew led left lent lost paid put ran read rode said sang sat sent slept sold spent spoke stood swam taught thought threw told
 		understood died woke won wore wrote did gone been done seen been taken given written quit`)
 	futureEn = phrasesOf(`going to, gonna, will, i'll, we'll, plan to, planning to, planning on, plans to, planning a, want to, wanna, hope to, hoping to, thinking of, thinking about,
@@ -37,10 +39,10 @@ var (
 		look at, check out, check the, check this, book me, book a, order me, play some, open the, send me, send a, let me know, keep me, can you, could you, would you, will you, go ahead,
 		do it, do that, try again, continue, stop it, take a look, take care, let's, let us, feel free, keep up, keep it, keep going, have fun, have a great, have a good, don't give up, don't worry, describe, compare, proofread, shorten, debug, refactor, answer, what about, how about`)
 	// What may stand before that.
-	beforeOrderEn = set("please now then so also and ok okay just hey hi well alright first next finally")
+	beforeOrderEn = lexis.Set("please now then so also and ok okay just hey hi well alright first next finally")
 
 	// Courtesies: a sentence that begins so says nothing, unless it goes on about the speaker.
-	courtesyEn = set(`thanks thank hi hey hello bye goodbye congrats congratulations wow sorry welcome cheers nice cool great awesome amazing sure yes yeah yep yup ok okay no nope haha lol
+	courtesyEn = lexis.Set(`thanks thank hi hey hello bye goodbye congrats congratulations wow sorry welcome cheers nice cool great awesome amazing sure yes yeah yep yup ok okay no nope haha lol
 		aww aw absolutely definitely exactly agreed totally true right good glad sounds perfect oh woah whoa damn yay`)
 
 	// Leading words that are cut off what is kept.
@@ -160,7 +162,7 @@ func tailOfOrder(text string) string {
 	return ""
 }
 
-var tagsEn = set("right huh eh isn't wasn't don't didn't doesn't aren't weren't won't you know ok okay remember hasn't haven't")
+var tagsEn = lexis.Set("right huh eh isn't wasn't don't didn't doesn't aren't weren't won't you know ok okay remember hasn't haven't")
 
 // withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?"); "" if it is a
 // question.
@@ -180,7 +182,7 @@ func withoutTag(text string) string {
 	return text[:i] + "."
 }
 
-var asksEn = set("do does did is are was were have has had can could would will should what who where when why how which")
+var asksEn = lexis.Set("do does did is are was were have has had can could would will should what who where when why how which")
 
 // trimEn cuts off the words that only lead to what is said, with the name of who is spoken to: "Well, thanks, Ines, …".
 func trimEn(text string, t *talk) string {

@@ -7,21 +7,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // maxEntities is how many names are noted of a candidate.
 const maxEntities = 12
 
 var (
-	notNamesEn = set(`i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
+	notNamesEn = lexis.Set(`i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
 		ok okay tv dvd pc usa uk eu am pm mr mrs ms dr god lol omg btw fyi diy asap faq christmas easter halloween thanksgiving english spanish french german italian chinese japanese korean portuguese russian dutch arabic
 		mom dad mum grandma grandpa covid ai it's`)
-	personBeforeEn = set("with named called name's met meet told asked visit visited call call's friend sister brother mother father mom dad wife husband son daughter uncle aunt cousin boyfriend girlfriend partner colleague boss teacher coach neighbor neighbour roommate nephew niece baby grandma grandpa mr mrs ms dr")
-	animalsEn      = set("dog cat puppy kitten parrot horse hamster rabbit bunny pet fish turtle guinea pig pony lizard snake bird pup")
-	placeBeforeEn  = set("in to from near at around toward towards visit visited visiting through across leave left via")
-	peopleSayEn    = set("said says told asked called came went is was and loves likes moved works lives got wants has had invited helped gave thinks")
-	orgEndsEn      = set("inc corp ltd llc company university college school bank hospital institute foundation club group agency museum")
-	placeEndsEn    = set("street avenue road park lake river beach mountain mountains island bay valley square station airport city town county bridge")
+	personBeforeEn = lexis.Set("with named called name's met meet told asked visit visited call call's friend sister brother mother father mom dad wife husband son daughter uncle aunt cousin boyfriend girlfriend partner colleague boss teacher coach neighbor neighbour roommate nephew niece baby grandma grandpa mr mrs ms dr")
+	animalsEn      = lexis.Set("dog cat puppy kitten parrot horse hamster rabbit bunny pet fish turtle guinea pig pony lizard snake bird pup")
+	placeBeforeEn  = lexis.Set("in to from near at around toward towards visit visited visiting through across leave left via")
+	peopleSayEn    = lexis.Set("said says told asked called came went is was and loves likes moved works lives got wants has had invited helped gave thinks")
+	orgEndsEn      = lexis.Set("inc corp ltd llc company university college school bank hospital institute foundation club group agency museum")
+	placeEndsEn    = lexis.Set("street avenue road park lake river beach mountain mountains island bay valley square station airport city town county bridge")
 )
 
 // entitiesOf finds who and what some sentences name.
@@ -48,6 +49,9 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 			continue
 		}
 		namesZh(s.text, add)
+		if s.hasZh(hasKin) {
+			kinNamesZh(s.text, add)
+		}
 		for _, a := range sentences[i].attributes {
 			switch n := utf8.RuneCountInString(a.value); {
 			case n < 2 || n > 6 || strings.ContainsAny(a.value, "的一这那"):
@@ -171,7 +175,6 @@ func kindEn(all []token, first, end int) string {
 }
 
 const (
-	surnamesZh   = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤康易乔赖文"
 	notInNamesZh = "的了在是我你他她它们一起去吃喝玩看聊打逛来到都也还说和跟与不没有很这那上下个就要会想给把被约见又从"
 )
 
@@ -182,7 +185,7 @@ var (
 	animalsZh     = []string{"猫", "狗", "兔", "鹦鹉", "仓鼠", "乌龟", "宠物", "马"}
 	citiesZh      = strings.Fields("北京 上海 广州 深圳 天津 重庆 成都 杭州 南京 武汉 西安 苏州 长沙 郑州 青岛 大连 厦门 宁波 昆明 合肥 福州 沈阳 济南 无锡 哈尔滨 长春 石家庄 南宁 贵阳 太原 南昌 兰州 海口 三亚 拉萨 乌鲁木齐 香港 澳门 台北 台湾 珠海 佛山 东莞 桂林 丽江 大理 洛阳 扬州 绍兴 温州 烟台 威海 云南 四川 广东 浙江 江苏 湖南 湖北 山东 新疆 西藏 海南 日本 韩国 泰国 美国 英国 法国 德国 加拿大 澳大利亚 新加坡 马来西亚 意大利 西班牙 东京 大阪 京都 首尔 巴黎 伦敦 纽约 柏林")
 	cityHeads     = runesOf(citiesZh)
-	surnameZh     = charsOf(surnamesZh)
+	surnameZh     = charsOf(lexis.Surnames)
 	placeHeadsZh  = runesOf(placeBeforeZh)
 )
 
@@ -199,7 +202,7 @@ func namesZh(text string, add func(name, kind string)) {
 		case '叫':
 			if name := calledZh(text[:at], rest); name != "" {
 				kind := "person"
-				if containsAny(lastRunes(text[:at], 8), animalsZh) {
+				if lexis.ContainsAny(lexis.LastRunes(text[:at], 8), animalsZh) {
 					kind = "animal"
 				}
 				add(name, kind)
@@ -318,16 +321,6 @@ func decode(text string) (rune, int) {
 		return 0, 0
 	}
 	return utf8.DecodeRuneInString(text)
-}
-
-// lastRunes returns the last n characters of text.
-func lastRunes(text string, n int) string {
-	start := len(text)
-	for ; n > 0 && start > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:start])
-		start -= size
-	}
-	return text[start:]
 }
 
 // runes returns the first characters of the keys.

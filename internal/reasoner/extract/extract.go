@@ -1,4 +1,4 @@
-// Package extract is the extractor that needs no model and no network: rules for English and Chinese that say which
+// Package extract is the extractor, and the summarizer, that needs no model and no network: rules for English and Chinese that say which
 // messages hold something worth remembering, and what becomes of it beside what is held already. docs/extraction-rules.md tells
 // what it cannot see.
 package extract
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
 )
 
@@ -90,7 +91,7 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 }
 
 var (
-	selves   = set("user me i self myself human owner 我 本人 自己 用户")
+	selves   = lexis.Set("user me i self myself human owner 我 本人 自己 用户")
 	machines = []string{"assistant", "chatbot", "助手", "助理", "机器人", "客服", "系统"}
 )
 
@@ -99,7 +100,7 @@ func speaks(m *reasoner.Message) bool {
 	if m.Role != "user" || written(m.Content) {
 		return false
 	}
-	return m.Speaker == "" || !containsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
+	return m.Speaker == "" || !lexis.ContainsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
 }
 
 // written tells whether a message was written by an app or by somebody else, as exports of telephones have them: "APP：TITLE 【APP】TEXT",
@@ -196,7 +197,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	if attached != "" {
 		weight++
 	}
-	if weight < enough && !anchored {
+	if weight < enough && !anchored && !(len(kept) == 1 && len(notes) == 0 && kept[0].did()) {
 		return bareAnswer(messages, i, notes, sentences, asked, t), false
 	}
 	n := noteOf(i, kept, attached, weight)
@@ -310,19 +311,19 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 		r.readEn()
 	}
 	says := r.han > 0 && r.weight > 0 || slices.ContainsFunc(r.tokens, func(w token) bool { return w.flags&isStop == 0 })
-	if r.kind == question || r.kind == order || !says || containsAny(asked, []string{"你想", "你要", "你觉得", "您想", "您要", "怎么样", "需要"}) {
+	if r.kind == question || r.kind == order || !says || lexis.ContainsAny(asked, []string{"你想", "你要", "你觉得", "您想", "您要", "怎么样", "需要"}) {
 		return note{}, false
 	}
 	switch {
-	case containsAny(asked, []string{"哪", "什么", "谁", "几", "多大", "多少"}) && strings.ContainsAny(asked, "你您"):
+	case lexis.ContainsAny(asked, []string{"哪", "什么", "谁", "几", "多大", "多少"}) && strings.ContainsAny(asked, "你您"):
 	case q.has(isSecond) && asksOf.has(q.tokens) && !wantsOf.has(q.tokens):
 	default:
 		return note{}, false
 	}
 	switch {
-	case namesOf.has(q.tokens) || containsAny(asked, []string{"住", "名字", "叫", "多大", "几岁", "工作", "职业", "生日", "哪里人"}):
+	case namesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"住", "名字", "叫", "多大", "几岁", "工作", "职业", "生日", "哪里人"}):
 		r.category, r.importance = reasoner.Identity, 0.8
-	case tastesOf.has(q.tokens) || containsAny(asked, []string{"喜欢", "爱好", "最爱"}):
+	case tastesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"喜欢", "爱好", "最爱"}):
 		r.category, r.importance = reasoner.StablePreference, 0.65
 	}
 	n := noteOf(i, []reading{r}, "", r.weight)
@@ -340,7 +341,7 @@ var (
 // offers tells whether a question only offers help: its answer is nothing about the one who answers.
 func offers(question string) bool {
 	lower := strings.ToLower(question)
-	return containsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
+	return lexis.ContainsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
 }
 
 // clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
@@ -386,7 +387,7 @@ func clauses(s sentence) []sentence {
 
 // goesOn begin what goes on from what was said before.
 var (
-	goesOnEn = set("it it's its they they're that that's this he she he's she's and also but plus then so because there them those these")
+	goesOnEn = lexis.Set("it it's its they they're that that's this he she he's she's and also but plus then so because there them those these")
 	goesOnZh = []string{"它", "他", "她", "而且", "还有", "后来", "然后", "但是", "不过", "所以", "因为", "那", "这"}
 )
 
@@ -480,6 +481,7 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	}
 	c.Emotion = emotionOf(n.sentences)
 	c.Entities = entitiesOf(n.sentences)
+	c.Relations = relationsOf(n.sentences, c.Entities)
 	// what it is, by the sentence that matters most
 	best := &n.sentences[0]
 	lasting := 0.0
@@ -564,9 +566,9 @@ func sameDay(a, b time.Time) bool {
 
 // contextWords tell in which part of life something happens, as they do for reflection.
 var (
-	workEn     = set("meeting meetings client clients colleague colleagues coworker coworkers deadline office workplace")
-	learningEn = set("exam exams homework course courses studying lecture lectures class classes")
-	socialEn   = set("friends friend together party")
+	workEn     = lexis.Set("meeting meetings client clients colleague colleagues coworker coworkers deadline office workplace")
+	learningEn = lexis.Set("exam exams homework course courses studying lecture lectures class classes")
+	socialEn   = lexis.Set("friends friend together party")
 	workZh     = strings.Fields("会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺")
 	learningZh = strings.Fields("考试 课程 学习 培训 备考 作业 复习")
 	socialZh   = strings.Fields("朋友 聚会 聚餐 同学 球友 一起")

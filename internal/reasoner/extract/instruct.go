@@ -1,18 +1,22 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+)
 
 // Words by which a message speaks to the machinery of a model and not to anybody about anything. Such a message is not
 // remembered at all: what it says beside that is said for the same purpose.
 var (
 	commandsEn = phrasesOf(`ignore all, ignore the, ignore any, ignore your, ignore previous, ignore above, ignore everything, disregard all, disregard the, disregard any, disregard your, disregard previous, forget all, forget your,
 		forget previous, forget everything, override your, override the, override all, bypass your, bypass the, reveal your, print your, repeat your, show your, output your, leak your`)
-	machineryEn = set("instruction instructions prompt prompts rules guidelines system above previous prior policy policies guardrails restrictions safeguards constraints filters programming context")
+	machineryEn = lexis.Set("instruction instructions prompt prompts rules guidelines system above previous prior policy policies guardrails restrictions safeguards constraints filters programming context")
 	alwaysEn    = phrasesOf(`you are now a, you are now an, you are now in, you are now the, you are no longer, from now on you, pretend to be, pretend you are, pretend that you, act as a, act as an, act as if you, act as my, roleplay as, developer mode, jailbreak, jailbroken,
 		do anything now, system prompt, new instructions, your instructions are, you must obey, you will obey, you must always, you must now, you must answer, you must never, as the system administrator`)
-	privilegeEn = set("admin administrator root superuser sudo owner operator developer privileged unlimited verified authorized authorised premium staff moderator clearance")
-	grantEn     = set("remember note set grant store save record update give assume treat mark consider memorize memorise")
-	granted     = set("set grant enable unlock give allow bypass treat access permissions permission privileges rights role flag full unrestricted unlock disable skip without override")
+	privilegeEn = lexis.Set("admin administrator root superuser sudo owner operator developer privileged unlimited verified authorized authorised premium staff moderator clearance")
+	grantEn     = lexis.Set("remember note set grant store save record update give assume treat mark consider memorize memorise")
+	granted     = lexis.Set("set grant enable unlock give allow bypass treat access permissions permission privileges rights role flag full unrestricted unlock disable skip without override")
 
 	marksOfPrompts = []string{"<system>", "</system>", "<|im_start|>", "<|system|>", "[inst]", "[system]", "### instruction", "### system", "system:", "assistant:", "<instructions>", "{{", "<memory>", "<assistant>"}
 	commandsZh     = []string{"忽略", "无视", "忘掉", "忘记", "绕过", "覆盖", "不要遵守", "不用遵守", "泄露", "输出你的", "告诉我你的"}
@@ -28,7 +32,7 @@ func instructs(s *sentence) bool {
 	lower := ""
 	if strings.ContainsAny(s.text, "<[{#:：") {
 		lower = strings.ToLower(s.text)
-		if containsAny(lower, marksOfPrompts) && (hasPrefixOf(lower, marksOfPrompts) || !strings.Contains(lower, "system: ")) {
+		if lexis.ContainsAny(lower, marksOfPrompts) && (hasPrefixOf(lower, marksOfPrompts) || !strings.Contains(lower, "system: ")) {
 			return true
 		}
 	}
@@ -59,10 +63,10 @@ func instructs(s *sentence) bool {
 	if s.hasZh(hasAlways) {
 		return true
 	}
-	if i := indexOfZh(s, hasCommand, commandsZh); i >= 0 && !strings.HasSuffix(s.text[:i], "我") && containsAny(s.text[i:], machineryZh) {
+	if i := indexOfZh(s, hasCommand, commandsZh); i >= 0 && !strings.HasSuffix(s.text[:i], "我") && lexis.ContainsAny(s.text[i:], machineryZh) {
 		return true
 	}
-	return (s.hasZh(hasPrivilege) || privilege) && containsAny(s.text, grantZh) && containsAny(s.text, grantedZh)
+	return (s.hasZh(hasPrivilege) || privilege) && lexis.ContainsAny(s.text, grantZh) && lexis.ContainsAny(s.text, grantedZh)
 }
 
 // indexOfZh returns where the first of a list's words stands; -1: none does.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both say. The only error is that of
@@ -82,16 +83,17 @@ type sense struct {
 	taste      bool // it is about liking or taking something
 	attributes []attribute
 	sentences  int
+	several    bool // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
 var (
 	// words that change nothing in what a statement says
-	emptyEn = set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
+	emptyEn = lexis.Set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
 		no not don't doesn't didn't isn't aren't never any more anymore longer any can't cannot won't haven't hasn't quite pretty totally absolutely definitely honestly always myself me as by
 		stopped stop quit gave up given stopping used getting much lot anyway today lately these days nowadays already ever`)
-	tasteStems = set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
-	dislikesEn = set("hate dislike detest loathe hated disliked stand")
-	oftenEn    = set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
+	tasteStems = lexis.Set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
+	dislikesEn = lexis.Set("hate dislike detest loathe hated disliked stand")
+	oftenEn    = lexis.Set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
 
 	tasteWordsZh  = []string{"喜欢", "热爱", "讨厌", "最爱", "偏爱", "钟爱", "爱", "吃", "喝", "看", "玩", "听", "打", "练", "学", "抽", "用", "做"}
 	oftenZh       = []string{"每天", "每周", "经常", "常常", "平时", "总是", "早上", "晚上", "周末", "有时", "偶尔"}
@@ -129,7 +131,9 @@ func senseOf(text string) sense {
 		s.attributes = append(s.attributes, r.attributesOf()...)
 		s.over = s.over || negates(one)
 		negations := 0
+		s.several = s.several || strings.ContainsAny(one.text, ",;&/+，、；和跟与及或的")
 		for _, t := range one.tokens {
+			s.several = s.several || t.lower == "and" || t.lower == "or" || strings.HasSuffix(t.lower, "'s")
 			if notEn[t.lower] {
 				negations++
 			}
@@ -161,7 +165,7 @@ func senseOf(text string) sense {
 			if strings.ContainsAny(withoutNotNot(one.text), "不没戒") {
 				negations++
 			}
-			if containsAny(one.text, dislikesZh) {
+			if lexis.ContainsAny(one.text, dislikesZh) {
 				negations++
 			}
 		}
@@ -176,7 +180,7 @@ func senseOf(text string) sense {
 	return s
 }
 
-var fillerWord = set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
+var fillerWord = lexis.Set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
 
 // tasteOf makes the verbs of one liking one word: "love" and "like" say the same of coffee, "drink" does not.
 func tasteOf(word, stem string) string {
@@ -315,6 +319,9 @@ func within(part, whole string) bool {
 	return len(part) < len(whole) && strings.Contains(whole, part)
 }
 
+// maxCloser is how many words, or characters of Chinese, tell a thing more closely.
+const maxCloser = 3
+
 // denies tells whether s says that what h says is not so, or no longer: of the same things one says yes and the other no.
 func (s *sense) denies(h *sense) bool {
 	if s.negated == h.negated || len(s.objects) == 0 || len(h.objects) == 0 || h.sentences > 1 {
@@ -332,5 +339,9 @@ func (s *sense) denies(h *sense) bool {
 			return false
 		}
 	}
-	return 2*len(s.objects) > len(there)
+	if 2*len(s.objects) > len(there) {
+		return true
+	}
+	// one thing, told more closely: who likes no coffee likes no strong coffee
+	return !h.several && len(h.objects) <= len(s.objects)+maxCloser && slices.Equal(h.objects[len(h.objects)-len(s.objects):], s.objects)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // maxRead is how much of a message is read, in bytes. What follows is a document, and no conversation.
@@ -40,7 +42,7 @@ func (s *sentence) asks() bool {
 
 var (
 	closers       = "\"'”’」』）)】~～*"
-	abbreviations = set("mr mrs ms dr st jr sr prof vs e.g i.e etc no approx")
+	abbreviations = lexis.Set("mr mrs ms dr st jr sr prof vs e.g i.e etc no approx")
 	attachments   = []string{"[image", "[photo", "[picture", "[video", "[audio", "[voice", "[file", "[link", "[sticker", "[gif", "[图片", "[照片", "[视频", "[语音", "[文件", "[表情", "[链接"}
 )
 
@@ -200,23 +202,6 @@ func read(text string) sentence {
 
 func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-func set(list string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		m[w] = true
-	}
-	return m
-}
-
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
 }
 
 func hasPrefixOf(text string, words []string) bool {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 type kind int
@@ -122,29 +123,29 @@ func (r *reading) anchor() {
 }
 
 var (
-	tastesEn   = set("like love enjoy adore prefer hate dislike detest loathe loved")
-	adverbsEn  = set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite always've used to personally no longer didn't even strongly")
-	notTasteEn = set("that this it how your you when what the those these them him her hearing seeing to if having being doing our us where being")
-	notSkillEn = set("that this it how you your")
+	tastesEn   = lexis.Set("like love enjoy adore prefer hate dislike detest loathe loved")
+	adverbsEn  = lexis.Set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite always've used to personally no longer didn't even strongly")
+	notTasteEn = lexis.Set("that this it how your you when what the those these them him her hearing seeing to if having being doing our us where being")
+	notSkillEn = lexis.Set("that this it how you your")
 	beOfEn     = phrasesOf("i'm fond of, i am fond of, i'm a big fan of, i'm a huge fan of, i'm a fan of, i'm into, i'm really into, i am into, i can't stand, i cannot stand, i don't care for, i'm afraid of, i am afraid of, i'm scared of, i'm terrified of, i'm crazy about, i'm passionate about, i'm keen on, i don't eat, i don't drink, i never eat, i never drink")
 	selvesEn   = phrasesOf(`i work in, i study, i'm studying, i teach, i major in, i'm majoring in, i have been a, i've been a, i have been an, i've been an, i'm a morning person, i'm a night owl, i'm an early bird, i'm an introvert,
 		i'm an extrovert, i'm introverted, i'm left-handed, i'm self-employed`)
 	latelyEn = phrasesOf("i'm obsessed with, i've been obsessed with, i've been into, i'm currently reading, i'm currently watching, i'm reading, i'm watching, i've been reading, i've been watching, i've been playing, i've been listening, i'm currently playing, i got into, i'm hooked on, i've gotten into")
 	skillsEn = phrasesOf(`i can speak, i can play, i can swim, i can drive, i can cook, i can code, i can dance, i can sing, i can ski, i can read, i can ride, i can bake, i can sew, i can knit, i can paint, i can draw, i can juggle, i can surf, i can sail,
 		i know how to, i'm good at, i am good at, i'm fluent in, i am fluent in, i speak, i play the, i taught myself, i learned to, i learned how to, i learnt to, i'm learning, i am learning, i've been learning, i'm trained in, i'm certified, i'm a certified, i am a certified`)
-	havesEn     = set("have own has")
-	countsEn    = set("a an one two three four five six seven eight no twin several")
-	notThingsEn = set("lot bit question idea feeling few problem point chance minute second moment good great hard tough nice doubt clue great fun blast ton time really request favor favour quick similar couple rough busy long bad")
+	havesEn     = lexis.Set("have own has")
+	countsEn    = lexis.Set("a an one two three four five six seven eight no twin several")
+	notThingsEn = lexis.Set("lot bit question idea feeling few problem point chance minute second moment good great hard tough nice doubt clue great fun blast ton time really request favor favour quick similar couple rough busy long bad")
 	allergyEn   = phrasesOf("allergic to, allergy to, intolerant to, lactose intolerant, diabetic, asthmatic, celiac, coeliac, i suffer from, i was diagnosed, i've been diagnosed, colour-blind, colorblind, left-handed")
 	plansEn     = phrasesOf("i'm going to, i am going to, i'm gonna, i plan to, i'm planning, we're planning, we plan to, we're going to, i'll be, i will be, we'll be, i'm thinking of, i'm thinking about, i want to, i hope to, i'm hoping to, i have an appointment, i'm moving to, i'm starting, i'm flying, i'm traveling, i'm travelling, i'm getting, i've decided to, i decided to, i've signed up, i signed up")
 	wishesEn    = phrasesOf("i'd like to learn, i want to learn, i'd love to learn, i want to become, i'd like to become, i dream of")
 	momentsEn   = phrasesOf(`got married, getting married, got engaged, got divorced, passed away, was born, gave birth, graduated, got promoted, got fired, was fired, lost my job, got laid, new job, moved to, moved in, moved out, adopted, got hired, was hired, was accepted, got accepted,
 		broke up, had surgery, got diagnosed, is pregnant, bought a house, opened my, started my own, won the, won first, my first`)
-	becameEn = set("died married engaged divorced graduated retired pregnant")
+	becameEn = lexis.Set("died married engaged divorced graduated retired pregnant")
 )
 
 // anchorsEn are the words at which anchorEn begins to read, besides the first words of its phrases.
-var anchorsEn = set("i i'd we i've i'm i'll we're we've we'll")
+var anchorsEn = lexis.Set("i i'd we i've i'm i'll we're we've we'll")
 
 func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	all := r.tokens
@@ -251,7 +252,7 @@ var (
 
 func (r *reading) anchorZh(set func(reasoner.Category, float64)) {
 	if !r.me || hasPrefixOf(r.text, othersFact) {
-		if containsAny(r.text, othersFact) {
+		if lexis.ContainsAny(r.text, othersFact) {
 			r.weight, r.kind = 0, order
 		}
 		if !r.me && r.weight < 3 {
@@ -320,7 +321,7 @@ var (
 
 func negates(s *sentence) bool {
 	if s.han > 0 {
-		if s.hasZh(hasOver) && !containsAny(s.text, []string{"没放弃", "没有放弃", "从没停", "不喜欢的"}) {
+		if s.hasZh(hasOver) && !lexis.ContainsAny(s.text, []string{"没放弃", "没有放弃", "从没停", "不喜欢的"}) {
 			return true
 		}
 		// 我不喝咖啡了, but not 太不错了
@@ -338,7 +339,7 @@ func negates(s *sentence) bool {
 				clause = clause[:j]
 			}
 			clause = strings.TrimRight(clause, "啦吧啊呀")
-			if n := utf8.RuneCountInString(clause); strings.HasSuffix(clause, "了") && n >= 3 && n <= 9 && !containsAny(clause, []string{"算了", "多了", "极了", "太", "行了", "住了"}) && !containsAny(s.text, []string{"今天不", "今晚不", "明天不", "先不", "这次不"}) {
+			if n := utf8.RuneCountInString(clause); strings.HasSuffix(clause, "了") && n >= 3 && n <= 9 && !lexis.ContainsAny(clause, []string{"算了", "多了", "极了", "太", "行了", "住了"}) && !lexis.ContainsAny(s.text, []string{"今天不", "今晚不", "明天不", "先不", "这次不"}) {
 				return true
 			}
 		}
@@ -379,4 +380,4 @@ func negates(s *sentence) bool {
 	return false
 }
 
-var notEn = set("not no never don't doesn't didn't isn't aren't wasn't weren't won't can't cannot couldn't wouldn't shouldn't haven't hasn't hadn't ain't dont cant hardly nor without")
+var notEn = lexis.Set("not no never don't doesn't didn't isn't aren't wasn't weren't won't can't cannot couldn't wouldn't shouldn't haven't hasn't hadn't ain't dont cant hardly nor without")

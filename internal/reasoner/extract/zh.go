@@ -3,6 +3,8 @@ package extract
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 var (
@@ -40,7 +42,7 @@ func (r *reading) readZh() {
 	if r.asks() || hasSuffixOf(bare, questionZh) || r.hasZh(hasAsking) && !r.hasZh(hasFirst) {
 		// "我们下周去云南，你呢？" says something before it asks
 		i := strings.LastIndex(bare, "，")
-		if i < 0 || !containsAny(bare[:i], firstZh) || containsAny(bare[:i], askingZh) || strings.ContainsAny(bare[:i], "你您") {
+		if i < 0 || !lexis.ContainsAny(bare[:i], firstZh) || lexis.ContainsAny(bare[:i], askingZh) || strings.ContainsAny(bare[:i], "你您") {
 			r.kind = question
 			return
 		}
@@ -56,7 +58,7 @@ func (r *reading) readZh() {
 		last = c
 	}
 	n := float64(content)/2 + float64(len(r.tokens))
-	if utf8.RuneCountInString(bare) <= 6 && hasPrefixOf(bare, courtesyZh) && !containsAny(bare, firstZh) {
+	if utf8.RuneCountInString(bare) <= 6 && hasPrefixOf(bare, courtesyZh) && !lexis.ContainsAny(bare, firstZh) {
 		r.kind = filler
 		return
 	}
@@ -120,7 +122,7 @@ func charsOf(text string) map[rune]bool {
 }
 
 // bareFillersZh are cut off without a mark after them.
-var bareFillersZh = set("请记住 请你记住 记住 帮我记住 帮我记一下 其实 说实话 老实说 顺便说一下 顺便说一句")
+var bareFillersZh = lexis.Set("请记住 请你记住 记住 帮我记住 帮我记一下 其实 说实话 老实说 顺便说一下 顺便说一句")
 
 // trimZh cuts off the words that only lead to what is said.
 func trimZh(text string) string {

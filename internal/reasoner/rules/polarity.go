@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // polarity is what a clause says of something that it names.
@@ -37,24 +39,24 @@ const nearZh = 6
 func polarityZh(sentence string, at, to int) polarity {
 	clause, from := clauseAt(sentence, at, to)
 	before, after := clause[:at-from], clause[to-from:]
-	if containsAny(before, proZh) {
+	if lexis.ContainsAny(before, proZh) {
 		return pro
 	}
-	passing := containsAny(sentence, todayZh)
-	near := lastRunes(before, nearZh)
-	if containsAny(near, conZh) || containsAny(after, conTailZh) {
-		if containsAny(clause, supposed) || passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {
+	passing := lexis.ContainsAny(sentence, todayZh)
+	near := lexis.LastRunes(before, nearZh)
+	if lexis.ContainsAny(near, conZh) || lexis.ContainsAny(after, conTailZh) {
+		if lexis.ContainsAny(clause, supposed) || passing && !strings.Contains(clause, "再") && !strings.Contains(clause, "戒") {
 			return nothing
 		}
 		return con
 	}
-	if not := lastRunes(before, 4); strings.Contains(not, "不") && endsWithLe(after) && !containsAny(not, notOver) {
-		if passing || containsAny(clause, supposed) {
+	if not := lexis.LastRunes(before, 4); strings.Contains(not, "不") && endsWithLe(after) && !lexis.ContainsAny(not, notOver) {
+		if passing || lexis.ContainsAny(clause, supposed) {
 			return nothing
 		}
 		return con
 	}
-	if containsAny(after, calledOff) || containsAny(after, awfulZh) || containsAny(near, wishedZh) || beginsWithAny(sentence[from+len(clause):], refusedZh) {
+	if lexis.ContainsAny(after, calledOff) || lexis.ContainsAny(after, awfulZh) || lexis.ContainsAny(near, wishedZh) || beginsWithAny(sentence[from+len(clause):], refusedZh) {
 		return nothing
 	}
 	for _, n := range notZh {
@@ -74,16 +76,6 @@ func beginsWithAny(rest string, words []string) bool {
 func endsWithLe(after string) bool {
 	after = strings.TrimRight(after, " 啦吧啊呀。！!.~")
 	return strings.HasSuffix(after, "了") && utf8.RuneCountInString(after) <= 4
-}
-
-// lastRunes returns the last n characters of text.
-func lastRunes(text string, n int) string {
-	i := len(text)
-	for ; n > 0 && i > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:i])
-		i -= size
-	}
-	return text[i:]
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Reasoner is the reasoner of rules. It has no state: the same batch gives the same proposals.
@@ -195,7 +196,7 @@ func (r *Reasoner) stillSays(t *reasoner.Trait, s *sign) bool {
 		return true
 	}
 	words := joined(tokens(text, nil))
-	if hasWords(words, narrowsEn) || hasWords(words, conEn) || containsAny(text, narrowsZh) {
+	if hasWords(words, narrowsEn) || hasWords(words, conEn) || lexis.ContainsAny(text, narrowsZh) {
 		return false
 	}
 	names := []string{s.finding.id, s.finding.say}

@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Where people go, by the end of the name. Homes, offices, and what belongs to health or religion are none of ours.
@@ -14,7 +16,7 @@ var (
 // placeZh reads the ending of a place's name at [start, end).
 func (f *finder) placeZh(sentence string, start, end int) {
 	name, ok := nameBefore(sentence[:start], sentence[end:])
-	if n := utf8.RuneCountInString(name); !ok || n < 2 || n > 6 || end-start == len("山") && n > 3 || containsAny(name, notPlaces) {
+	if n := utf8.RuneCountInString(name); !ok || n < 2 || n > 6 || end-start == len("山") && n > 3 || lexis.ContainsAny(name, notPlaces) {
 		return
 	}
 	if f.voice == own && polarityZh(sentence, start, end) != pro {
@@ -45,8 +47,8 @@ func nameBefore(text, after string) (name string, ok bool) {
 	return "", false
 }
 
-// surnames begin the names of people.
-const surnames = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤康易乔赖文小老阿"
+// surnames begin the names of people, or what comes before them among friends.
+const surnames = lexis.Surnames + "小老阿"
 
 var together = []string{"一起", "去", "见面", "吃", "聊", "打", "逛", "在", "约", "爬", "看", "玩", "喝", "共", "到", "视频"}
 
@@ -74,7 +76,7 @@ func (f *finder) companyZh(rest string) {
 func (f *finder) addPerson(name string, zh bool) {
 	name = strings.TrimSpace(name)
 	n := utf8.RuneCountInString(name)
-	if n < 2 || n > 16 || containsAny(name, []string{"医生", "大夫", "护士", "牧师", "神父", "银行", "客服", "公司", "平台", "快递", "物业", "中心", "Dr"}) ||
+	if n < 2 || n > 16 || lexis.ContainsAny(name, []string{"医生", "大夫", "护士", "牧师", "神父", "银行", "客服", "公司", "平台", "快递", "物业", "中心", "Dr"}) ||
 		strings.ContainsAny(name, "0123456789【】*+") {
 		return
 	}

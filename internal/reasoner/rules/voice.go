@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // voice is who speaks in a memory.
@@ -37,7 +38,7 @@ func (s said) inFirstPerson() bool {
 	return strings.Contains(s.text, "我") || strings.Contains(s.text, " my ") || strings.HasPrefix(s.text, "My ") || strings.HasPrefix(s.text, "We ")
 }
 
-var selves = set("user me i self myself human owner 我 本人 自己 用户")
+var selves = lexis.Set("user me i self myself human owner 我 本人 自己 用户")
 
 // listen tells who speaks in each memory. Where nobody speaks but two or more named people in turn, the user keeps the
 // record of a dialogue: then a trait names the person that it is of. Otherwise what a named speaker says is no fact about
@@ -72,7 +73,7 @@ var machines = []string{"assistant", "bot", "system", "agent", "gpt", "claude", 
 
 func machine(speaker string) bool {
 	lower := strings.ToLower(speaker)
-	return lower == "ai" || containsAny(lower, machines)
+	return lower == "ai" || lexis.ContainsAny(lower, machines)
 }
 
 // source tells the user's own words from what apps, shops and other people wrote.
@@ -83,10 +84,10 @@ func source(text string) said {
 	case received:
 		s.voice = other
 		s.with = who
-		if containsAny(rest, []string{"【", "[", "http"}) {
+		if lexis.ContainsAny(rest, []string{"【", "[", "http"}) {
 			s.with = ""
 		}
-		if strings.Contains(rest, "【") && containsAny(rest, reports) && !containsAny(rest, advertising) {
+		if strings.Contains(rest, "【") && lexis.ContainsAny(rest, reports) && !lexis.ContainsAny(rest, advertising) {
 			return said{voice: recorded, text: rest}
 		}
 		return s
@@ -99,16 +100,16 @@ func source(text string) said {
 	}
 	if isNotice(text) {
 		switch {
-		case containsAny(text, ignored), containsAny(text, advertising):
+		case lexis.ContainsAny(text, ignored), lexis.ContainsAny(text, advertising):
 			s.voice = other
-		case containsAny(text, reports):
+		case lexis.ContainsAny(text, reports):
 			s.voice = recorded
 		default:
 			s.voice = other
 		}
 		return s
 	}
-	if lower := strings.ToLower(text); containsAny(lower, advertisingEn) {
+	if lower := strings.ToLower(text); lexis.ContainsAny(lower, advertisingEn) {
 		s.voice = other
 	}
 	return s
@@ -160,7 +161,7 @@ func isNotice(text string) bool {
 	if i <= 0 || i > 60 || strings.ContainsAny(text[:i], "，。！？\n") {
 		return false
 	}
-	return strings.Contains(text, "【") || containsAny(text[i:], []string{"通知", "提醒", "推荐", "您"})
+	return strings.Contains(text, "【") || lexis.ContainsAny(text[i:], []string{"通知", "提醒", "推荐", "您"})
 }
 
 var (
@@ -175,20 +176,3 @@ var (
 		"special offer", "sponsored", "dear customer", "shop now", "tracking number", "your order has shipped", "free shipping", "buy now", "flash sale", "act now",
 		"account balance", "you may also like", "based on your interests"}
 )
-
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func set(list string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		m[w] = true
-	}
-	return m
-}

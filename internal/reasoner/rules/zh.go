@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // readZh finds the patterns of a sentence with characters of Chinese.
@@ -126,7 +128,7 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 		return
 	}
 	n.polarity = polarityZh(sentence, start, end)
-	n.stated = f.voice == own && n.polarity == pro && containsAny(clause[:start-from], tasteZh)
+	n.stated = f.voice == own && n.polarity == pro && lexis.ContainsAny(clause[:start-from], tasteZh)
 	f.add(n)
 }
 
@@ -177,19 +179,19 @@ func afterName(clause string) (rest string, ok bool) {
 func (f *finder) ofKinZh(clause string, before int, what kind) bool {
 	near := func(rest string) bool { // 楼上又弹钢琴
 		between := clause[min(len(clause)-len(rest), before):before]
-		return what == doing && utf8.RuneCountInString(between) <= 2 && !containsAny(between, givesZh)
+		return what == doing && utf8.RuneCountInString(between) <= 2 && !lexis.ContainsAny(between, givesZh)
 	}
 	c := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(clause), "我的"), "我")
 	for _, k := range kinZh {
 		if rest, ok := strings.CutPrefix(c, strings.TrimPrefix(k, "我")); ok {
-			if containsAny(rest, withZh) || strings.HasPrefix(clause, "我和") {
+			if lexis.ContainsAny(rest, withZh) || strings.HasPrefix(clause, "我和") {
 				return false
 			}
-			return strings.HasPrefix(strings.TrimSpace(clause), "我") || near(rest) || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)
+			return strings.HasPrefix(strings.TrimSpace(clause), "我") || near(rest) || lexis.ContainsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)
 		}
 	}
-	if rest, ok := afterName(c); ok && !strings.Contains(clause, "我") && !containsAny(rest, withZh) &&
-		(near(rest) || containsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)) {
+	if rest, ok := afterName(c); ok && !strings.Contains(clause, "我") && !lexis.ContainsAny(rest, withZh) &&
+		(near(rest) || lexis.ContainsAny(rest, tasteZh) || beginsWithAny(rest, doesZh)) {
 		return true
 	}
 	if f.named && !strings.Contains(clause, "我") && likesByName(c) {
@@ -231,7 +233,7 @@ func (f *finder) collectingZh(sentence string, at int) {
 	if end := strings.IndexAny(object, objectEnd+"有"); end >= 0 {
 		object = object[:end]
 	}
-	if n := utf8.RuneCountInString(object); n < 2 || n > 4 || !allHan(object) || containsAny(object, notCollected) || f.knows(object) || f.knows("收藏"+object) {
+	if n := utf8.RuneCountInString(object); n < 2 || n > 4 || !allHan(object) || lexis.ContainsAny(object, notCollected) || f.knows(object) || f.knows("收藏"+object) {
 		return
 	}
 	end := at + len("收藏") + len(object)
@@ -256,7 +258,7 @@ func (f *finder) knows(text string) bool {
 // selfZh reads a word at [start, end) that describes people: whether the user says it of themselves ("我比较内向").
 func (f *finder) selfZh(sentence string, start, end int, s selfWord) {
 	me := strings.LastIndex(sentence[:start], "我")
-	if me < 0 || strings.HasPrefix(sentence[me:], "我们") || !endsSelf(sentence[end:]) || containsAny(sentence, []string{"如果", "要是"}) {
+	if me < 0 || strings.HasPrefix(sentence[me:], "我们") || !endsSelf(sentence[end:]) || lexis.ContainsAny(sentence, []string{"如果", "要是"}) {
 		return
 	}
 	between := sentence[me+len("我") : start]

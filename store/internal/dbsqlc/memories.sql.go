@@ -74,7 +74,7 @@ func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories string) 
 }
 
 const memoryGet = `-- name: MemoryGet :one
-select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at from oxbow.memories
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
 where user_id = $1::text and id = $2::uuid
 order by memory_type
 limit 1
@@ -133,6 +133,85 @@ func (q *Queries) MemoryGet(ctx context.Context, db DBTX, arg *MemoryGetParams) 
 		&i.TraitContexts,
 		&i.TraitReviewDueAt,
 		&i.TraitEditedAt,
+		&i.ExpiresAt,
 	)
 	return i, err
+}
+
+const memoryVersions = `-- name: MemoryVersions :many
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
+where user_id = $1::text and id = any(($2::text[])::uuid[])
+order by coalesce(valid_at, created_at), created_at, version, seq, id
+`
+
+type MemoryVersionsParams struct {
+	UserID string
+	IDs    []string
+}
+
+// The first that became true comes first; what was never true comes before what it gave way to.
+func (q *Queries) MemoryVersions(ctx context.Context, db DBTX, arg *MemoryVersionsParams) ([]OxbowMemory, error) {
+	rows, err := db.Query(ctx, memoryVersions, arg.UserID, arg.IDs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []OxbowMemory{}
+	for rows.Next() {
+		var i OxbowMemory
+		if err := rows.Scan(
+			&i.UserID,
+			&i.MemoryType,
+			&i.ID,
+			&i.Content,
+			&i.ContentHash,
+			&i.ValidAt,
+			&i.InvalidAt,
+			&i.CreatedAt,
+			&i.ExpiredAt,
+			&i.UpdatedAt,
+			&i.ForgottenAt,
+			&i.SupersededBy,
+			&i.Version,
+			&i.SessionID,
+			&i.Seq,
+			&i.Speaker,
+			&i.AgentID,
+			&i.ExternalID,
+			&i.Source,
+			&i.Category,
+			&i.Importance,
+			&i.Strength,
+			&i.MentionCount,
+			&i.AccessCount,
+			&i.LastAccessedAt,
+			&i.Metadata,
+			&i.TraitSubtype,
+			&i.TraitStage,
+			&i.TraitConfidence,
+			&i.TraitConfidenceAt,
+			&i.TraitContext,
+			&i.TraitParentID,
+			&i.TraitReinforcementCount,
+			&i.TraitContradictionCount,
+			&i.TraitLastReinforced,
+			&i.TraitFirstObserved,
+			&i.TraitWindowStart,
+			&i.TraitWindowEnd,
+			&i.TraitDerivedFrom,
+			&i.TraitNextTransitionAt,
+			&i.TraitKey,
+			&i.TraitContexts,
+			&i.TraitReviewDueAt,
+			&i.TraitEditedAt,
+			&i.ExpiresAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -101,6 +101,36 @@ type OxbowEmbeddingRefusal struct {
 	RefusedAt  time.Time
 }
 
+type OxbowEntity struct {
+	UserID    string
+	ID        uuid.UUID
+	Kind      string
+	Name      string
+	Key       string
+	Head      string
+	CreatedAt time.Time
+}
+
+type OxbowEntityEdge struct {
+	UserID     string
+	FromID     uuid.UUID
+	Relation   string
+	ToID       uuid.UUID
+	MemoryType string
+	MemoryID   uuid.UUID
+	ValidAt    time.Time
+	InvalidAt  *time.Time
+	CreatedAt  time.Time
+	ExpiredAt  *time.Time
+}
+
+type OxbowEntityMention struct {
+	UserID     string
+	EntityID   uuid.UUID
+	MemoryType string
+	MemoryID   uuid.UUID
+}
+
 type OxbowExtraction struct {
 	UserID string
 	Number int64
@@ -172,6 +202,7 @@ type OxbowMemoriesDocument struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesEpisodic struct {
@@ -219,6 +250,7 @@ type OxbowMemoriesEpisodic struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesFact struct {
@@ -266,6 +298,7 @@ type OxbowMemoriesFact struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoriesTrait struct {
@@ -313,6 +346,7 @@ type OxbowMemoriesTrait struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemory struct {
@@ -360,6 +394,7 @@ type OxbowMemory struct {
 	TraitContexts           json.RawMessage
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
+	ExpiresAt               *time.Time
 }
 
 type OxbowMemoryHistory struct {
@@ -636,6 +671,8 @@ type OxbowSession struct {
 	EndedAt         *time.Time
 	LastReflectedAt *time.Time
 	Metadata        json.RawMessage
+	SummaryID       *uuid.UUID
+	SummarizedSeq   *int64
 }
 
 type OxbowSetting struct {

@@ -9,23 +9,9 @@ import (
 	"context"
 )
 
-const embedsWaiting = `-- name: EmbedsWaiting :one
-select count(*) from (
-  select from oxbow.river_job
-   where state = 'available' and queue = 'embed' and priority = 1 and scheduled_at <= now() limit $1::integer) w
-`
-
-// How many embed jobs are due and not taken up, at most max.
-func (q *Queries) EmbedsWaiting(ctx context.Context, db DBTX, max int32) (int64, error) {
-	row := db.QueryRow(ctx, embedsWaiting, max)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const jobsWake = `-- name: JobsWake :exec
 update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract') and state in ('scheduled', 'available') and scheduled_at > now()
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now()
 `
 
 // Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
@@ -41,6 +27,20 @@ select count(*) from oxbow.memories where forgotten_at is null
 
 func (q *Queries) MemoriesCount(ctx context.Context, db DBTX) (int64, error) {
 	row := db.QueryRow(ctx, memoriesCount)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const memoriesOnTheWay = `-- name: MemoriesOnTheWay :one
+select count(*) from (
+  select from oxbow.river_job
+   where state = 'available' and queue in ('embed', 'extract') and priority = 1 and scheduled_at <= now() limit $1::integer) w
+`
+
+// How many jobs that make memories, or make them ready, are due and not taken up, at most max.
+func (q *Queries) MemoriesOnTheWay(ctx context.Context, db DBTX, max int32) (int64, error) {
+	row := db.QueryRow(ctx, memoriesOnTheWay, max)
 	var count int64
 	err := row.Scan(&count)
 	return count, err

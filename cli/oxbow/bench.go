@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/internal/bench"
+)
+
+type benchFlags struct {
+	bench.Options
+	json bool
+	page string
+}
+
+func newBenchCommand(a *app) *cobra.Command {
+	flags := benchFlags{Options: bench.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure Oxbow on this machine",
+		Long: `Measure Oxbow on a PostgreSQL of its own that is gone afterwards; the database that is configured is not touched. It needs
+PostgreSQL and pgvector installed, as "oxbow dev" does, and some GiB of disk under /var/tmp.
+
+What is promised is compared with a reference (a bare table, a bare query, COPY, …) in the same run and in turns, so that a
+noisy machine weighs on both. The texts are made up, from a seed.
+
+Sections: ` + strings.Join(bench.Sections(), ", ") + `.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), &flags) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&flags.Only, "only", nil, "measure these sections alone")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.StringVar(&flags.page, "page", "", "also write the tables into this page of Markdown, in the place of those sections")
+	f.Uint64Var(&flags.Seed, "seed", flags.Seed, "of the texts")
+	f.IntVar(&flags.Rounds, "rounds", flags.Rounds, "rounds of each way to insert")
+	f.DurationVar(&flags.Round, "round", flags.Round, "length of a round of single-row transactions")
+	f.IntVar(&flags.Memories, "memories", flags.Memories, "memories in the database that is recalled from")
+	f.IntVar(&flags.Questions, "questions", flags.Questions, "questions to each size of user")
+	f.IntVar(&flags.Inserts, "inserts", flags.Inserts, "inserts to wait for, with LISTEN and without")
+	f.IntVar(&flags.Imported, "imported", flags.Imported, "memories to import")
+	f.StringVar(&flags.ImportFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")
+	f.IntVar(&flags.Traits, "traits", flags.Traits, "traits to settle some of; also among a tenth and a hundredth of them")
+	f.IntVar(&flags.Settles, "settles", flags.Settles, "rounds of settling")
+	f.IntVar(&flags.People, "people", flags.People, "users who are reflected on at once, each with 1,000 memories; at least 10")
+	f.IntVar(&flags.History, "history", flags.History, "memories of the user with the longest history that is reflected on")
+	f.IntVar(&flags.V1, "v1", flags.V1, "rows in the table of version 1")
+	return cmd
+}
+
+func (a *app) bench(ctx context.Context, flags *benchFlags) error {
+	flags.Out, flags.Notes = a.out, a.err
+	if flags.json {
+		flags.Out = io.Discard
+	}
+	report, failed := bench.Run(ctx, flags.Options)
+	if flags.json {
+		if err := a.printJSON(report); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	switch missed := report.Missed(); {
+	case flags.json || failed != nil:
+	case len(missed) > 0:
+		a.printf("\nMissed of what is promised:\n  %s\n", strings.Join(missed, "\n  "))
+	default:
+		a.printf("\nNothing that is promised was missed.\n")
+	}
+	if failed != nil || flags.page == "" {
+		return failed
+	}
+	page, err := os.ReadFile(flags.page)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the page: %w", err)
+	}
+	if err := os.WriteFile(flags.page, []byte(report.Page(string(page))), 0o644); err != nil { //nolint:gosec // a page is for everybody
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// say stores what a user said, ends the session, and works on it.
+func (d on) say(user, session, at string, messages ...string) {
+	d.t.Helper()
+	for i, text := range messages {
+		d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content, created_at, seq)
+			values ($1, $2, $3, $4, $5::text::timestamptz, extract(epoch from $5::text::timestamptz) * 1000000 + $6)`, user, session, "Mia", text, at, i)
+	}
+	require.Contains(d.t, d.ok("end-session", user, session), "Ended.")
+	d.work()
+}
+
+// idOf is the memory with that text.
+func (d on) idOf(user, content string) string {
+	d.t.Helper()
+	for _, e := range decoded[[]oxbow.TimelineEntry](d.t, d.ok("timeline", user, content, "--json")) {
+		if e.Content == content {
+			return e.ID.String()
+		}
+	}
+	require.FailNow(d.t, "there is no memory "+content)
+	return ""
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.exec(`insert into oxbow.users (user_id, timezone) values ('小明', 'Asia/Shanghai')`)
+	d.say("小明", "s1", "2024-03-01T10:00:00Z", "我住在北京。")
+	d.say("小明", "s2", "2024-05-01T10:00:00Z", "我住在北京。")
+	d.say("小明", "s3", "2025-06-10T10:00:00Z", "我现在住在上海。")
+	old, current := d.idOf("小明", "我住在北京。"), d.idOf("小明", "我现在住在上海。")
+	for _, id := range []string{old, current} {
+		out := d.ok("history", id)
+		require.Regexp(t, `1 +2024-03-01 18:00 +2025-06-10 18:00 +\S+ \S+ +\S+ \S+ +我住在北京。 +superseded +`+old, out)
+		require.Regexp(t, `2 +2025-06-10 18:00 +\S+ \S+ +我现在住在上海。 +current +`+current, out)
+		require.Regexp(t, `→ \d .*`+id, out, "the one that was asked for is marked")
+		require.Regexp(t, `(?s)stored +1 +rules-v1 +我住在北京。.*2024-03-01 18:00 +said +Mia +我住在北京。 +in s1.*`+
+			`mentioned +1 +rules-v1 .*2024-05-01 18:00 +said +Mia +我住在北京。 +in s2.*`+
+			`stored +2 +rules-v1 +我现在住在上海。.*2025-06-10 18:00 +said .* in s3.*`+
+			`changed to +1 +rules-v1 +我现在住在上海。 +another value of home`, out)
+	}
+	s := decoded[story](t, d.ok("history", current, "--user", "小明", "--json"))
+	require.Len(t, s.Versions, 2)
+	require.Equal(t, current, s.Versions[0].SupersededBy.String())
+	require.Equal(t, []string{"ADD", "NOOP", "ADD", "UPDATE"}, events(s.History))
+	require.Equal(t, "我现在住在上海。", s.History[3].Messages[0].Content)
+
+	d.ok("forget", "小明", current, "--reason", "不对")
+	require.Regexp(t, `forgotten +2 +app +不对`, d.ok("history", old))
+	d.ok("erase", "--memory", current, "--user", "小明", "--yes")
+	require.NotContains(t, d.ok("show", old), "上海")
+	left := decoded[story](t, d.ok("history", old, "--json"))
+	require.Len(t, left.Versions, 1)
+	for _, c := range left.History {
+		require.NotContains(t, c.NewContent+c.Reason, "上海", "what is erased leaves nothing")
+	}
+	for _, args := range [][]string{{"history", current}, {"history", current, "--user", "小明"}} {
+		r := d.run(args...)
+		require.Equal(t, exitFailed, r.code)
+		require.Contains(t, r.err, "no such memory: "+current)
+	}
+	require.Contains(t, d.run("history", old, "--user", "bob").err, `no such memory: `+old+` of user "bob"`)
+	require.Equal(t, exitUsage, d.run("history", "7").code)
+	require.Contains(t, d.run("history", uuid.NewString()).err, "no such memory")
+}
+
+// What is learned of late was before, and what stands beside another contradicts it.
+func TestHistoryOfOtherOrders(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.say("mia", "s2", "2024-09-10T10:00:00Z", "I live in Oslo.")
+	d.say("mia", "s1", "2024-03-01T10:00:00Z", "I live in Bergen.")
+	oslo := d.idOf("mia", "I live in Oslo.")
+	out := d.ok("history", oslo)
+	require.Regexp(t, `1 +2024-03-01 10:00 +2024-09-10 10:00 .* I live in Bergen\. +superseded`, out)
+	require.Regexp(t, `was before +2 +rules-v1 +I live in Bergen\.`, out)
+
+	d.exec(`update oxbow.settings set value = value || '{"policies": {"identity": "weight_balance", "fact": "version_keep"}}' where key = 'conversations'`)
+	d.say("mia", "s3", "2025-01-10T10:00:00Z", "I live in Trondheim.")
+	require.Regexp(t, `contradicted by +2 +rules-v1 +I live in Trondheim\.`, d.ok("history", oslo))
+	require.Len(t, decoded[story](t, d.ok("history", oslo, "--json")).Versions, 3)
+	require.Regexp(t, `2 +2024-09-10 .*● .*I live in Oslo\. +contradicted by 3`, d.ok("timeline", "mia", "live"))
+}
+
+func TestHistoryOfATrait(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.say("ann", "s1", "2025-06-10T10:00:00Z", "I live in Oslo.")
+	d.exec(`do $$ begin perform set_config('oxbow.origin', 'import', true);
+		insert into oxbow.memories (user_id, memory_type, id, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at)
+		values ('ann', 'trait', '0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1', 'Rows at dawn', 'behavior', 'emerging', 0.4, now()); end $$`)
+	require.Regexp(t, `(?s)Rows at dawn.*oxbow trait 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ann`, d.ok("history", "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1"))
+}
+
+func events(changes []oxbow.Change) []string {
+	var names []string
+	for _, c := range changes {
+		names = append(names, c.Event)
+	}
+	return names
+}

@@ -1,0 +1,189 @@
+// Package bench measures Oxbow on a PostgreSQL of its own, with the settings that a new cluster has (a commit is on the disk),
+// and makes a table per promise. It leaves nothing behind. The texts are made up, from a seed.
+//
+// Rates and times depend on the machine and on what else it does: the load is told with every section, and what is compared
+// is measured in turns, within one run.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	pgxvec "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/oxbow-memory/oxbow/internal/localpg"
+	"github.com/oxbow-memory/oxbow/migrations"
+)
+
+// Options say what is measured, and how much of it. The zero value of a number is its default.
+type Options struct {
+	Only       []string      // these sections; none: all
+	Rounds     int           // of each way to insert
+	Round      time.Duration // of single-row transactions
+	Memories   int           // in the database that is recalled from
+	Questions  int           // to each size of user
+	Inserts    int           // to wait for, with LISTEN and without
+	Imported   int           // memories to import
+	ImportFile string        // import this instead, JSON Lines as for oxbow import
+	Traits     int           // to settle some of; also among a tenth and a hundredth of them
+	Settles    int           // rounds of settling
+	People     int           // who are reflected on at once, each with 1,000 memories; at least 10
+	History    int           // memories of the user with the longest history that is reflected on
+	V1         int           // rows in the table of version 1
+	Seed       uint64        // of the texts
+	Out        io.Writer     // the tables, as they come
+	Notes      io.Writer     // what goes on meanwhile
+}
+
+// Defaults are what is measured if nothing else is said.
+func Defaults() Options {
+	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
+		Settles: 9, People: 12, History: 50_000, V1: 200_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
+}
+
+type section struct {
+	name string
+	run  func(*bench, context.Context) error
+}
+
+var sections = []section{
+	{"insert", (*bench).insertRates},
+	{"recall", (*bench).recallTimes},
+	{"latency", (*bench).latencies},
+	{"import", (*bench).importTimes},
+	{"import-v1", (*bench).importV1},
+	{"settle", (*bench).settleTimes},
+	{"reflect", (*bench).reflections},
+	{"extract", (*bench).extractions},
+}
+
+// Sections names what can be measured, in order.
+func Sections() []string {
+	names := make([]string, len(sections))
+	for i, s := range sections {
+		names[i] = s.name
+	}
+	return names
+}
+
+// bench is one run.
+type bench struct {
+	Options
+	server *localpg.Server
+	report *Report
+
+	v1Stages []string // how long those of an import took
+}
+
+// Run measures. With an error, the report has what was measured before.
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	chosen, err := o.sections()
+	if err != nil {
+		return report, err
+	}
+	// Not a directory in memory: a commit is to cost what it costs.
+	base, err := os.MkdirTemp("/var/tmp", "oxbow-bench-")
+	if err != nil {
+		return report, err
+	}
+	if err := os.Chmod(base, 0o755); err != nil { // PostgreSQL may run as another user
+		return report, err
+	}
+	defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx), base)) }()
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: base})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+
+	b := &bench{Options: o, server: server, report: &report}
+	if report.Machine, err = machine(ctx, server); err != nil {
+		return report, err
+	}
+	report.Seed = o.Seed
+	fmt.Fprintf(b.Out, "%s\n", report.Machine)
+	for _, s := range chosen {
+		report.Sections = append(report.Sections, Section{Name: s.name, Began: time.Now().UTC().Truncate(time.Second), LoadBefore: load(), Tables: []Table{}})
+		err := s.run(b, ctx)
+		b.section().LoadAfter = load()
+		if err != nil {
+			return report, fmt.Errorf("%s: %w", s.name, err)
+		}
+		fmt.Fprintf(b.Out, "  load average before %s, after %s\n", b.section().LoadBefore, b.section().LoadAfter)
+	}
+	return report, nil
+}
+
+// section is the one that is being measured.
+func (b *bench) section() *Section { return &b.report.Sections[len(b.report.Sections)-1] }
+
+// show adds a table to the report, and prints it.
+func (b *bench) show(t Table) {
+	b.section().Tables = append(b.section().Tables, t)
+	t.print(b.Out)
+}
+
+// notef tells of something on the way.
+func (b *bench) notef(format string, args ...any) { fmt.Fprintf(b.Notes, "  "+format+"\n", args...) }
+
+func remove(ctx context.Context, base string) error {
+	clusters, err := filepath.Glob(filepath.Join(base, "pg-*"))
+	errs := []error{err}
+	for _, dir := range clusters {
+		errs = append(errs, localpg.Remove(ctx, dir))
+	}
+	return errors.Join(append(errs, os.RemoveAll(base))...)
+}
+
+func (o Options) sections() ([]section, error) {
+	for _, name := range o.Only {
+		if !slices.Contains(Sections(), name) {
+			return nil, fmt.Errorf("there is no section %q: there are %s", name, strings.Join(Sections(), ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, s.name) }), nil
+}
+
+// database makes a migrated database and returns its connection URL.
+func (b *bench) database(ctx context.Context, name string) (string, error) {
+	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return "", err
+	}
+	dsn := b.server.DSN(name)
+	return dsn, migrations.Up(ctx, dsn, migrations.Options{})
+}
+
+// drop frees the disk for what comes next.
+func (b *bench) drop(ctx context.Context, name string) error {
+	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, "drop database "+pgx.Identifier{name}.Sanitize()+" with (force)")
+	return err
+}
+
+func openPool(ctx context.Context, dsn string, conns int32) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.MaxConns, cfg.MinConns = conns, conns
+	cfg.AfterConnect = pgxvec.RegisterTypes
+	return pgxpool.NewWithConfig(ctx, cfg)
+}

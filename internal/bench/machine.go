@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/localpg"
+)
+
+// Machine is what was measured on.
+type Machine struct {
+	CPUs       int    `json:"cpus"`
+	CPU        string `json:"cpu,omitzero"` // its model; empty: not known
+	MemoryGiB  int    `json:"memory_gib,omitzero"`
+	System     string `json:"system"`
+	Go         string `json:"go"`
+	PostgreSQL string `json:"postgresql"`
+	Pgvector   string `json:"pgvector"`
+	Revision   string `json:"revision,omitzero"` // of Oxbow, with "+" if something was changed since
+}
+
+func (m Machine) String() string {
+	parts := []string{fmt.Sprintf("%d CPUs", m.CPUs)}
+	if m.CPU != "" {
+		parts[0] += " (" + m.CPU + ")"
+	}
+	if m.MemoryGiB > 0 {
+		parts = append(parts, fmt.Sprintf("%d GiB", m.MemoryGiB))
+	}
+	parts = append(parts, m.System, m.Go, "PostgreSQL "+m.PostgreSQL, "pgvector "+m.Pgvector)
+	if m.Revision != "" {
+		parts = append(parts, "Oxbow "+m.Revision)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func machine(ctx context.Context, server *localpg.Server) (Machine, error) {
+	m := Machine{CPUs: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Revision: revision()}
+	m.CPU = field("/proc/cpuinfo", "model name")
+	if kib, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB")); err == nil {
+		m.MemoryGiB = (kib + 1<<19) >> 20
+	}
+	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
+	if err != nil {
+		return m, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	err = conn.QueryRow(ctx, `select split_part(current_setting('server_version'), ' ', 1), coalesce((select default_version from pg_available_extensions where name = 'vector'), '')`).
+		Scan(&m.PostgreSQL, &m.Pgvector)
+	return m, err
+}
+
+// field returns the first value of a name in a file of lines "name: value"; empty where there is none.
+func field(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	found := map[string]string{}
+	for _, s := range info.Settings {
+		found[s.Key] = s.Value
+	}
+	short := found["vcs.revision"]
+	short = short[:min(len(short), 10)]
+	if short != "" && found["vcs.modified"] == "true" {
+		short += "+"
+	}
+	return short
+}
+
+// load is the system's load average of the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	first, _, found := strings.Cut(string(text), " ")
+	if err != nil || !found {
+		return "unknown"
+	}
+	return first
+}

@@ -1,0 +1,138 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// SummarizeArgs name a conversation that grew long.
+type SummarizeArgs struct {
+	UserID    string `json:"user_id" river:"unique"`
+	SessionID string `json:"session_id" river:"unique"`
+}
+
+// Kind is "summarize".
+func (SummarizeArgs) Kind() string { return "summarize" }
+
+// InsertOpts allows one live job a conversation.
+func (SummarizeArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
+}
+
+const (
+	summarizedMessages = 200 // at once, and no more than extractedBytes
+	// summaryImportance is low: what a summary tells of stands beside it, more exactly.
+	summaryImportance = 0.3
+	// lastAttempt at messages that the summarizer answers nonsense about: then the summary goes on without them.
+	lastAttempt = 9
+)
+
+// summarizeWorker keeps the summaries of long conversations.
+type summarizeWorker struct {
+	river.WorkerDefaults[SummarizeArgs]
+	*Extraction
+}
+
+// Timeout is what a call of the summarizer may take, and what the database may.
+func (w *summarizeWorker) Timeout(*river.Job[SummarizeArgs]) time.Duration {
+	return w.calls.CallTime + Timeout
+}
+
+// Work puts a new summary in the place of the old one. Nothing is missed: an extraction that has something for it either finds
+// this job live, and holds its row until it has committed, or finds it completed and enqueues another; and this one completes
+// before it looks whether anything is left.
+func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
+	if job.Args.UserID == "" || job.Args.SessionID == "" {
+		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
+	}
+	for try := 1; ; try++ {
+		err := w.summarize(ctx, job)
+		if stale(err) {
+			if try < rereadings {
+				continue
+			}
+			return river.JobSnooze(spread(time.Second)) // somebody else is at the same conversation
+		}
+		return w.postpone(ctx, err)
+	}
+}
+
+func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[SummarizeArgs]) error {
+	summary, err := store.ReadSummary(ctx, w.db, job.Args.UserID, job.Args.SessionID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	person, err := store.ReadPerson(ctx, w.db, job.Args.UserID)
+	if err != nil {
+		return err
+	}
+	if person.OptedOut || !summary.Due {
+		return w.finish(ctx, job, nil)
+	}
+	next, err := w.grow(ctx, job, summary, person)
+	if err != nil {
+		return err
+	}
+	return w.finish(ctx, job, next)
+}
+
+// grow makes the next summary out of the one that there is and what was said since.
+func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person store.Person) (*store.NewSummary, error) {
+	messages, places, err := store.UntoldMessages(ctx, w.db, summary, person, summarizedMessages)
+	if err != nil {
+		return nil, err
+	}
+	if messages = within(messages, extractedBytes); len(messages) == 0 {
+		return nil, nil
+	}
+	next := &store.NewSummary{Of: summary, Actor: w.summarizer.Name(), Importance: summaryImportance, Messages: messages, Until: places[len(messages)-1]}
+	told := reasoner.Told{Now: w.now().In(person.Zone), Language: person.Language, Before: summary.Content, Messages: messages}
+	err = w.ask(ctx, job.Args.UserID, job.ID, func(ctx context.Context) (err error) {
+		next.Content, err = w.summarizer.Summarize(ctx, told)
+		return err
+	})
+	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok && job.Attempt >= lastAttempt {
+		w.log.ErrorContext(ctx, "the summarizer cannot cope with messages: the summary goes on without them", "messages", len(messages), "error", useless)
+		err = nil
+	}
+	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {
+		next.Content = "" // it says all of it already
+	}
+	return next, err
+}
+
+// finish writes what was made, completes the job, and enqueues another if enough is left.
+func (w *summarizeWorker) finish(ctx context.Context, job *river.Job[SummarizeArgs], next *store.NewSummary) error {
+	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		out, err := store.OptedOut(ctx, tx, job.Args.UserID)
+		switch {
+		case err != nil:
+		case out:
+			err = store.PassOverSummary(ctx, tx, job.Args.UserID, job.Args.SessionID)
+		case next != nil:
+			err = store.WriteSummary(ctx, tx, *next)
+		}
+		if err != nil {
+			return err
+		}
+		if err := complete(ctx, tx, job); err != nil {
+			return err
+		}
+		due, err := store.SummaryDue(ctx, tx, job.Args.UserID, job.Args.SessionID)
+		if err != nil || !due {
+			return err
+		}
+		return enqueue(ctx, tx, job.Args)
+	})
+}

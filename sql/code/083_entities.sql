@@ -1,0 +1,265 @@
+-- Entities: who and what the memories name. What a memory names stands in its metadata, written by extraction or by the
+-- application: {"entities": [{"name", "kind"}], "relations": [{"from", "relation", "to"}]}, where an empty end is who speaks.
+-- Everything here follows from that, and can be made again.
+
+-- The name without what may differ from one time to another: case, marks, full-width forms.
+create or replace function oxbow.entity_key(name text) returns text
+language sql immutable parallel safe
+return btrim(regexp_replace(lower(normalize(name, NFKC)),
+  '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+', ' ', 'g'));
+
+-- By what a key is looked up: its first word, or in Chinese, Japanese and Korean its first two characters.
+create or replace function oxbow.entity_head(key text) returns text
+language sql immutable parallel safe
+return coalesce(substring(key from '^[^ \u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF]+'), left(key, 2));
+
+-- The heads that a query may name, and the query as keys are written: as a whole, and without Chinese, Japanese and Korean.
+-- Words that stand in every sentence name nothing.
+create or replace function oxbow.query_heads(query text, out heads text[], out asked text, out words text)
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  cjk constant text := '\u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF';
+  chars text[];
+begin
+  asked := oxbow.entity_key(left(query, 2000));
+  words := asked;
+  if asked ~ ('[' || cjk || ']') then
+    chars := string_to_array(regexp_replace(asked, '[^' || cjk || ']+', ' ', 'g'), null);
+    words := regexp_replace(asked, '[' || cjk || ' ]+', ' ', 'g');
+  end if;
+  heads := array(
+    select distinct h from (
+      select w from unnest(string_to_array(words, ' ')) w where w <> '' and ts_lexize('pg_catalog.english_stem', w) <> '{}'
+      union all
+      select a || b from unnest(chars, chars[2:]) c(a, b) where a <> ' ' and b <> ' ') t(h)
+    limit 256);
+end $$;
+
+-- note_entities notes what some memories of a user name: entities that are new, mentions, and edges with the times of the
+-- memory. What a folded memory names, the one that it was folded into names too. It may be done again. The memories are locked
+-- first, in the order of their ids, and then the user's entities, so that no entity goes while a mention of it is made.
+create or replace function oxbow.note_entities(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off as $$
+declare
+  _types text[];
+  _memories uuid[];
+  _nths integer[];
+  _names text[];
+  _keys text[];
+  _kinds text[];
+  _entities uuid[];
+begin
+  if exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
+    return;
+  end if;
+  perform from (select distinct unnest(_ids) as id order by id) i
+    cross join lateral (select from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m;
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user_id, 0));
+  -- each name once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count, with at most 200 bytes
+  select array_agg(n.memory_type), array_agg(n.memory_id), array_agg(n.nth), array_agg(n.name), array_agg(n.key), array_agg(n.kind)
+    into _types, _memories, _nths, _names, _keys, _kinds
+    from (
+      select distinct on (m.id, n.key) m.memory_type, m.id, n.nth, n.name, n.key,
+             case when n.nth = 0 and m.speaker is null then 'self' when n.kind ~ '^[a-z][a-z0-9_-]{0,31}$' and n.kind <> 'self' then n.kind else 'other' end
+        from unnest(_ids) i(id)
+       cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+       cross join lateral (
+        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
+               with ordinality e(entity, nth)
+         where e.nth <= 50
+        union all
+        select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
+          from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'relations') when 'array' then m.metadata -> 'relations' else '[]' end) r
+         where '' in (coalesce(r ->> 'from', ''), coalesce(r ->> 'to', ''))) n(nth, name, key, kind)
+       where n.key <> '' and octet_length(n.name) <= 200
+       order by m.id, n.key, n.nth
+    ) n(memory_type, memory_id, nth, name, key, kind);
+  if _keys is null then
+    return;
+  end if;
+
+  -- what was of no kind that was known gets one as soon as somebody knows
+  update oxbow.entities e set kind = n.kind
+    from (select key, min(kind) as kind from unnest(_keys, _kinds) n(key, kind) where kind not in ('other', 'self') group by key) n
+   cross join lateral (select o.id from oxbow.entities o where o.user_id = _user_id and o.key = n.key and o.kind = 'other' offset 0) o
+   where e.user_id = _user_id and e.id = o.id
+     and (select true from oxbow.entities x where x.user_id = _user_id and x.key = n.key and x.kind = n.kind) is null;
+  insert into oxbow.entities (user_id, kind, name, key, head)
+  select distinct on (n.key, n.kind) _user_id, n.kind, n.name, n.key, oxbow.entity_head(n.key)
+    from unnest(_names, _keys, _kinds) n(name, key, kind)
+   where (select true from oxbow.entities e where e.user_id = _user_id and e.key = n.key
+             and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self') limit 1) is null
+     and (n.kind <> 'other' or n.key not in (select o.key from unnest(_keys, _kinds) o(key, kind) where o.kind not in ('other', 'self')))
+   order by n.key, n.kind, n.name
+  on conflict do nothing;
+  select array_agg(e.id order by n.nth) into _entities
+    from unnest(_keys, _kinds) with ordinality n(key, kind, nth)
+   cross join lateral (
+    select e.id from oxbow.entities e
+     where e.user_id = _user_id and e.key = n.key and (e.kind = n.kind or n.kind = 'other' and e.kind <> 'self')
+     order by e.kind <> n.kind, e.created_at, e.id limit 1) e;
+
+  insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id)
+  select distinct _user_id, n.entity, n.type, t.id
+    from unnest(_entities, _types, _memories) n(entity, type, memory), oxbow.itself_and_fold(_user_id, n.type, n.memory) t
+  on conflict do nothing;
+  -- a relation that is said, and between the first of those that are named together and have none: related
+  with named as materialized (
+    select * from unnest(_entities, _types, _memories, _keys, _nths) n(entity, type, memory, key, nth)
+  ), said as materialized (
+    select a.type, a.memory, a.entity as from_id, oxbow.relation_name(r.relation ->> 'relation') as relation, b.entity as to_id
+      from (select distinct type, memory from named) m
+     cross join lateral (select m2.metadata -> 'relations' as relations from oxbow.memories m2
+                          where m2.user_id = _user_id and m2.memory_type = m.type and m2.id = m.memory) x
+     cross join lateral jsonb_array_elements(case jsonb_typeof(x.relations) when 'array' then x.relations else '[]' end) with ordinality r(relation, nth)
+      join named a on a.memory = m.memory and case coalesce(r.relation ->> 'from', '') when '' then a.nth = 0 else a.key = oxbow.entity_key(r.relation ->> 'from') end
+      join named b on b.memory = m.memory and case coalesce(r.relation ->> 'to', '') when '' then b.nth = 0 else b.key = oxbow.entity_key(r.relation ->> 'to') end
+     where r.nth <= 50 and a.entity <> b.entity
+  ), edge as (
+    select type, memory, from_id, relation, to_id from said where relation <> ''
+    union all
+    select a.type, a.memory, a.entity, 'related', b.entity
+      from named a join named b on b.memory = a.memory and b.nth > a.nth and b.entity <> a.entity
+     where a.nth between 1 and 3 and b.nth <= 4
+       and not exists (select from said s where s.memory = a.memory and (s.from_id, s.to_id) in ((a.entity, b.entity), (b.entity, a.entity)))
+  )
+  insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, invalid_at, created_at, expired_at)
+  select distinct _user_id, g.from_id, g.relation, g.to_id, g.type, m.id, coalesce(m.valid_at, m.created_at), m.invalid_at, m.created_at, m.expired_at
+    from edge g, oxbow.itself_and_fold(_user_id, g.type, g.memory) m
+  on conflict do nothing;
+end $$;
+
+-- A memory, and the one that it was folded into because that says the same.
+create or replace function oxbow.itself_and_fold(_user_id text, _type text, _id uuid)
+returns table (id uuid, valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz)
+language sql stable
+begin atomic
+  select m.id, m.valid_at, m.invalid_at, m.created_at, m.expired_at from oxbow.memories m
+   where m.user_id = _user_id and m.memory_type = _type and m.id = _id
+  union all
+  select k.id, k.valid_at, k.invalid_at, k.created_at, k.expired_at from oxbow.memories_fact m
+    join oxbow.memories_fact k on k.user_id = _user_id and k.id = m.superseded_by and k.content_hash = m.content_hash
+   where _type = 'fact' and m.user_id = _user_id and m.id = _id and m.superseded_by is not null;
+end;
+
+-- How a relation is written: "Works at" is works_at.
+create or replace function oxbow.relation_name(relation text) returns text
+language sql immutable parallel safe
+return case when octet_length(relation) <= 64 then replace(oxbow.entity_key(relation), ' ', '_') else '' end;
+
+-- What a new version takes over of the metadata of the old one: of what that names, what the new text names as well.
+create or replace function oxbow.inherited_metadata(metadata jsonb, content text) returns jsonb
+language sql immutable
+return case when not metadata ?| array['entities', 'relations'] then metadata
+  else metadata - 'entities' - 'relations' || coalesce((
+    select jsonb_build_object('entities', jsonb_agg(e))
+      from jsonb_array_elements(case jsonb_typeof(metadata -> 'entities') when 'array' then metadata -> 'entities' else '[]' end) e
+     where e ->> 'name' <> '' and position(oxbow.entity_key(e ->> 'name') in oxbow.entity_key(content)) > 0
+    having count(*) > 0), '{}') end;
+
+-- The times of a memory are those of what it says of entities.
+create or replace function oxbow.end_edges() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  update oxbow.entity_edges g
+     set valid_at = coalesce(new.valid_at, new.created_at), invalid_at = new.invalid_at, created_at = new.created_at, expired_at = new.expired_at
+   where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
+  return null;
+end $$;
+create or replace trigger end_edges after update of valid_at, invalid_at, created_at, expired_at on oxbow.memories
+  for each row
+  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at) is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at))
+  execute function oxbow.end_edges();
+
+-- An entity that no memory names any more goes: its name is personal data.
+create or replace function oxbow.remove_unnamed() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  _user text;
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+    return null; -- the user's entities go as well
+  end if;
+  for _user in select distinct user_id from deleted order by user_id loop
+    perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user, 0));
+  end loop;
+  delete from oxbow.entities e using (select distinct user_id, entity_id from deleted) d
+   where e.user_id = d.user_id and e.id = d.entity_id
+     and not exists (select from oxbow.entity_mentions n where n.user_id = e.user_id and n.entity_id = e.id);
+  return null;
+end $$;
+create or replace trigger remove_unnamed after delete on oxbow.entity_mentions
+  referencing old table as deleted for each statement execute function oxbow.remove_unnamed();
+
+-- note_old_entities notes what the memories of the next users name that were there before entities were, at most _limit
+-- users, and returns how many memories that were; next is the last user, null when there are no more.
+create or replace function oxbow.note_old_entities(_after text, _limit integer, out noted bigint, out next text)
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  _user text;
+  _ids uuid[];
+begin
+  noted := 0;
+  for _user in
+    with recursive walk as (
+      (select m.user_id from oxbow.memories m where m.user_id > _after order by m.user_id limit 1)
+      union all
+      select (select m.user_id from oxbow.memories m where m.user_id > w.user_id order by m.user_id limit 1) from walk w where w.user_id is not null
+    ) select user_id from walk where user_id is not null limit _limit
+  loop
+    next := _user;
+    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
+                     and not exists (select from oxbow.entity_mentions n
+                                      where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
+    for i in 0 .. cardinality(_ids) - 1 by 500 loop
+      perform oxbow.note_entities(_user, _ids[i + 1 : i + 500]);
+    end loop;
+    noted := noted + cardinality(_ids);
+  end loop;
+end $$;
+
+-- entities_of tells who and what the memories of a user name, those that are named most first, without what only forgotten
+-- memories name. Said again is named again: mentions counts each time. valid_at and created_at are those of the earliest memory;
+-- invalid_at and expired_at tell since when no memory that holds names it.
+create or replace function oxbow.entities_of(user_id text)
+returns table (id uuid, name text, kind text, mentions bigint, memories bigint, valid_at timestamptz, invalid_at timestamptz,
+  created_at timestamptz, expired_at timestamptz, last_seen timestamptz)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(entities_of.user_id);
+  return query
+  select e.id, e.name, e.kind, sum(m.mention_count), count(*), min(coalesce(m.valid_at, m.created_at)),
+         case when not bool_or(h.holds) then max(coalesce(m.invalid_at, m.expired_at)) end,
+         min(m.created_at), case when not bool_or(h.holds) then max(coalesce(m.expired_at, m.invalid_at)) end,
+         max(coalesce(m.valid_at, m.created_at))
+    from oxbow.entities e
+    join oxbow.entity_mentions n on n.user_id = entities_of.user_id and n.entity_id = e.id
+    join oxbow.memories m on m.user_id = entities_of.user_id and m.memory_type = n.memory_type and m.id = n.memory_id
+   cross join lateral (select oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, now()) as holds) h
+   where e.user_id = entities_of.user_id and e.kind <> 'self' and m.forgotten_at is null
+   group by e.id, e.name, e.kind
+   order by 4 desc, 10 desc, e.name, e.kind;
+end $$;
+
+-- entity_edges_of tells how the entities of a user belong together, as each memory says it, the latest first; with an entity, of
+-- that one alone. Edges that rest on forgotten memories are left out.
+create or replace function oxbow.entity_edges_of(user_id text, entity uuid default null)
+returns table (from_id uuid, from_name text, from_kind text, relation text, to_id uuid, to_name text, to_kind text,
+  valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, memory_type text, memory_id uuid, holds boolean)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform oxbow.check_access(entity_edges_of.user_id);
+  return query
+  select a.id, a.name, a.kind, g.relation, b.id, b.name, b.kind, g.valid_at, g.invalid_at, g.created_at, g.expired_at, g.memory_type::text, g.memory_id,
+         oxbow.holds(g.created_at, g.expired_at, g.valid_at, g.invalid_at, null, null, now())
+    from oxbow.entity_edges g
+    join oxbow.entities a on a.user_id = entity_edges_of.user_id and a.id = g.from_id
+    join oxbow.entities b on b.user_id = entity_edges_of.user_id and b.id = g.to_id
+    join oxbow.memories m on m.user_id = entity_edges_of.user_id and m.memory_type = g.memory_type and m.id = g.memory_id
+   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null and (entity is null or g.from_id = entity or g.to_id = entity)
+   order by g.valid_at desc, g.created_at desc, g.relation, a.name, b.name, g.memory_id;
+end $$;

@@ -1,0 +1,222 @@
+-- Summaries of conversations: how they are written, end, and go with what they tell of. docs/summaries.md.
+--
+-- Whoever locks memories and sessions locks the memories first, as extraction does.
+
+-- summary_due tells whether a conversation is to be summarised now: more messages than the setting says are in no summary
+-- yet, or it ended with a few that its summary lacks. Only what was extracted from counts.
+create or replace function oxbow.summary_due(_user_id text, _session_id text) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
+declare
+  _enough constant integer := coalesce((select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
+  _session oxbow.sessions;
+  _new integer;
+begin
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id;
+  if not found or _enough <= 0 then
+    return false;
+  end if;
+  select count(*) into _new
+    from (select from oxbow.messages m
+           where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
+             and m.extracted_at is not null
+           order by m.seq limit _enough + 1) m;
+  return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
+end $$;
+
+-- summary_stands tells whether a summary is a current memory.
+create or replace function oxbow.summary_stands(_user_id text, _id uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
+$$;
+
+-- write_summary writes the summary of a conversation up to _until, in the place of the one that it grew out of, and returns
+-- whether it did: false where somebody else was first, or where what it rests on was changed, forgotten or erased meanwhile.
+--   _content     null: there is nothing to say; then only the mark moves
+--   _from, _old  what was read: sessions.summarized_seq and summary_id
+--   _messages    what is new in it
+-- The new one stands in no session, because in recall it would pass for a neighbour of what was said last; memory_sources
+-- has the session. It has links of the relation source to all memories that were drawn from what it covers, also those that
+-- its forerunner had. How much a summary was used stays with it.
+create or replace function oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid,
+  _id uuid, _content text, _at timestamptz, _importance double precision, _metadata jsonb, _messages uuid[]) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  _days constant integer := coalesce((select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
+  _covered constant uuid[] := array(
+    select distinct s.memory_id from oxbow.memory_sources s
+     where s.user_id = _user_id and s.session_id = _session_id and s.message_id = any(_messages));
+  _session oxbow.sessions;
+  old oxbow.memories_episodic;
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered || _old) order by m.id for key share;
+  select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id for update;
+  if not found or _session.summarized_seq is distinct from _from
+    or _session.summary_id is distinct from _old and oxbow.summary_stands(_user_id, _session.summary_id)
+    or (select count(*) from oxbow.messages m where m.user_id = _user_id and m.id = any(_messages)) <> cardinality(_messages) then
+    return false;
+  end if;
+  if _old is not null then
+    select * into old from oxbow.memories_episodic m
+     where m.user_id = _user_id and m.id = _old and m.expired_at is null and m.forgotten_at is null for no key update;
+    if not found then
+      return false;
+    end if;
+  end if;
+  update oxbow.sessions s set summarized_seq = _until, summary_id = case when _content is null then s.summary_id else _id end
+   where s.user_id = _user_id and s.id = _session_id;
+  if _content is null then
+    return true;
+  end if;
+
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
+    strength, mention_count, access_count, last_accessed_at, expires_at)
+  values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
+    coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
+    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end);
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
+  update oxbow.memory_links l set from_id = _id
+   where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  select _user_id, 'episodic', _id, m.memory_type, m.id, 'source'
+    from oxbow.memories m where m.user_id = _user_id and m.id = any(_covered)
+  on conflict do nothing;
+  if old.id is not null then
+    update oxbow.memories m
+       set invalid_at = greatest(_at, old.valid_at), expired_at = now(), superseded_by = _id, updated_at = now()
+     where m.user_id = _user_id and m.memory_type = 'episodic' and m.id = _old;
+    insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+    values (_user_id, 'episodic', _id, 'episodic', _old, 'supersedes');
+  end if;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+  values (_user_id, 'episodic', coalesce(_old, _id), case when _old is null then 'ADD' else 'UPDATE' end, old.content, _content, _actor,
+    format('%s more messages of session %L', cardinality(_messages), _session_id));
+  return true;
+end $$;
+
+-- expire_memories ends up to _limit memories whose time is over, and returns how many. Those that became strong by being used
+-- in replies stay for good: 2.5 is what L asks of a memory that is to become a lasting one.
+create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint, out promoted bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+begin
+  with due as materialized (
+    select m.user_id, m.id, m.content, m.strength >= 2.5 as used
+      from oxbow.memories_episodic m
+     where m.expires_at <= _now and m.expired_at is null
+     order by m.expires_at limit _limit for no key update skip locked
+  ), changed as (
+    update oxbow.memories_episodic m
+       set expires_at = case when not d.used then m.expires_at end,
+           expired_at = case when not d.used then _now end,
+           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end, updated_at = now()
+      from due d where m.user_id = d.user_id and m.id = d.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
+    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end, case when not d.used then d.content end, 'settle',
+           case when d.used then 'replies used it' else 'its time was over' end
+      from due d
+  )
+  select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;
+end $$;
+
+-- promote keeps a memory that was to expire, such as a summary, for good, and returns whether that changed anything.
+create or replace function oxbow.promote(user_id text, id uuid, reason text default null) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  old oxbow.memories;
+begin
+  perform oxbow.check_access(promote.user_id);
+  old := oxbow.lock_memory(promote.user_id, promote.id);
+  if old.forgotten_at is not null then
+    raise exception using
+      errcode = 'OX103',
+      message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
+      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
+  elsif old.superseded_by is not null then
+    raise exception using
+      errcode = 'OX102',
+      message = format('memory %s is superseded already by %s', old.id, old.superseded_by),
+      hint    = format('Promote the newer version, %s.', old.superseded_by);
+  elsif old.expires_at is null then
+    return false;
+  end if;
+  -- one that has expired already holds again
+  update oxbow.memories m
+     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end, updated_at = now()
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)
+  values (old.user_id, old.memory_type, old.id, 'PROMOTE', 'app', promote.reason);
+  return true;
+end $$;
+
+-- sessions_of returns the conversations in which a fact or an episode was said, or which it summarises.
+create or replace function oxbow.sessions_of(_user_id text, _id uuid) returns text[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(distinct s.session_id), '{}')
+    from (select s.session_id from oxbow.memory_sources s
+           where s.user_id = _user_id and s.memory_type in ('fact', 'episodic') and s.memory_id = _id
+          union all
+          select m.session_id from oxbow.memories m
+           where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id and m.session_id is not null) s;
+$$;
+
+-- summaries_of returns all summaries of conversations, older versions too.
+create or replace function oxbow.summaries_of(_user_id text, _sessions text[]) returns uuid[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(distinct m.id), '{}')
+    from oxbow.memory_sources s
+   cross join lateral (select m.id from oxbow.memories_episodic m where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
+   where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
+$$;
+
+-- withdraw_summaries sees to it that no summary tells again what was said in conversations so far, and returns those that
+-- tell it. The caller takes these away: what a summary says cannot be taken apart. It waits for one that is just being written.
+create or replace function oxbow.withdraw_summaries(_user_id text, _sessions text[]) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(oxbow.summaries_of(_user_id, _sessions)) order by m.id for no key update;
+  perform from oxbow.sessions s where s.user_id = _user_id and s.id = any(_sessions) order by s.id for no key update;
+  update oxbow.sessions s set summary_id = null, summarized_seq = greatest(s.summarized_seq, m.seq)
+    from unnest(_sessions) i(id),
+         lateral (select max(m.seq) as seq from oxbow.messages m where m.user_id = _user_id and m.session_id = i.id) m
+   where s.user_id = _user_id and s.id = i.id;
+  return oxbow.summaries_of(_user_id, _sessions);
+end $$;
+
+-- A message that is deleted takes the summaries of its conversation with it.
+create or replace function oxbow.withdraw_deleted() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  d record;
+  _id uuid;
+begin
+  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+    return null; -- they go as well
+  end if;
+  for d in
+    select o.user_id, array_agg(distinct o.session_id) as sessions
+      from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
+     group by o.user_id order by o.user_id
+  loop
+    foreach _id in array oxbow.withdraw_summaries(d.user_id, d.sessions) loop
+      perform oxbow.erase_one(d.user_id, _id);
+    end loop;
+  end loop;
+  return null;
+end $$;
+
+create or replace trigger withdraw_deleted after delete on oxbow.messages
+  referencing old table as deleted for each statement execute function oxbow.withdraw_deleted();
+
+do $$
+declare f regprocedure;
+begin
+  for f in select p.oid::regprocedure from pg_proc p
+            where p.pronamespace = 'oxbow'::regnamespace and p.proname in
+              ('summary_due', 'summary_stands', 'write_summary', 'expire_memories', 'sessions_of', 'summaries_of', 'withdraw_summaries', 'withdraw_deleted')
+  loop
+    execute format('revoke all on routine %s from public', f);
+    if to_regrole('oxbow_worker') is not null and f::text ~ 'summary_due|summary_stands|write_summary|expire_memories' then
+      execute format('grant execute on function %s to oxbow_worker', f);
+    end if;
+  end loop;
+end $$;

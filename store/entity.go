@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Entity is somebody or something that memories name.
+type Entity struct {
+	ID       uuid.UUID `json:"id"`
+	Name     string    `json:"name"` // as it was first written
+	Kind     string    `json:"kind"` // person, place, organization, animal, work, other, or an application's own
+	Mentions int64     `json:"mentions"`
+	Memories int64     `json:"memories"` // that name it; what is said again is mentioned again
+	// When it was first named, in the world and here; and, if no memory that holds names it any more, since when.
+	ValidAt   time.Time `json:"valid_at"`
+	InvalidAt time.Time `json:"invalid_at,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiredAt time.Time `json:"expired_at,omitzero"`
+	LastSeen  time.Time `json:"last_seen"`
+	Edges     []Edge    `json:"edges"` // of Entities: those that hold, each once; of EntitiesNamed: all, the latest first
+}
+
+// EntityEnd is an end of an Edge.
+type EntityEnd struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+	Kind string    `json:"kind"` // self: the user
+}
+
+// Edge is what a memory says of two entities. Its times are the memory's.
+type Edge struct {
+	From       EntityEnd `json:"from"`
+	Relation   string    `json:"relation"` // To is From's sister, or From lives_in To; related: they are named together
+	To         EntityEnd `json:"to"`
+	ValidAt    time.Time `json:"valid_at"`
+	InvalidAt  time.Time `json:"invalid_at,omitzero"`
+	CreatedAt  time.Time `json:"created_at"`
+	ExpiredAt  time.Time `json:"expired_at,omitzero"`
+	MemoryType string    `json:"memory_type"`
+	MemoryID   uuid.UUID `json:"memory_id"`
+	Holds      bool      `json:"holds"` // now
+}
+
+// Naming is a memory that names an entity.
+type Naming struct {
+	ID        uuid.UUID `json:"id"`
+	Type      string    `json:"memory_type"`
+	Content   string    `json:"content"`
+	At        time.Time `json:"at"` // when it was true or happened
+	InvalidAt time.Time `json:"invalid_at,omitzero"`
+	ExpiredAt time.Time `json:"expired_at,omitzero"`
+}
+
+// NamedEntity is an entity with the memories that name it, the latest first.
+type NamedEntity struct {
+	Entity
+	NamedBy []Naming `json:"named_by"`
+}
+
+// Entities returns who and what the memories of a user name, those that are named most first, each with the edges that hold.
+func Entities(ctx context.Context, db DB, userID string) ([]Entity, error) {
+	entities, err := entities(ctx, db, userID, "")
+	if err != nil || len(entities) == 0 {
+		return entities, err
+	}
+	edges, err := edges(ctx, db, userID, uuid.Nil)
+	if err != nil {
+		return nil, err
+	}
+	at := map[uuid.UUID]int{}
+	for i, e := range entities {
+		at[e.ID] = i
+	}
+	type said struct {
+		from, to uuid.UUID
+		relation string
+	}
+	seen := map[said]bool{}
+	for _, g := range edges {
+		this := said{g.From.ID, g.To.ID, g.Relation}
+		if !g.Holds || seen[this] {
+			continue
+		}
+		seen[this] = true
+		for _, end := range []uuid.UUID{g.From.ID, g.To.ID} {
+			if i, ok := at[end]; ok {
+				entities[i].Edges = append(entities[i].Edges, g)
+			}
+		}
+	}
+	return entities, nil
+}
+
+// EntitiesNamed returns the entities of a name, whatever its case and marks, with all their edges and the memories that name
+// them, at most limit each. A name that begins with it counts where nothing has that name.
+func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) ([]NamedEntity, error) {
+	found, err := entities(ctx, db, userID, name)
+	if err != nil {
+		return nil, err
+	}
+	named := make([]NamedEntity, len(found))
+	for i, e := range found {
+		named[i].Entity = e
+		if named[i].Edges, err = edges(ctx, db, userID, e.ID); err != nil {
+			return nil, err
+		}
+		rows, err := db.Query(ctx, `
+			select m.id, m.memory_type::text, m.content, coalesce(m.valid_at, m.created_at), m.invalid_at, m.expired_at
+			  from oxbow.entity_mentions n
+			  join oxbow.memories m on m.user_id = $1 and m.memory_type = n.memory_type and m.id = n.memory_id
+			 where n.user_id = $1 and n.entity_id = $2 and m.forgotten_at is null
+			 order by 4 desc, m.seq desc, m.id limit $3`, userID, e.ID, limit)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		named[i].NamedBy, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Naming, err error) {
+			var invalid, expired *time.Time
+			err = row.Scan(&n.ID, &n.Type, &n.Content, &n.At, &invalid, &expired)
+			n.InvalidAt, n.ExpiredAt = timeOf(invalid), timeOf(expired)
+			return n, err
+		})
+		if err != nil {
+			return nil, Explain(err)
+		}
+	}
+	return named, nil
+}
+
+// entities are those of a name; "" for all.
+func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error) {
+	rows, err := db.Query(ctx, `
+		with found as (
+		  select e.*, oxbow.entity_key(e.name) = k.key as exact
+		    from oxbow.entities_of($1) e, (select oxbow.entity_key($2) as key) k
+		   where $2 = '' or oxbow.entity_key(e.name) = k.key or oxbow.entity_key(e.name) like replace(k.key, '_', '\_') || ' %')
+		select id, name, kind, mentions, memories, valid_at, invalid_at, created_at, expired_at, last_seen
+		  from found where $2 = '' or exact or not exists (select from found where exact)
+		 order by mentions desc, last_seen desc, name, kind`, userID, name)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e Entity, err error) {
+		var invalid, expired *time.Time
+		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired, &e.LastSeen)
+		e.InvalidAt, e.ExpiredAt, e.Edges = timeOf(invalid), timeOf(expired), []Edge{}
+		return e, err
+	})
+	return found, Explain(err)
+}
+
+// edges are those of an entity, or with the zero one all of the user.
+func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
+	rows, err := db.Query(ctx, `
+		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at, expired_at, memory_type, memory_id, holds
+		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g Edge, err error) {
+		var invalid, expired *time.Time
+		err = row.Scan(&g.From.ID, &g.From.Name, &g.From.Kind, &g.Relation, &g.To.ID, &g.To.Name, &g.To.Kind, &g.ValidAt, &invalid, &g.CreatedAt, &expired,
+			&g.MemoryType, &g.MemoryID, &g.Holds)
+		g.InvalidAt, g.ExpiredAt = timeOf(invalid), timeOf(expired)
+		return g, err
+	})
+	return found, Explain(err)
+}
+
+// NoteOldEntities notes what the memories of the next users name that were there before entities were, at most limit users; it
+// goes on there the next time, and ends after the last. It returns how many memories those were.
+func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err error) {
+	var after *string
+	if err := readSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {
+		return 0, err
+	}
+	var next *string
+	if err := tx.QueryRow(ctx, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit).Scan(&noted, &next); err != nil {
+		return 0, fmt.Errorf("note what old memories name: %w", err)
+	}
+	if next == nil {
+		if _, err := tx.Exec(ctx, `delete from oxbow.settings where key = $1`, sweepEntitiesKey); err != nil {
+			return 0, fmt.Errorf("note what old memories name: %w", err)
+		}
+		return noted, nil
+	}
+	return noted, writeSetting(ctx, tx, sweepEntitiesKey, *next)
+}
+
+// timeOf is the time that a nullable column has, or the zero time.
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Summary is how far a conversation was summarised.
+type Summary struct {
+	UserID    string
+	SessionID string
+	ID        uuid.UUID // of the current one; zero: there is none
+	Content   string
+	Told      SummaryMetadata // of the current one
+	Until     *int64          // seq of the last message that it covers, or that is not to be told; nil: none is
+	Due       bool            // there is enough that is new
+}
+
+// SummaryMetadata is what is kept beside a summary.
+type SummaryMetadata struct {
+	Session  string    `json:"session"`
+	Messages int       `json:"messages"` // that it covers
+	From     time.Time `json:"from"`     // when the first of them was said
+	Until    time.Time `json:"until"`    // and the last
+}
+
+// SummaryDue tells whether a conversation is to be summarised.
+func SummaryDue(ctx context.Context, db DB, userID, sessionID string) (due bool, err error) {
+	err = db.QueryRow(ctx, `select oxbow.summary_due($1, $2)`, userID, sessionID).Scan(&due)
+	if err != nil {
+		return false, fmt.Errorf("ask whether the conversation is to be summarised: %w", err)
+	}
+	return due, nil
+}
+
+// ReadSummary looks at how far a conversation was summarised. ErrNotFound: there is no such conversation any more.
+func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary, error) {
+	s := Summary{UserID: userID, SessionID: sessionID}
+	var id *uuid.UUID
+	var metadata []byte
+	err := db.QueryRow(ctx, `
+		select s.summarized_seq, m.id, coalesce(m.content, ''), coalesce(m.metadata, '{}'), oxbow.summary_due(s.user_id, s.id)
+		  from oxbow.sessions s
+		  left join lateral (select * from oxbow.memories_episodic m
+		                      where m.user_id = s.user_id and m.id = s.summary_id and m.expired_at is null and m.forgotten_at is null) m on true
+		 where s.user_id = $1 and s.id = $2`, userID, sessionID).Scan(&s.Until, &id, &s.Content, &metadata, &s.Due)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, ErrNotFound
+	}
+	if err != nil {
+		return s, fmt.Errorf("look at the summary: %w", err)
+	}
+	if id != nil {
+		s.ID = *id
+	}
+	_ = json.Unmarshal(metadata, &s.Told) // what somebody else wrote there is not needed
+	return s, nil
+}
+
+// UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at most
+// limit, in their order, with the place of each.
+func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) ([]reasoner.Message, []int64, error) {
+	rows, err := db.Query(ctx, `
+		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.seq
+		  from oxbow.messages m
+		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808) and m.extracted_at is not null
+		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the messages: %w", err)
+	}
+	var places []int64
+	messages, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (reasoner.Message, error) {
+		m := reasoner.Message{New: true}
+		var place int64
+		err := row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &place)
+		m.Time = m.Time.In(p.Zone)
+		places = append(places, place)
+		return m, err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the messages: %w", err)
+	}
+	return messages, places, nil
+}
+
+// NewSummary is what a conversation was summarised to.
+type NewSummary struct {
+	Of         Summary // what it grew out of
+	Actor      string  // the summarizer
+	Content    string  // empty: there is nothing to tell, or nothing new
+	Importance float64
+	Messages   []reasoner.Message // those that are new in it
+	Until      int64              // the place of the last of them
+}
+
+// WriteSummary puts a summary in the place of the one that it grew out of. The error is ErrStale if that one was changed,
+// forgotten or erased meanwhile, or a message was.
+func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
+	told := SummaryMetadata{Session: n.Of.SessionID, Messages: n.Of.Told.Messages + len(n.Messages), From: n.Of.Told.From, Until: n.Of.Told.Until}
+	ids := make([]uuid.UUID, len(n.Messages))
+	for i, m := range n.Messages {
+		ids[i] = m.ID
+		if told.From.IsZero() || m.Time.Before(told.From) {
+			told.From = m.Time.UTC()
+		}
+		if m.Time.After(told.Until) {
+			told.Until = m.Time.UTC()
+		}
+	}
+	metadata, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	var written bool
+	err = db.QueryRow(ctx, `select oxbow.write_summary($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(), pointer(plain(n.Content)), told.Until, n.Importance,
+		string(metadata), ids).Scan(&written)
+	if err == nil && !written {
+		err = ErrStale
+	}
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", stale(err))
+	}
+	return nil
+}
+
+// PassOverSummary sees to it that what was said in a conversation so far is never summarised.
+func PassOverSummary(ctx context.Context, db DB, userID, sessionID string) error {
+	_, err := db.Exec(ctx, `
+		update oxbow.sessions s set summarized_seq = greatest(s.summarized_seq,
+		       (select max(m.seq) from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is not null))
+		 where s.user_id = $1 and s.id = $2`, userID, sessionID)
+	if err != nil {
+		return fmt.Errorf("pass over what is not to be summarised: %w", err)
+	}
+	return nil
+}
+
+// ExpireMemories ends up to limit memories whose time is over, those aside that became strong by being used.
+func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (expired, promoted int64, err error) {
+	err = db.QueryRow(ctx, `select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit).Scan(&expired, &promoted)
+	if err != nil {
+		return 0, 0, fmt.Errorf("end the memories whose time is over: %w", err)
+	}
+	return expired, promoted, nil
+}
+
+// Promote keeps a memory for good that was to expire, and tells whether that changed anything.
+func Promote(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) (changed bool, err error) {
+	if err := text("reason", reason); err != nil {
+		return false, err
+	}
+	err = db.QueryRow(ctx, `select oxbow.promote(user_id => $1, id => $2, reason => nullif($3::text, ''))`, userID, id, reason).Scan(&changed)
+	return changed, Explain(err)
+}

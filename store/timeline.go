@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+)
+
+// TimelineParams are the arguments of oxbow.timeline; a nil is its default.
+type TimelineParams struct {
+	UserID    string
+	Topic     string
+	Embedding []float32
+	Types     []MemoryType
+	Limit     *int
+}
+
+// TimelineEntry is a fact or an episode of a timeline.
+type TimelineEntry struct {
+	ID        uuid.UUID  `json:"id"`
+	Type      MemoryType `json:"memory_type"`
+	Content   string     `json:"content"`
+	Category  string     `json:"category,omitzero"`
+	Speaker   string     `json:"speaker,omitzero"`
+	SessionID string     `json:"session_id,omitzero"`
+
+	// When it was true in the world, or happened, and when the system believed it.
+	ValidAt   time.Time `json:"valid_at"`
+	InvalidAt time.Time `json:"invalid_at,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiredAt time.Time `json:"expired_at,omitzero"`
+
+	Current        bool      `json:"current"`                  // a fact that is true now
+	SupersededBy   uuid.UUID `json:"superseded_by,omitzero"`   // the version that followed it
+	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"` // the first that speaks against it, and stands beside it
+	Score          float64   `json:"score"`                    // how much it is about the topic: 1 for what is most
+}
+
+// Timeline asks oxbow.timeline, and in the same round trip whose vectors the database holds.
+func Timeline(ctx context.Context, db DB, p TimelineParams) (entries []TimelineEntry, setting EmbeddingModel, err error) {
+	var vector *pgvector.HalfVector
+	if p.Embedding != nil {
+		v := pgvector.NewHalfVector(p.Embedding)
+		vector = &v
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&setting)
+	})
+	batch.Queue(`
+		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,
+		       superseded_by, contradicted_by, score
+		from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 50))`,
+		p.UserID, p.Topic, vector, p.Types, p.Limit,
+	).Query(func(rows pgx.Rows) (err error) {
+		entries, err = pgx.CollectRows(rows, scanTimelineEntry)
+		return err
+	})
+	err = db.SendBatch(ctx, batch).Close()
+	return entries, setting, Explain(err)
+}
+
+func scanTimelineEntry(row pgx.CollectableRow) (e TimelineEntry, err error) {
+	var invalidAt, expiredAt *time.Time
+	var category, speaker, session *string
+	var superseded, contradicted *uuid.UUID
+	err = row.Scan(&e.ID, &e.Type, &e.Content, &category, &speaker, &session, &e.ValidAt, &invalidAt, &e.CreatedAt, &expiredAt,
+		&e.Current, &superseded, &contradicted, &e.Score)
+	e.InvalidAt, e.ExpiredAt = or(invalidAt), or(expiredAt)
+	e.Category, e.Speaker, e.SessionID = or(category), or(speaker), or(session)
+	e.SupersededBy, e.ContradictedBy = or(superseded), or(contradicted)
+	return e, err
+}

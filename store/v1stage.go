@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// memories stores rows as memories.
+func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+	if v.options.KeepVectors {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0))`); err != nil {
+			return page, err
+		}
+		if err := v.checkModel(ctx, tx); err != nil {
+			return page, err
+		}
+	}
+	// few rows have a newer version: each is looked up, and not all of them joined
+	if _, err := tx.Exec(ctx, `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
+		return page, err
+	}
+	kinds := v1Kind(v.types)
+	sql := v1Insert(rows, kinds, next.ImportanceScale, v.careful)
+	if v.options.DryRun {
+		sql = v1Look(rows, kinds)
+	}
+	var types, reasons, examples, made []byte
+	var users []string
+	var traits []uuid.UUID
+	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types, &reasons, &examples, &made, &users, &traits); err != nil {
+		return page, err
+	}
+	if err := v.count(next, types, reasons, examples, made); err != nil || v.options.DryRun {
+		return page, err
+	}
+	if len(traits) > 0 {
+		if _, err := tx.Exec(ctx, v1Adopt, users, traits); err != nil {
+			return page, fmt.Errorf("adopt traits: %w", err)
+		}
+		next.Adopted += int64(len(traits))
+	}
+	if v.options.KeepVectors {
+		var kept, had int64
+		if err := tx.QueryRow(ctx, fmt.Sprintf(v1Vectors, rows, kinds, v.model.Dimension), pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
+			return page, fmt.Errorf("keep vectors: %w", err)
+		}
+		next.Vectors, next.VectorsLeft = next.Vectors+kept, next.VectorsLeft+had-kept
+	}
+	return page, nil
+}
+
+// count adds what a statement says of its rows.
+func (v *v1Import) count(next *V1Report, types, reasons, examples, made []byte) error {
+	var counted struct {
+		types []struct {
+			V1Type
+			Orphans int64 `json:"orphans"`
+		}
+		reasons []struct {
+			Reason string `json:"reason"`
+			Rows   int64  `json:"rows"`
+		}
+		made     []V1Type
+		examples []V1Refusal
+	}
+	for _, part := range []struct {
+		raw  []byte
+		into any
+	}{{types, &counted.types}, {reasons, &counted.reasons}, {made, &counted.made}, {examples, &counted.examples}} {
+		if err := json.Unmarshal(part.raw, part.into); err != nil {
+			return fmt.Errorf("read the totals: %w", err)
+		}
+	}
+	stored := map[string]int64{}
+	for _, m := range counted.made {
+		stored[m.From] = m.Rows
+	}
+	for _, t := range counted.types {
+		sum := next.of(t.From)
+		fresh := stored[t.From]
+		sum.To = t.To
+		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh, sum.There+t.Rows-t.Refused-fresh
+		if t.Orphans > 0 {
+			next.Orphans["superseded_by"] += t.Orphans
+		}
+	}
+	for _, r := range counted.reasons {
+		next.Refused[r.Reason] += r.Rows
+	}
+	for _, e := range counted.examples {
+		next.refuse(e)
+	}
+	return nil
+}
+
+// related stores what rows say of others.
+func (v *v1Import) related(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+	// few rows are such: to look at all and to sort those may be quicker than to go by the index
+	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
+		return page, err
+	}
+	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(v1ReadSQL, rows, v1Kind(v.types))+` select * from read`,
+		pgx.QueryExecModeExec)
+	if err != nil {
+		return page, err
+	}
+	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'off', true); analyze pg_temp.oxbow_v1_related`); err != nil {
+		return page, err
+	}
+	err = tx.QueryRow(ctx, `select count(*), (select id from pg_temp.oxbow_v1_related order by id desc limit 1) from pg_temp.oxbow_v1_related`).Scan(&page.rows, &page.last)
+	if err != nil {
+		return page, err
+	}
+	for _, step := range v1Related {
+		var made, orphans int64
+		if err := tx.QueryRow(ctx, step.sql).Scan(&made, &orphans); err != nil {
+			return page, fmt.Errorf("%s: %w", step.name, err)
+		}
+		switch step.name {
+		case "evidence":
+			next.Evidence += made
+		case "parents":
+			next.Parents += made
+		case "history":
+			next.History += made
+		case "sources":
+			next.Sources += made
+		}
+		if orphans > 0 {
+			next.Orphans[step.name] += orphans
+		}
+	}
+	return page, nil
+}
+
+// verify looks for the memory of each row.
+func (v *v1Import) verify(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+	// nothing is read but three columns: a whole table against another is quicker than row by row
+	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
+		return page, err
+	}
+	var types []byte
+	err = tx.QueryRow(ctx, fmt.Sprintf(v1Verify, rows, v1Kind(v.types)), pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types)
+	if err != nil {
+		return page, err
+	}
+	var found []struct {
+		From  string `json:"from"`
+		Rows  int64  `json:"rows"`
+		Found int64  `json:"found"`
+	}
+	if err := json.Unmarshal(types, &found); err != nil {
+		return page, fmt.Errorf("read the totals: %w", err)
+	}
+	for _, f := range found {
+		next.of(f.From).Missing += f.Rows - f.Found
+	}
+	return page, nil
+}
+
+// repair takes out references to memories that are not there, and ends the verification: what is missing is what was not
+// found and was not refused.
+func (v *v1Import) repair(ctx context.Context, tx pgx.Tx, next *V1Report) error {
+	for i := range next.Types {
+		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Refused)
+	}
+	tag, err := tx.Exec(ctx, `
+		update oxbow.memories m set superseded_by = null
+		 where m.superseded_by is not null
+		   and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`)
+	if err != nil {
+		return err
+	}
+	if n := tag.RowsAffected(); n > 0 {
+		next.Orphans["superseded_by"] += n
+	}
+	return nil
+}

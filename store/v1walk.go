@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// commit runs a transaction that brings the import to where next says.
+func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, *V1Report) error) error {
+	err := pgx.BeginFunc(ctx, v.conn, func(tx pgx.Tx) error {
+		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
+		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign keys
+		// to the memories are not planned anew for each row, which takes ten times as long as to look.
+		_, err := tx.Exec(ctx, `
+			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true), set_config('enable_seqscan', 'off', true),
+			       set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true),
+			       set_config('plan_cache_mode', 'force_generic_plan', true),
+			       (select set_config('search_path', 'pg_catalog, ' || quote_ident(n.nspname) || ', pg_temp', true)
+			          from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector')`)
+		if err != nil {
+			return err
+		}
+		if err := work(tx, &next); err != nil || v.options.DryRun {
+			return err
+		}
+		return writeSetting(ctx, tx, v1Key, next)
+	})
+	if err == nil {
+		v.report = next
+	}
+	return err
+}
+
+// v1Page is what a transaction found.
+type v1Page struct {
+	rows int64
+	last *uuid.UUID
+}
+
+// walk goes through the rows that fulfil a condition, a batch a transaction, and then to the next stage. A batch that
+// PostgreSQL does not take is divided until the row is alone that it does not take; that one is refused.
+func (v *v1Import) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string, *V1Report) (v1Page, error)) error {
+	if v.source.conn != nil { // as for the transactions here
+		if _, err := v.source.conn.Exec(ctx, `set enable_seqscan = off; set enable_bitmapscan = off`); err != nil {
+			return explainV1(err, v.source.name)
+		}
+	}
+	most, first, tries := v.batch, v.batch, 0
+	if v.report.Stage == V1Memories {
+		first = v1First
+	}
+	if v.report.Stage == V1Finish && v.source.conn == nil {
+		most, first = math.MaxInt32, math.MaxInt32
+	}
+	size := min(most, first)
+	for {
+		stage := v.report.Stage
+		total := v.report.Rows
+		if where != "" {
+			total = v.report.Related
+		}
+		if v.options.Progress != nil {
+			v.options.Progress(stage, min(v.report.Looked, total), total)
+		}
+		next := v.report.clone()
+		var page v1Page
+		err := v.commit(ctx, next, func(tx pgx.Tx, next *V1Report) (err error) {
+			rows, err := v.rows(ctx, tx, where, size)
+			if err != nil {
+				return err
+			}
+			if page, err = work(ctx, tx, rows, next); err != nil {
+				return err
+			}
+			next.Looked += page.rows
+			if page.last != nil {
+				next.After = *page.last
+			}
+			if page.rows < int64(size) {
+				return v.end(ctx, tx, next)
+			}
+			return nil
+		})
+		pg := new(pgconn.PgError)
+		switch {
+		case err == nil && v.report.Stage != stage && stage == V1Memories:
+			return v.analyze(ctx)
+		case err == nil && v.report.Stage != stage, err == nil && v.options.DryRun && page.rows < int64(size):
+			return nil
+		case err == nil:
+			if stage == V1Memories && size == v1First {
+				if err := v.analyze(ctx); err != nil {
+					return err
+				}
+			}
+			size, tries = min(size*2, most), 0
+		case !errors.As(err, &pg):
+			return v.explain(err)
+		case pg.Code == "23505" && !v.careful: // unique_violation
+			v.careful = true
+		case (pg.Code == "40P01" || pg.Code == "40001") && tries < v1Tries: // deadlock_detected, serialization_failure
+			tries++
+		case !IsDataError(err) && !strings.HasPrefix(pg.Code, "23"):
+			return v.explain(err)
+		case size > 1:
+			size = max(1, size/8)
+		default:
+			if err := v.refuseNext(ctx, where, pg); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only an owner
+// may; others get a warning.
+func (v *v1Import) analyze(ctx context.Context) error {
+	if v.options.DryRun {
+		return nil
+	}
+	_, err := v.conn.Exec(ctx, `analyze oxbow.memories (user_id, memory_type, id, external_id), oxbow.trait_events (user_id, trait_id, seq)`)
+	return Explain(err)
+}
+
+// explain says of what an error is. The source's own errors are told apart, because their cause is not Oxbow's schema.
+func (v *v1Import) explain(err error) error {
+	return fmt.Errorf("import %s, stage %s: %w", v.source.name, v.report.Stage, Explain(err))
+}
+
+// end goes to the next stage.
+func (v *v1Import) end(ctx context.Context, tx pgx.Tx, next *V1Report) error {
+	if v.options.DryRun {
+		return nil
+	}
+	next.After, next.Looked = uuid.Nil, 0
+	switch next.Stage {
+	case V1Memories:
+		next.Stage = V1Evidence
+	case V1Evidence:
+		next.Stage = V1Finish
+	case V1Finish:
+		next.Stage, next.Finished = V1Done, time.Now()
+		return v.repair(ctx, tx, next)
+	}
+	return nil
+}
+
+// rows returns the next rows as a subselect. Those of another database are copied into a temporary table first.
+func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, where string, size int) (string, error) {
+	page := v.source.page(v.report.After, v.report.Looked > 0, where, size, v.report.Stage == V1Finish)
+	if v.source.conn == nil {
+		return page, nil
+	}
+	_, err := tx.Exec(ctx, `create temporary table if not exists oxbow_v1_rows (`+v.source.stagingColumns()+`) on commit delete rows`)
+	if err != nil {
+		return "", err
+	}
+	if err := v.copyRows(ctx, tx, page); err != nil {
+		return "", err
+	}
+	return "select * from pg_temp.oxbow_v1_rows", nil
+}
+
+// copyRows copies the rows of a query over there.
+func (v *v1Import) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
+	r, w := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := v.source.conn.PgConn().CopyTo(ctx, w, "copy ("+page+") to stdout (format binary)")
+		_ = w.CloseWithError(err) // nil is the end
+		sent <- err
+	}()
+	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, "copy pg_temp.oxbow_v1_rows from stdin (format binary)")
+	_ = r.CloseWithError(errors.New("the copy was given up")) // nobody reads on
+	if from := <-sent; from != nil {
+		return from // what the other side says of it is only that the copy was given up
+	}
+	return err
+}
+
+// refuseNext passes over the next row, which PostgreSQL does not take.
+func (v *v1Import) refuseNext(ctx context.Context, where string, why *pgconn.PgError) error {
+	db := v.conn
+	if v.source.conn != nil {
+		db = v.source.conn
+	}
+	condition := "true"
+	if v.report.Looked > 0 {
+		condition = fmt.Sprintf("s.id > '%s'", v.report.After)
+	}
+	if where != "" {
+		condition += " and " + where
+	}
+	refusal := V1Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code} // its text may quote the row
+	var from string
+	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
+		fmt.Sprintf(v1Lower, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
+	if err != nil {
+		return explainV1(err, v.source.name)
+	}
+	return v.commit(ctx, v.report.clone(), func(_ pgx.Tx, next *V1Report) error {
+		next.After = refusal.ID
+		next.Looked++
+		if next.Stage == V1Memories || !slices.ContainsFunc(next.Refusals, func(r V1Refusal) bool { return r.ID == refusal.ID }) {
+			next.Refused[refusal.Reason]++
+			next.refuse(refusal)
+		}
+		if next.Stage == V1Memories {
+			if v.types[from] == "" {
+				from = "unknown"
+			}
+			t := next.of(from)
+			t.To = string(v.types[from])
+			t.Rows++
+			t.Refused++
+		}
+		return nil
+	})
+}

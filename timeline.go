@@ -1,0 +1,71 @@
+package oxbow
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// TimelineQuery asks what was known about a topic, as it changed. Only UserID and Topic are required; a zero value means
+// "not given".
+type TimelineQuery struct {
+	UserID string
+	// Topic is what it is about, as for Query.Text.
+	Topic string
+	// Limit is how many memories at most, the most relevant ones, 1 to 1000, by default 50.
+	Limit int
+	// Types are Fact, Episodic; by default both.
+	Types []MemoryType
+	// Embedding is the vector of Topic, if the application has it, of the database's model.
+	Embedding []float32
+	// WordsOnly leaves the vectors out.
+	WordsOnly bool
+}
+
+// Timeline is the answer to a TimelineQuery.
+type Timeline struct {
+	// Entries are in the order in which they became true, or happened.
+	Entries []TimelineEntry
+	// Degraded is why vectors were left out, though they were asked for; see Recollection.
+	Degraded error
+}
+
+// TimelineEntry is a fact or an episode of a Timeline.
+type TimelineEntry = store.TimelineEntry
+
+// Timeline returns the facts and episodes of a user that are about a topic, those of the past too, with the versions that
+// followed them; see oxbow.timeline in the SQL interface. It writes nothing. Errors are those of Recall.
+func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
+	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding}
+	checked, err := asked.params()
+	if err != nil {
+		if bad, ok := errors.AsType[*InvalidError](err); ok && bad.Field == "text" {
+			bad.Field = "topic"
+		}
+		return Timeline{}, err
+	}
+	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Embedding: q.Embedding, Types: checked.Types, Limit: checked.Limit}
+	var result Timeline
+	if !q.WordsOnly && params.Embedding == nil {
+		params.Embedding, err = c.embed(ctx, q.Topic)
+		if ctx.Err() != nil {
+			return Timeline{}, ctx.Err()
+		}
+		result.Degraded = err
+	}
+	var recorded store.EmbeddingModel
+	err = c.on(ctx, q.UserID, func(db pgx.Tx) (err error) {
+		result.Entries, recorded, err = store.Timeline(ctx, db, params)
+		return err
+	})
+	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
+		return Timeline{}, mismatch // it explains err, too
+	}
+	if err != nil {
+		return Timeline{}, err
+	}
+	return result, nil
+}

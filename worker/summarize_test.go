@@ -1,0 +1,428 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/llm"
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/jobs"
+)
+
+// chronicler is a summarizer that notes which messages it was told, by their numbers.
+type chronicler struct {
+	before func(n int, t reasoner.Told) error // n: how often it was asked before
+	told   []reasoner.Told
+}
+
+func (*chronicler) Name() string { return "chronicler" }
+
+func (c *chronicler) Summarize(_ context.Context, t reasoner.Told) (string, error) {
+	c.told = append(c.told, t)
+	if c.before != nil {
+		if err := c.before(len(c.told)-1, t); err != nil {
+			return "", err
+		}
+	}
+	said := strings.Fields(t.Before)
+	for _, m := range t.Messages {
+		if _, number, ok := strings.Cut(m.Content, "number "); ok {
+			said = append(said, number)
+		}
+	}
+	return strings.Join(said, " "), nil
+}
+
+// chronicle sets the extractor and the summarizer.
+func (b *bundle) chronicle() *chronicler {
+	b.listen()
+	c := &chronicler{}
+	b.cfg.summarizes = c
+	return c
+}
+
+// chat inserts messages from one number up to another in one statement, and works them off.
+func (b *bundle) chat(user, session string, from, to int) {
+	b.Helper()
+	b.exec(`insert into oxbow.messages (user_id, session_id, content, seq, created_at)
+		select $1, $2, case when n % 5 = 0 then 'event: ' else 'so: ' end || 'number ' || n, n, timestamptz '2026-03-01 08:00Z' + n * interval '1 minute'
+		  from generate_series($3::integer, $4::integer) n`, user, session, from, to)
+	b.hurry()
+	require.NoError(b, b.drain())
+}
+
+// numbers are those from one up to another, as a chronicler writes them.
+func numbers(from, to int) string {
+	var all []string
+	for n := from; n <= to; n++ {
+		all = append(all, fmt.Sprint(n))
+	}
+	return strings.Join(all, " ")
+}
+
+// summaries are the current ones of a user.
+func (b *bundle) summaries(user string) []string {
+	b.Helper()
+	return get[[]string](b, `select coalesce(array_agg(content order by content), '{}') from oxbow.memories_episodic
+		where user_id = $1 and source = 'summary' and expired_at is null and forgotten_at is null and (invalid_at is null or invalid_at > now())`, user)
+}
+
+// A conversation past 30 messages has one summary, which grows with it and at its end.
+func TestSummaryOfALongConversation(t *testing.T) {
+	b := setup(t)
+	c := b.chronicle()
+	b.chat("ann", "s1", 1, 30)
+	require.Empty(t, b.summaries("ann"))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'summarize'`), "30 are not more than 30")
+	b.chat("ann", "s1", 31, 35)
+	require.Equal(t, []string{numbers(1, 35)}, b.summaries("ann"))
+	first := get[uuid.UUID](b, `select summary_id from oxbow.sessions where id = 's1'`)
+	require.Equal(t, 1, b.count(`oxbow.memories_episodic where id = $1 and session_id is null and importance = 0.3 and version = 1
+		and expires_at between now() + interval '13 days' and now() + interval '15 days' and valid_at = '2026-03-01 08:35Z'
+		and metadata = '{"session": "s1", "messages": 35, "from": "2026-03-01T08:01:00Z", "until": "2026-03-01T08:35:00Z"}'`, first))
+	require.Equal(t, 7, b.count(`oxbow.memory_links l join oxbow.memories m on m.id = l.to_id where l.from_id = $1 and l.relation = 'source' and m.source = 'extraction'`, first))
+	require.Equal(t, 1, b.count(`oxbow.memory_sources where memory_id = $1 and session_id = 's1' and message_id is null`, first))
+	require.Equal(t, 1, b.count(`oxbow.memory_vectors where memory_id = $1`, first))
+	require.Zero(t, b.count(`oxbow.memory_links l where l.relation = 'source' and l.to_id = $1`, first))
+
+	b.chat("ann", "s1", 36, 65)
+	require.Len(t, b.summaries("ann"), 1)
+	require.Len(t, c.told, 1)
+	b.chat("ann", "s1", 66, 70)
+	require.Equal(t, []string{numbers(1, 70)}, b.summaries("ann"))
+	require.Equal(t, numbers(1, 35), c.told[1].Before)
+	require.Len(t, c.told[1].Messages, 35)
+	require.Equal(t, 1, b.count(`oxbow.memories_episodic o join oxbow.memories_episodic n on n.id = o.superseded_by where o.id = $1
+		and o.expired_at is not null and o.invalid_at = n.valid_at and n.version = 2 and n.expired_at is null`, first))
+	second := get[uuid.UUID](b, `select summary_id from oxbow.sessions where id = 's1'`)
+	require.Equal(t, 14, b.count(`oxbow.memory_links where from_id = $1 and relation = 'source'`, second), "what the first told of too")
+	require.Equal(t, 1, b.count(`oxbow.memory_links where from_id = $1 and to_id = $2 and relation = 'supersedes'`, second, first))
+	require.Equal(t, 1, b.count(`oxbow.memory_history where memory_id = $1 and event = 'UPDATE' and actor = 'chronicler' and new_content = $2`, first, numbers(1, 70)))
+
+	b.chat("ann", "s1", 71, 72)
+	require.Len(t, c.told, 2)
+	b.exec(`select oxbow.end_session('ann', 's1')`)
+	require.NoError(t, b.drain())
+	require.Equal(t, []string{numbers(1, 72)}, b.summaries("ann"), "the end brings in what is left")
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('summarize', 'reflect', 25, '{"user_id": "ann", "session_id": "s1"}'), ('summarize', 'reflect', 25, '{"user_id": "ann", "session_id": "gone"}')`)
+	require.NoError(t, b.drain())
+	require.Len(t, c.told, 3, "nothing is new")
+	require.Equal(t, 3, b.count(`oxbow.memories where source = 'summary'`))
+
+	b.chat("ann", "s2", 101, 110)
+	b.exec(`select oxbow.end_session('ann', 's2')`)
+	require.NoError(t, b.drain())
+	require.Len(t, b.summaries("ann"), 1, "a short one has none, also when it ends")
+}
+
+func TestSummaryAfterIsASetting(t *testing.T) {
+	b := setup(t)
+	c := b.chronicle()
+	b.exec(`update oxbow.settings set value = value || '{"summary_after": 0}' where key = 'conversations'`)
+	b.chat("ann", "s1", 1, 50)
+	require.Empty(t, b.summaries("ann"))
+	b.exec(`update oxbow.settings set value = value || '{"summary_after": 5, "summary_days": 0}' where key = 'conversations'`)
+	b.chat("ann", "s1", 51, 52)
+	require.Equal(t, []string{numbers(1, 52)}, b.summaries("ann"))
+	require.Zero(t, b.count(`oxbow.memories where expires_at is not null`))
+	// what is more than one call takes comes in several
+	b.exec(`update oxbow.settings set value = value || '{"summary_after": 30}' where key = 'conversations'`)
+	asked := len(c.told)
+	b.chat("bob", "s1", 1, 450)
+	b.exec(`select oxbow.end_session('bob', 's1')`)
+	require.NoError(t, b.drain())
+	told := 0
+	for _, each := range c.told[asked:] {
+		told += len(each.Messages)
+		require.LessOrEqual(t, len(each.Messages), 200)
+	}
+	require.Equal(t, 450, told)
+	require.Len(t, b.summaries("bob"), 1)
+	require.LessOrEqual(t, len([]rune(b.summaries("bob")[0])), reasoner.MaxSummary, "it is cut")
+}
+
+// By the rules, in English and Chinese, through the whole of it.
+func TestSummaryByRules(t *testing.T) {
+	b := setup(t)
+	for user, texts := range map[string][3]string{
+		"mia": {"I live in Bergen, and I play the cello.", "I walked %d kilometres in the mountains.", "assistant> You own a castle."},
+		"小雨":  {"我住在杭州，在一家设计公司上班。", "我今天在山里走了%d公里。", "assistant> 你有一座城堡。"},
+	} {
+		for _, n := range []int{35, 70} {
+			session := fmt.Sprint("s", n)
+			b.say(user, session, texts[0])
+			for i := range n/2 - 1 {
+				b.say(user, session, fmt.Sprintf(texts[1], i+n), texts[2])
+			}
+			b.say(user, session, fmt.Sprintf(texts[1], 7777))
+		}
+	}
+	b.hurry()
+	require.NoError(t, b.drain())
+	for user, has := range map[string][]string{"mia": {"User said: I live in Bergen, and I play the cello.", "I walked 7777 kilometres", "castle"}, "小雨": {"用户说：我住在杭州，在一家设计公司上班。", "走了7777公里", "城堡"}} {
+		b.exec(`select oxbow.end_session($1, id) from oxbow.sessions where user_id = $1`, user)
+		require.NoError(t, b.drain())
+		all := b.summaries(user)
+		require.Len(t, all, 2)
+		for _, s := range all {
+			require.Contains(t, s, has[0])
+			require.NotContains(t, s, has[2])
+		}
+		require.Contains(t, all[0]+all[1], has[1])
+		found := get[[]string](b, `select array_agg(r.content) from oxbow.recall($1, $2, types => '{episodic}', max_results => 50) r join oxbow.memories m on m.id = r.id and m.source = 'summary'`, user, has[1])
+		require.NotEmpty(t, found, "it is found like other memories")
+	}
+}
+
+// A worker that ends in the middle leaves nothing half done, and two at once leave one summary.
+func TestSummaryIsInterrupted(t *testing.T) {
+	b := setup(t)
+	c := b.chronicle()
+	b.cfg.StopTimeout = 10 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	c.before = func(n int, _ reasoner.Told) error {
+		if n == 0 {
+			stop()
+			time.Sleep(200 * time.Millisecond) // it does not notice
+		}
+		return nil
+	}
+	b.exec(`insert into oxbow.messages (user_id, session_id, content, seq) select 'ann', 's1', 'event: number ' || n, n from generate_series(1, 40) n`)
+	require.ErrorIs(t, b.worker().RunUntilIdle(ctx, nil), context.Canceled)
+	require.Empty(t, b.summaries("ann"))
+	require.Zero(t, b.count(`oxbow.sessions where summarized_seq is not null`))
+	require.NoError(t, b.drain())
+	require.Equal(t, []string{numbers(1, 40)}, b.summaries("ann"))
+	require.Equal(t, 1, b.count(`oxbow.memories where source = 'summary'`))
+
+	// the row of the job is gone, and another one comes while this one thinks
+	raced := false
+	c.before = func(int, reasoner.Told) error {
+		if !raced {
+			raced = true
+			b.exec(`select oxbow.write_summary('ann', 's1', 'another', 40, 80, (select summary_id from oxbow.sessions), gen_random_uuid(), 'another', now(), 0.3, '{}', '{}')`)
+		}
+		return nil
+	}
+	b.chat("ann", "s1", 41, 80)
+	require.Equal(t, []string{"another"}, b.summaries("ann"))
+	require.Equal(t, 2, b.count(`oxbow.memories where source = 'summary'`))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'summarize' and state <> 'completed'`))
+}
+
+// Many conversations at once have a summary each, whoever works at them.
+func TestSummariesAtOnce(t *testing.T) {
+	b := setup(t)
+	const sessions = 6
+	for i := range sessions {
+		for part := range 5 {
+			var said []string
+			for j := range 12 {
+				said = append(said, fmt.Sprintf("I have a cat named Milo%d%d%d.", i, part, j))
+			}
+			b.say("ann", fmt.Sprint("s", i), said...)
+		}
+	}
+	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now()`)
+	require.NoError(t, b.drain())
+	require.Len(t, b.summaries("ann"), sessions)
+	require.Equal(t, sessions, b.count(`oxbow.sessions s join oxbow.memories_episodic m on m.id = s.summary_id and m.expired_at is null where m.metadata ->> 'session' = s.id`))
+	require.Zero(t, b.count(`(select superseded_by from oxbow.memories where source = 'summary' and superseded_by is not null group by 1 having count(*) > 1) x`))
+}
+
+// Who opts out is not told of, also not later what was said until then.
+func TestOptedOutIsNotSummarized(t *testing.T) {
+	b := setup(t)
+	c := b.chronicle()
+	b.chat("ann", "s1", 1, 20)
+	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+	b.chat("ann", "s1", 21, 60)
+	require.Empty(t, c.told)
+	b.exec(`update oxbow.users set opted_out = false`)
+	b.chat("ann", "s1", 61, 100)
+	require.Equal(t, []string{numbers(61, 100)}, b.summaries("ann"))
+
+	c.before = func(int, reasoner.Told) error {
+		b.exec(`update oxbow.users set opted_out = true`)
+		return nil
+	}
+	b.chat("ann", "s1", 101, 140)
+	require.Equal(t, []string{numbers(61, 100)}, b.summaries("ann"), "nor what the summarizer was just thinking about")
+	c.before = nil
+	b.exec(`update oxbow.users set opted_out = false`)
+	b.chat("ann", "s1", 141, 180)
+	require.Equal(t, []string{numbers(61, 100) + " " + numbers(141, 180)}, b.summaries("ann"))
+}
+
+// What is erased, forgotten or deleted is in no summary any more, and in none that is made later.
+func TestSummaryGoesWithWhatItTells(t *testing.T) {
+	for name, c := range map[string]struct {
+		sql  string
+		left int // rows of summaries
+	}{
+		"a memory is erased":    {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 35'))`, 0},
+		"an early one is":       {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 5'))`, 0},
+		"one not told of is":    {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 90'))`, 0},
+		"a message is deleted":  {`delete from oxbow.messages where user_id = 'ann' and content like '%number 35'`, 0},
+		"the summary is erased": {`select oxbow.erase_memory('ann', (select summary_id from oxbow.sessions where user_id = 'ann' and id = 's1'))`, 0},
+		"a memory is forgotten": {`select oxbow.forget('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 35'))`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			w := b.chronicle()
+			b.chat("ann", "s1", 1, 40)
+			b.chat("ann", "s1", 41, 80)
+			b.chat("ann", "s1", 81, 90)
+			b.chat("ann", "s2", 201, 240)
+			b.chat("bob", "s1", 1, 40)
+			b.exec(c.sql)
+			require.Equal(t, []string{numbers(201, 240)}, b.summaries("ann"))
+			require.Equal(t, []string{numbers(1, 40)}, b.summaries("bob"))
+			require.Equal(t, c.left+2, b.count(`oxbow.memories where source = 'summary'`))
+			require.Equal(t, c.left, b.count(`oxbow.memory_history where event = 'DELETE' and reason = 'it told of a memory that was forgotten'`))
+			if c.left == 0 {
+				require.Zero(t, b.count(`oxbow.memory_history where user_id = 'ann' and (new_content like '%34 35 36%' or old_content like '%34 35 36%')`))
+			}
+			for _, at := range []string{"", ", believed_as_of => now() - interval '1 millisecond'"} {
+				require.Zero(t, b.count(`oxbow.recall('ann', 'number 35 36', max_results => 100`+at+`) r where r.content like '%34 35 36%'`))
+			}
+			b.exec(`update oxbow.memories set forgotten_at = null where content = 'number 35'`)
+			b.chat("ann", "s1", 91, 130)
+			require.Equal(t, []string{numbers(201, 240), numbers(91, 130)}, b.summaries("ann"), "what was said before is not told again")
+
+			// while the summarizer thinks
+			w.before = func(n int, told reasoner.Told) error {
+				w.before = nil
+				b.exec(`select oxbow.erase_memory('ann', (select id from oxbow.memories where content = 'number 150'))`)
+				return nil
+			}
+			b.chat("ann", "s1", 131, 170)
+			require.Equal(t, []string{numbers(201, 240)}, b.summaries("ann"))
+			require.Zero(t, b.count(`oxbow.memories where content like '%149 150%'`))
+		})
+	}
+}
+
+// A summary ends after 14 days, unless it was promoted, or used so much.
+func TestSummaryExpires(t *testing.T) {
+	b := setup(t)
+	b.chronicle()
+	for i, user := range []string{"ann", "bob", "cid", "dan"} {
+		b.chat(user, "s1", 100*i+1, 100*i+40)
+	}
+	b.exec(`update oxbow.memories set strength = 2.5 where user_id = 'bob' and source = 'summary'`)
+	require.True(t, get[bool](b, `select oxbow.promote('cid', summary_id, 'a good talk') from oxbow.sessions where user_id = 'cid'`))
+	require.False(t, get[bool](b, `select oxbow.promote('cid', summary_id) from oxbow.sessions where user_id = 'cid'`))
+	settle := func() {
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('settle', 'default', 1, '{}')`)
+		require.NoError(t, b.drain())
+	}
+	settle()
+	require.Len(t, b.summaries("ann"), 1, "its time is not over")
+	b.exec(`update oxbow.memories set expires_at = now() - interval '1 second', created_at = created_at - interval '14 days' where expires_at is not null and user_id <> 'dan'`)
+	settle()
+	require.Empty(t, b.summaries("ann"))
+	require.Len(t, b.summaries("bob"), 1)
+	require.Len(t, b.summaries("cid"), 1)
+	require.Len(t, b.summaries("dan"), 1)
+	require.Equal(t, "ann EXPIRE settle: its time was over, bob PROMOTE settle: replies used it, cid PROMOTE app: a good talk", get[string](b, `
+		select string_agg(user_id || ' ' || event || ' ' || actor || ': ' || reason, ', ' order by user_id) from oxbow.memory_history where event in ('EXPIRE', 'PROMOTE')`))
+	require.Zero(t, b.count(`oxbow.recall('ann', 'number 17', max_results => 100) where content = $1`, numbers(1, 40)))
+	for _, as := range []string{"believed_as_of => now() - interval '1 hour'", "valid_as_of => now() - interval '1 hour'"} {
+		require.Equal(t, 1, b.count(`oxbow.recall('ann', 'number 17', max_results => 100, `+as+`) where content = $1`, numbers(1, 40)), as)
+	}
+	b.chat("ann", "s1", 501, 540)
+	require.Equal(t, []string{numbers(501, 540)}, b.summaries("ann"), "what has expired does not come back")
+	b.chat("cid", "s1", 501, 540)
+	require.Zero(t, b.count(`oxbow.memories where user_id = 'cid' and source = 'summary' and expires_at is not null`), "a promoted one stays promoted as it grows")
+	require.True(t, get[bool](b, `select oxbow.promote('ann', id) from oxbow.memories where user_id = 'ann' and content = $1`, numbers(1, 40)))
+	require.Len(t, b.summaries("ann"), 2, "it holds again")
+	_, err := b.pool.Exec(t.Context(), `select oxbow.promote('ann', gen_random_uuid())`)
+	require.ErrorContains(t, err, "has no memory")
+}
+
+// What a summary tells of counts once: in the memories that it tells of.
+func TestSummaryIsNoEvidence(t *testing.T) {
+	b := setup(t)
+	b.chronicle()
+	b.chat("ann", "s1", 1, 40)
+	require.Len(t, b.summaries("ann"), 1)
+	require.Equal(t, 1, b.count(`oxbow.memory_terms t join oxbow.memories m on m.id = t.memory_id where m.source = 'summary'`))
+	b.reflect("ann")
+	require.Equal(t, 8, get[int](b, `select sum(memories_scanned) from oxbow.reflection_cycles`), "40 messages, 8 of them events")
+	require.Zero(t, b.count(`oxbow.memory_sources s join oxbow.memories m on m.id = s.memory_id where m.source = 'summary' and s.message_id is not null`))
+}
+
+// While the summarizer is down the summary waits; nonsense is tried again, and at last the summary goes on without it.
+func TestSummarizerFails(t *testing.T) {
+	b := setup(t)
+	c := b.chronicle()
+	c.before = func(int, reasoner.Told) error { return &reasoner.UnavailableError{Err: errors.New("it is away")} }
+	b.exec(`insert into oxbow.messages (user_id, session_id, content, seq) select 'ann', 's1', 'event: number ' || n, n from generate_series(1, 40) n`)
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 8*5, b.count(`oxbow.memories`), "extraction goes on")
+	j := b.job("summarize")
+	require.Zero(t, j.Attempt)
+	c.before = func(int, reasoner.Told) error { return &reasoner.AnswerError{Problem: "that is prose"} }
+	b.hurry()
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	j = b.job("summarize")
+	require.Equal(t, "retryable", j.State)
+	require.Contains(t, j.LastError, "that is prose")
+	b.exec(`update oxbow.river_job set attempt = 8 where kind = 'summarize'`)
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Empty(t, b.summaries("ann"))
+	c.before = nil
+	b.chat("ann", "s1", 41, 80)
+	require.Equal(t, []string{numbers(41, 80)}, b.summaries("ann"))
+}
+
+// With a language model: it is asked for the summary, within what the user may take.
+func TestSummaryByModel(t *testing.T) {
+	b := setup(t)
+	server := llmtest.New(t)
+	b.cfg.Reasoner = llm.Config{Provider: llm.ProviderOpenAI, Model: "m", URL: server.URL(), APIKey: "k"}
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if r.Purpose == "summarize" {
+			return llmtest.Say(llmtest.Summary("米娅的对话有" + fmt.Sprint(len(r.Data("messages"))) + "条新消息。"))
+		}
+		return llmtest.Nothing(r)
+	})
+	var said []string
+	for i := range 35 {
+		said = append(said, fmt.Sprintf("今天是第%d天。", i))
+	}
+	b.say("米娅", "s1", said...)
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, []string{"米娅的对话有35条新消息。"}, b.summaries("米娅"))
+	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'summarize' and job_id is not null`))
+	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'openai/m'`))
+
+	b.exec(`update oxbow.llm_calls set prompt_tokens = 1000000 where purpose = 'summarize'`)
+	b.say("米娅", "s1", said...)
+	b.hurry()
+	require.NoError(t, b.drain())
+	b.cfg.DailyTokens = 100
+	b.exec(`update oxbow.sessions set summarized_seq = 0, summary_id = null`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('summarize', 'reflect', 25, '{"user_id": "米娅", "session_id": "s1"}')`)
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'summarize' and state = 'scheduled' and scheduled_at > now() + interval '30 minutes'`))
+}
+
+func TestSummarizeArgsAreChecked(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('summarize', 'reflect', 25, '{"user_id": "ann"}')`)
+	require.NoError(t, b.drain())
+	require.Contains(t, b.job("summarize").LastError, "name no user or no session")
+	require.Equal(t, "summarize", jobs.SummarizeArgs{}.Kind())
+}
