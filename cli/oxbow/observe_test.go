@@ -36,7 +36,7 @@ func TestWorkIsObserved(t *testing.T) {
 		if r.URL.Path == "/v1/traces" && strings.Contains(string(body), "embedder embed") {
 			traced.Add(1)
 		}
-		if strings.Contains(string(body), fmt.Sprintf("%s", hexBytes(trace))) && strings.Contains(string(body), "mine") {
+		if strings.Contains(string(body), string(hexBytes(trace))) && strings.Contains(string(body), "mine") {
 			named.Add(1)
 		}
 	}))
