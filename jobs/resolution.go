@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 
 const (
 	similarFacts  = 5    // of a candidate, and as many earlier candidates
+	factsAbout    = 100  // of which people have one at a time, of all candidates
 	leastSimilar  = 0.05 // it only nominates
 	muchSimilar   = 0.6
 	resolveRounds = 3 // in which an extractor that is far away is asked about a batch
@@ -91,6 +93,7 @@ func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken rea
 	d.Reason = shortened(d.Reason)
 	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == d.Target })
 	d.Target = r.memory(d.Target)
+	d.Also = r.also(d, c)
 	switch d.Operation {
 	case reasoner.Update, reasoner.Delete, reasoner.Noop:
 		if shown && !r.ended[d.Target] {
@@ -103,11 +106,28 @@ func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken rea
 	return reasoner.Resolution{Operation: reasoner.Add}, false
 }
 
+// also returns what else was shown, and lasts, of what an update takes the place of.
+func (r *resolution) also(d reasoner.Resolution, c reasoner.Conflict) (also []uuid.UUID) {
+	if d.Operation != reasoner.Update {
+		return nil
+	}
+	for _, id := range d.Also {
+		shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == id })
+		if id = r.memory(id); shown && id != d.Target && !r.ended[id] && !slices.Contains(also, id) {
+			also = append(also, id)
+		}
+	}
+	return also
+}
+
 // follow notes what becomes of a candidate.
 func (r *resolution) follow(candidate uuid.UUID, taken reasoner.Resolution) {
 	switch taken.Operation {
 	case reasoner.Update:
 		r.ended[taken.Target] = true
+		for _, id := range taken.Also {
+			r.ended[id] = true
+		}
 	case reasoner.Delete:
 		r.ended[taken.Target], r.ended[candidate] = true, true
 	case reasoner.Noop:
@@ -115,37 +135,60 @@ func (r *resolution) follow(candidate uuid.UUID, taken reasoner.Resolution) {
 	}
 }
 
-// similar returns the facts that are like each candidate that is one, those among the candidates before it included.
+// similar returns the facts that are like each candidate that is one, or about the same, those among the candidates before it
+// included.
 func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([][]reasoner.Held, error) {
 	all := make([][]reasoner.Held, len(e.candidates))
 	var of []int
 	var vectors [][]float32
+	var about []string
 	for i, c := range e.candidates {
 		if c.Type == string(store.Fact) && e.vectors[i] != nil {
-			of, vectors = append(of, i), append(vectors, e.vectors[i])
+			of, vectors, about = append(of, i), append(vectors, e.vectors[i]), append(about, c.About...)
 		}
 	}
 	found, err := store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar)
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(about)
+	same, err := store.FactsAbout(ctx, db, e.Session.UserID, slices.Compact(about), factsAbout)
+	if err != nil {
+		return nil, err
+	}
 	for k, i := range of {
 		all[i] = slices.Concat(found[k], e.before(i, of[:k]))
+		for _, h := range same {
+			if aboutSame(e.candidates[i], h) && !slices.ContainsFunc(all[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
+				all[i] = append(all[i], h)
+			}
+		}
 		slices.SortStableFunc(all[i], func(a, b reasoner.Held) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	}
 	return all, nil
 }
 
-// before returns those of some candidates that are most like another.
+// aboutSame tells whether a memory is about something that a candidate of the same speaker is about.
+func aboutSame(c reasoner.Candidate, h reasoner.Held) bool {
+	return strings.EqualFold(c.Speaker, h.Speaker) && slices.ContainsFunc(c.About, func(a string) bool { return slices.Contains(h.About, a) })
+}
+
+// before returns those of some candidates that are most like another, and those about the same.
 func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
+	var same []reasoner.Held
 	for _, j := range of {
 		c := e.candidates[j]
-		if s := cosine(e.vectors[i], e.vectors[j]); s >= leastSimilar {
-			similar = append(similar, reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category, Time: c.Time, Similarity: s})
+		h := reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category, Time: c.Time,
+			Similarity: cosine(e.vectors[i], e.vectors[j]), About: c.About}
+		switch {
+		case aboutSame(e.candidates[i], h):
+			same = append(same, h)
+		case h.Similarity >= leastSimilar:
+			similar = append(similar, h)
 		}
 	}
 	slices.SortStableFunc(similar, func(a, b reasoner.Held) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	return similar[:min(len(similar), similarFacts)]
+	return slices.Concat(same, similar[:min(len(similar), similarFacts)])
 }
 
 // cosine is the similarity of two vectors of one length, -1 to 1; of nothing it is 0.
@@ -162,7 +205,7 @@ func cosine(a, b []float32) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// lookAgain looks for facts that are much like a candidate and were not shown to the extractor.
+// lookAgain looks for facts that are much like a candidate, or about the same, and were not shown to the extractor.
 func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) error {
 	similar, err := x.similar(ctx, tx, e)
 	if err != nil {
@@ -170,7 +213,7 @@ func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) er
 	}
 	for i, held := range similar {
 		for _, h := range held {
-			if h.Similarity >= muchSimilar && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
+			if (h.Similarity >= muchSimilar || aboutSame(e.candidates[i], h)) && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
 				return fmt.Errorf("decide on a memory that is much like another: %w", store.ErrStale)
 			}
 		}

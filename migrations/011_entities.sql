@@ -57,4 +57,5 @@ insert into oxbow.settings (key, value) select 'sweep.entities', '""' where exis
 
 delete from oxbow.settings where key = 'sweep.entities';
 drop trigger if exists end_edges on oxbow.memories;
+drop trigger if exists note_again on oxbow.memories;
 drop table oxbow.entity_edges, oxbow.entity_mentions, oxbow.entities;

@@ -1164,6 +1164,27 @@ begin
   select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;
 end $$;
 
+-- Name: facts_about(text, text[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.facts_about(_user_id text, _about text[], _limit integer) RETURNS TABLE(id uuid, content text, speaker text, category text, at timestamp with time zone, about text[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),
+         array(select jsonb_array_elements_text(m.metadata -> 'about'))
+    from oxbow.memories_fact m
+   where m.user_id = _user_id and m.expired_at is null and m.metadata ? 'about' and m.metadata -> 'about' ?| _about
+     and m.forgotten_at is null and (m.invalid_at is null or m.invalid_at > now())
+   order by m.created_at desc, m.id
+   limit _limit;
+end $$;
+
 -- Name: facts_as_of(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.facts_as_of(user_id text, valid timestamp with time zone DEFAULT now(), believed timestamp with time zone DEFAULT now()) RETURNS TABLE(id uuid, content text, category text, valid_at timestamp with time zone, invalid_at timestamp with time zone)
@@ -1936,6 +1957,23 @@ CREATE FUNCTION oxbow.newest_wording(_user_id text, _id uuid) RETURNS uuid
   select w.id from wording w where w.expired_at is null;
 $$;
 
+-- Name: note_again(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.note_again() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  delete from oxbow.entity_edges g where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
+  delete from oxbow.entity_mentions n where n.user_id = new.user_id and n.memory_type = new.memory_type and n.memory_id = new.id;
+  if exists (select from oxbow.memory_terms t where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id) then
+    perform oxbow.note_entities(new.user_id, array[new.id]);
+  end if;
+  return null;
+end $$;
+
 -- Name: note_entities(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.note_entities(_user_id text, _ids uuid[]) RETURNS void
@@ -1969,9 +2007,11 @@ begin
         from unnest(_ids) i(id)
        cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
        cross join lateral (
-        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+        select e.nth::integer, btrim(w.name), oxbow.entity_key(w.name), e.entity ->> 'kind'
           from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
                with ordinality e(entity, nth)
+         cross join lateral (select case when jsonb_typeof(e.entity) = 'string' then e.entity #>> '{}'
+                                         when jsonb_typeof(e.entity -> 'name') = 'string' then e.entity ->> 'name' end as name) w
          where e.nth <= 50
         union all
         select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
@@ -2055,7 +2095,7 @@ begin
     ) select user_id from walk where user_id is not null limit _limit
   loop
     next := _user;
-    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
+    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities'
                      and not exists (select from oxbow.entity_mentions n
                                       where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
     for i in 0 .. cardinality(_ids) - 1 by 500 loop
@@ -4139,6 +4179,8 @@ declare
   r record;
   old oxbow.memories;
   _policy text;
+  _began timestamptz; -- the old memory
+  _earlier boolean;
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
@@ -4161,22 +4203,30 @@ begin
   on conflict do nothing;
 
   for r in
-    select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
-      operation text, target uuid, policy text)
+    select m.*, t.of from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
+      operation text, target uuid, also uuid[], policy text), unnest(m.target || m.also) t(of)
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
        for no key update;
     if not found then
-      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
+      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
     end if;
     case r.operation
       when 'UPDATE' then
-        updated := updated + 1;
+        updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
-        if r.at < coalesce(old.valid_at, old.created_at) then
-          update oxbow.memories m set invalid_at = coalesce(old.valid_at, old.created_at), expired_at = now(), superseded_by = old.id, updated_at = now()
+        _began := coalesce(old.valid_at, old.created_at);
+        -- since when something is so may be told later; what counts is which was said last
+        _earlier := r.at < _began;
+        if _earlier then
+          select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
+            < (select max(g.created_at) from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
+                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true) into _earlier;
+        end if;
+        if _earlier then
+          update oxbow.memories m set invalid_at = _began, expired_at = now(), superseded_by = old.id, updated_at = now()
            where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
         elsif _policy = 'weight_balance' then
           update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
@@ -5620,6 +5670,10 @@ CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episo
 
 CREATE INDEX memories_expires_idx ON oxbow.memories_episodic USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (expired_at IS NULL));
 
+-- Name: memories_fact_about_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_fact_about_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NULL) AND (metadata ? 'about'::text));
+
 -- Name: memories_fact_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
@@ -6039,6 +6093,10 @@ CREATE TRIGGER enqueue_embed AFTER INSERT ON oxbow.memories_trait REFERENCING NE
 -- Name: memories_trait leave_parent; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER leave_parent AFTER DELETE ON oxbow.memories_trait FOR EACH ROW EXECUTE FUNCTION oxbow.leave_parent();
+
+-- Name: memories note_again; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER note_again AFTER UPDATE OF metadata ON oxbow.memories FOR EACH ROW WHEN ((((old.metadata -> 'entities'::text) IS DISTINCT FROM (new.metadata -> 'entities'::text)) OR ((old.metadata -> 'relations'::text) IS DISTINCT FROM (new.metadata -> 'relations'::text)))) EXECUTE FUNCTION oxbow.note_again();
 
 -- Name: memories refuse_change; Type: TRIGGER; Schema: oxbow; Owner: -
 
@@ -7502,6 +7560,10 @@ REVOKE ALL ON FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _con
 
 REVOKE ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) TO oxbow_worker;
+
+-- Name: FUNCTION note_again(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.note_again() FROM PUBLIC;
 
 -- Name: FUNCTION note_entities(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 

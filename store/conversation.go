@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +103,7 @@ func MessagesLeft(ctx context.Context, db DB, userID, session string, failed boo
 // RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
 	rows, err := db.Query(ctx, `
-		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0
+		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
 		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
 		          from oxbow.messages g
 		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e
@@ -142,6 +143,26 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 		all[nth-1] = append(all[nth-1], h)
 	}
 	return all, rows.Err()
+}
+
+// FactsAbout returns the current facts of the user that tell of any of some things of which people have one at a time, the
+// newest first, at most limit.
+func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit int) ([]reasoner.Held, error) {
+	if len(about) == 0 {
+		return nil, nil
+	}
+	rows, err := db.Query(ctx, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for facts about the same: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (reasoner.Held, error) {
+		h := reasoner.Held{Type: string(Fact)}
+		return h, row.Scan(&h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.About)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for facts about the same: %w", err)
+	}
+	return found, nil
 }
 
 // Extracted is a candidate with what becomes of it.
@@ -202,6 +223,7 @@ type newMemory struct {
 	Reason     *string         `json:"reason"`
 	Operation  string          `json:"operation"`
 	Target     *uuid.UUID      `json:"target"`
+	Also       []uuid.UUID     `json:"also"`
 	Policy     string          `json:"policy"`
 }
 
@@ -211,6 +233,7 @@ type extractedMetadata struct {
 	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
 	Entities  []reasoner.Entity   `json:"entities,omitempty"`
 	Relations []reasoner.Relation `json:"relations,omitempty"`
+	About     []string            `json:"about,omitempty"`
 }
 
 // WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
@@ -228,20 +251,27 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	as := map[uuid.UUID]uuid.UUID{} // of one that is there in the same words: that memory
 	for _, m := range e.Memories {
 		m.Target = cmp.Or(as[m.Target], m.Target)
+		also := []uuid.UUID{}
+		for _, id := range m.Also {
+			if id = cmp.Or(as[id], id); id != m.Target && !slices.Contains(also, id) {
+				also = append(also, id)
+			}
+		}
+		m.Also = also
 		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
 			as[m.ID] = there
 		}
 		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
-			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target })
+			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target || slices.Contains(m.Also, id) })
 		}
-		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations})
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations, aboutOf(m)})
 		if err != nil {
 			return counts, err
 		}
 		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
 			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
-			Target: pointer(m.Target), Policy: policyOf(m.Category)}
+			Target: pointer(m.Target), Also: also, Policy: policyOf(m.Category)}
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			same[m.Content] = row.ID
 		}
@@ -273,6 +303,14 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	_, err = IndexMemories(ctx, db, e.Session.UserID, ids)
 	counts.Indexed = err == nil
 	return counts, err
+}
+
+// aboutOf returns what is kept of what a memory tells of that people have one of at a time: only facts end each other.
+func aboutOf(m Extracted) []string {
+	if m.Type != string(Fact) {
+		return nil
+	}
+	return m.About
 }
 
 // sameFacts returns the current facts of the user that say the same, by their text.

@@ -21,6 +21,7 @@ type listener struct {
 	before func(n int, c reasoner.Conversation) (*reasoner.Extraction, error) // n: how often it was asked before
 	heard  []reasoner.Conversation
 	asked  [][]reasoner.Conflict
+	also   []uuid.UUID // what an update takes the place of too
 }
 
 func (*listener) Name() string { return "listener" }
@@ -60,7 +61,7 @@ func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.
 		what, _, changed := strings.Cut(c.Candidate.Content, " is now ")
 		for _, h := range c.Similar {
 			if changed && strings.HasPrefix(h.Content, what+" is") {
-				decided[i] = reasoner.Resolution{Operation: reasoner.Update, Target: h.ID, Reason: "it changed"}
+				decided[i] = reasoner.Resolution{Operation: reasoner.Update, Target: h.ID, Also: l.also, Reason: "it changed"}
 				break
 			}
 		}
@@ -244,6 +245,31 @@ func TestExtractorAnswersNonsense(t *testing.T) {
 	b.hurry()
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
+}
+
+// An update takes the place of several memories, if they were shown and last.
+func TestUpdateOfSeveral(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.say("bob", "s1", "fact: Bob's home is Rome")
+	b.say("ann", "s1", "fact: Ann's home is Rome", "fact: Ann's home is a flat in Rome", "fact: Ann's home is far away")
+	b.hurry()
+	require.NoError(t, b.drain())
+	others := get[uuid.UUID](b, `select id from oxbow.memories where user_id = 'bob'`)
+	l.before = func(int, reasoner.Conversation) (*reasoner.Extraction, error) {
+		l.also = []uuid.UUID{others, uuid.New()}
+		for _, content := range []string{"Ann's home is a flat in Rome", "Ann's home is far away"} {
+			l.also = append(l.also, get[uuid.UUID](b, `select id from oxbow.memories where content = $1`, content))
+		}
+		return nil, nil
+	}
+	b.say("ann", "s2", "fact: Ann's home is now Porto")
+	b.hurry()
+	require.NoError(t, b.drain())
+	require.Equal(t, "Ann's home is now Porto", get[string](b, `select string_agg(content, ' | ') from oxbow.facts_as_of('ann')`))
+	require.Equal(t, 3, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by where m.user_id = 'ann' and m.invalid_at = n.valid_at`))
+	require.Equal(t, 3, b.count(`oxbow.memory_history where user_id = 'ann' and event = 'UPDATE'`))
+	require.Equal(t, 1, b.count(`oxbow.facts_as_of('bob')`))
 }
 
 // What an extractor names that is not there, or is somebody else's, changes nothing.

@@ -226,7 +226,7 @@ func (a *app) printHistory(s shown, location *time.Location) error {
 // event is what happened, in a word.
 func event(name string) string {
 	words := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
-		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used"}
+		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired", "PROMOTE": "kept for good"}
 	if word, ok := words[name]; ok {
 		return word
 	}

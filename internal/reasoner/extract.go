@@ -46,6 +46,7 @@ type Held struct {
 	Category   Category
 	Time       time.Time // when it was true or happened
 	Similarity float64   // to a candidate, -1 to 1
+	About      []string  // as a candidate's
 }
 
 // Category is what a memory is about (W): it decides how fast it loses weight, and what becomes of it in a conflict.
@@ -94,6 +95,7 @@ type Candidate struct {
 	Relations  []Relation // and how these belong together
 	Time       time.Time  // when it was true or happened; zero: when its first message was said
 	Negates    bool       // it says that something is so no longer, or was wrong
+	About      []string   // what it tells of that people have one of at a time (home, job, employer, name), or what a taste is about: memories about the same are its conflicts, however unlike
 	Sources    []uuid.UUID
 }
 
@@ -104,7 +106,7 @@ type Extraction struct {
 	Dropped    []Dropped   // what the extractor itself had to leave out
 }
 
-// Conflict is a candidate with the memories that are like it, the most similar first.
+// Conflict is a candidate with the memories that are like it, the most similar first, and those about the same.
 type Conflict struct {
 	Candidate Candidate
 	Similar   []Held
@@ -124,6 +126,7 @@ const (
 // Resolution is what Resolve decides.
 type Resolution struct {
 	Operation Operation
-	Target    uuid.UUID // of Similar; zero for Add
+	Target    uuid.UUID   // of Similar; zero for Add
+	Also      []uuid.UUID // of Similar: what else an Update takes the place of
 	Reason    string
 }

@@ -1,5 +1,6 @@
 -- Entities: who and what the memories name. What a memory names stands in its metadata, written by extraction or by the
--- application: {"entities": [{"name", "kind"}], "relations": [{"from", "relation", "to"}]}, where an empty end is who speaks.
+-- application: {"entities": [{"name", "kind"}], "relations": [{"from", "relation", "to"}]}, where an empty end is who speaks. An
+-- entity may be its name alone.
 -- Everything here follows from that, and can be made again.
 
 -- The name without what may differ from one time to another: case, marks, full-width forms.
@@ -65,9 +66,11 @@ begin
         from unnest(_ids) i(id)
        cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
        cross join lateral (
-        select e.nth::integer, btrim(e.entity ->> 'name'), oxbow.entity_key(e.entity ->> 'name'), e.entity ->> 'kind'
+        select e.nth::integer, btrim(w.name), oxbow.entity_key(w.name), e.entity ->> 'kind'
           from jsonb_array_elements(case jsonb_typeof(m.metadata -> 'entities') when 'array' then m.metadata -> 'entities' else '[]' end)
                with ordinality e(entity, nth)
+         cross join lateral (select case when jsonb_typeof(e.entity) = 'string' then e.entity #>> '{}'
+                                         when jsonb_typeof(e.entity -> 'name') = 'string' then e.entity ->> 'name' end as name) w
          where e.nth <= 50
         union all
         select 0, coalesce(m.speaker, 'user'), oxbow.entity_key(coalesce(m.speaker, 'user')), 'person'
@@ -173,6 +176,22 @@ create or replace trigger end_edges after update of valid_at, invalid_at, create
   when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at) is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at))
   execute function oxbow.end_edges();
 
+-- What the metadata of a memory does not name any more, it does not mention any more. One that waits for embed is left to it.
+create or replace function oxbow.note_again() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  delete from oxbow.entity_edges g where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
+  delete from oxbow.entity_mentions n where n.user_id = new.user_id and n.memory_type = new.memory_type and n.memory_id = new.id;
+  if exists (select from oxbow.memory_terms t where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id) then
+    perform oxbow.note_entities(new.user_id, array[new.id]);
+  end if;
+  return null;
+end $$;
+create or replace trigger note_again after update of metadata on oxbow.memories
+  for each row
+  when ((old.metadata -> 'entities', old.metadata -> 'relations') is distinct from (new.metadata -> 'entities', new.metadata -> 'relations'))
+  execute function oxbow.note_again();
+
 -- An entity that no memory names any more goes: its name is personal data.
 create or replace function oxbow.remove_unnamed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -210,7 +229,7 @@ begin
     ) select user_id from walk where user_id is not null limit _limit
   loop
     next := _user;
-    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities' and m.forgotten_at is null
+    _ids := array(select m.id from oxbow.memories m where m.user_id = _user and m.metadata ? 'entities'
                      and not exists (select from oxbow.entity_mentions n
                                       where n.user_id = _user and n.memory_type = m.memory_type and n.memory_id = m.id));
     for i in 0 .. cardinality(_ids) - 1 by 500 loop

@@ -1,7 +1,7 @@
 -- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
 -- operation does to the memory that it is about. The caller holds the user's lock.
 --   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
---                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "policy"}]
+--                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "also": [what else an UPDATE is about], "policy"}]
 --   _used      memories that a reply used
 --   _embed     whether embed is to see to the new memories; otherwise the caller writes their vectors and indexes them
 -- A target that is not a current memory is the error OX105. What becomes of the old memory of an UPDATE is its category's
@@ -9,7 +9,8 @@
 --   latest_wins     it was true until now, and is superseded
 --   version_keep    it was true until now, and is kept with a fifth of its strength
 --   weight_balance  both stand; the old one has half its strength
--- What happened before the old memory began does not replace it: then the new one was true until the old one began.
+-- What was said before the old memory was said the last time does not replace it: then the new one was true until the old one
+-- began.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
   out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -21,6 +22,8 @@ declare
   r record;
   old oxbow.memories;
   _policy text;
+  _began timestamptz; -- the old memory
+  _earlier boolean;
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
@@ -43,22 +46,30 @@ begin
   on conflict do nothing;
 
   for r in
-    select * from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
-      operation text, target uuid, policy text)
+    select m.*, t.of from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
+      operation text, target uuid, also uuid[], policy text), unnest(m.target || m.also) t(of)
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.target and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.expired_at is null and m.forgotten_at is null
        for no key update;
     if not found then
-      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.target, _user_id);
+      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
     end if;
     case r.operation
       when 'UPDATE' then
-        updated := updated + 1;
+        updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
-        if r.at < coalesce(old.valid_at, old.created_at) then
-          update oxbow.memories m set invalid_at = coalesce(old.valid_at, old.created_at), expired_at = now(), superseded_by = old.id, updated_at = now()
+        _began := coalesce(old.valid_at, old.created_at);
+        -- since when something is so may be told later; what counts is which was said last
+        _earlier := r.at < _began;
+        if _earlier then
+          select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
+            < (select max(g.created_at) from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
+                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true) into _earlier;
+        end if;
+        if _earlier then
+          update oxbow.memories m set invalid_at = _began, expired_at = now(), superseded_by = old.id, updated_at = now()
            where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
         elsif _policy = 'weight_balance' then
           update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()

@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,8 +11,12 @@ import (
 
 // attribute is something of which a person has one at a time, with its value: a name, a home, a favourite colour.
 type attribute struct {
-	key   string // name, home, job, employer, age, status, favourite:colour, my:phone, named:wife …
-	value string // as it was said, in lower case, without articles
+	key    string // name, home, job, employer, age, status, favourite:colour, my:phone, named:wife …
+	value  string // as it was said, in lower case, without articles
+	denied bool   // it is said that this is not the value
+	over   bool   // there is none any more: a job that was lost
+	cut    int    // where another statement about it begins in the sentence; 0: it does not
+	end    int    // where it ends
 }
 
 // attributes that follow fixed words in English; the value is what comes next.
@@ -19,12 +25,10 @@ var attributesEn = []struct {
 	words phrases
 }{
 	{"name", phrasesOf("my name is, my name's, my full name is, i'm called, i am called, people call me, everyone calls me, friends call me, i go by, call me")},
-	{"home", phrasesOf(`i live in, i live at, i live near, i live on, i now live in, i currently live in, i'm living in, i am living in, i'm based in, i am based in, we live in, we live near,
-		i live with my family in, i moved to, i've moved to, i have moved to, i just moved to, i've just moved to, we moved to, we've moved to, we just moved to, i've been living in, my home is in, my place is in,
-		i relocated to, i've relocated to`)},
+	{"home", phrasesOf("my home is in, my place is in, my new home is, my new home is in, my new place is in, my new address is")},
 	{"origin", phrasesOf("i'm from, i am from, i come from, i was born in, i grew up in, i'm originally from, i am originally from, i originally come from")},
-	{"job", phrasesOf("i work as, i'm working as, i am working as, my job is, my profession is, i now work as, i currently work as, i'm employed as, i make a living as, i earn my living as")},
-	{"employer", phrasesOf("i work at, i work for, i'm working at, i'm working for, i am working for, i am working at, i now work at, i now work for, i currently work at, i currently work for, i'm employed at, i'm employed by")},
+	{"employer", phrasesOf("my employer is, my new employer is, my company is, my job is at, my new job is at, my new job's at, my job is with, my new job is with")},
+	{"job", phrasesOf("my job is, my profession is, my new job is, my occupation is, i make a living as, i earn my living as")},
 	{"birthday", phrasesOf("my birthday is on, my birthday is, my birthday's, my birthday's on, i was born on")},
 }
 
@@ -47,13 +51,34 @@ func (s *sentence) attributesOf() []attribute {
 	if !s.looked {
 		r := reading{sentence: *s}
 		s.looked = true
-		if s.chinese() {
-			s.found = attributesZh(s.text)
-		} else {
-			s.found = r.attributesEn()
+		switch {
+		case s.chinese() && s.hasZh(hasSupposed), !s.chinese() && s.has(headsSupposed) && supposedEn.has(s.tokens): // nothing is said to be so
+		case s.chinese():
+			s.found = known(attributesZh(s.text))
+		default:
+			s.found = known(r.attributesEn())
 		}
 	}
 	return s.found
+}
+
+// known leaves out what is said twice, and that there is none of what the same sentence tells the value of: 我换工作了，现在在腾讯上班.
+func known(found []attribute) []attribute {
+	if len(found) < 2 {
+		return found
+	}
+	found = slices.CompactFunc(found, func(a, b attribute) bool {
+		return a.key == b.key && a.value == b.value && a.denied == b.denied && a.over == b.over
+	})
+	return slices.DeleteFunc(slices.Clone(found), func(a attribute) bool {
+		return a.over && slices.ContainsFunc(found, func(b attribute) bool { return b.key == a.key && !b.over && !b.denied })
+	})
+}
+
+// single tells whether there is one value of an attribute at a time: where somebody is from
+// may be told in several ways, and who somebody is beside an occupation.
+func (a attribute) single() bool {
+	return a.key != "origin" && !strings.HasPrefix(a.key, "is:")
 }
 
 func (r *reading) attributesEn() []attribute {
@@ -61,18 +86,23 @@ func (r *reading) attributesEn() []attribute {
 	all := r.tokens
 	for i := range all {
 		switch all[i].lower {
-		case "i", "i'm", "i've", "my", "we", "we've", "people", "everyone", "friends", "call":
+		case "i", "i'm", "i've", "my", "we", "we've", "we're", "people", "everyone", "friends", "call":
+		case "and", "then": // "I left Berlin and moved to Rome"
+			if life := r.wentOn(i); len(life) > 0 {
+				found = append(found, life...)
+			}
+			continue
 		default:
 			continue
 		}
-		if i > 0 && (all[i-1].lower == "if" || all[i-1].lower == "when" || all[i-1].lower == "that" && i > 1) {
+		if i > 0 && (notSoEn[all[i-1].lower] || all[i-1].lower == "that" && i > 1) {
 			continue
 		}
 		matched := false
 		for _, a := range attributesEn {
 			if n := a.words.at(all, i); n > 0 && !(all[i].lower == "call" && i > 0 && !firstEn[all[i-1].lower] && all[i-1].lower != "just" && all[i-1].lower != "please") {
 				if value := r.valueFrom(i + n); value != "" && !vagueEn[strings.Fields(value)[0]] {
-					found = append(found, attribute{a.key, value})
+					found = append(found, attribute{key: a.key, value: value})
 				}
 				matched = true
 				break
@@ -86,13 +116,40 @@ func (r *reading) attributesEn() []attribute {
 			if a, ok := r.ownedAt(i); ok {
 				found = append(found, a)
 			}
-		case "i'm", "i":
-			if a, ok := r.selfAt(i); ok {
+		case "i'm", "i", "i've", "we", "we've", "we're":
+			if life := r.lifeAt(i); len(life) > 0 {
+				found = append(found, life...)
+			} else if a, ok := r.selfAt(i); ok {
 				found = append(found, a)
+				if a.key == "job" && !a.denied {
+					found = append(found, r.employerOf(a, i)...)
+				}
 			}
 		}
 	}
 	return found
+}
+
+// notSoEn stand before what is not said to be so, or not now: "before I moved to Oslo".
+var notSoEn = lexis.Set("if when before until till unless after whether wish")
+
+// employerOf reads for whom somebody is what they are: "I'm a nurse at Charité".
+func (r *reading) employerOf(job attribute, i int) []attribute {
+	words := strings.Fields(job.value)
+	if w := words[len(words)-1]; w == "student" || w == "undergrad" {
+		return nil
+	}
+	for j := i; j+1 < len(r.tokens); j++ {
+		if w := r.tokens[j+1].lower; r.tokens[j].lower == words[len(words)-1] && (w == "at" || w == "for") && !r.markedBetween(j, j+1) {
+			found := r.workAt(j+1, false, false, "work")
+			if len(found) == 1 && found[0].key == "employer" {
+				found[0].cut = r.tokens[j+1].start
+				return found
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // vagueEn begin what is no value.
@@ -120,22 +177,22 @@ func (r *reading) ownedAt(i int) (attribute, bool) {
 		case first == "favorite" || first == "favourite" || first == "fave":
 			rest := strings.TrimSuffix(joinWords(nouns[1:]), "'s")
 			if value := r.valueFrom(from); rest != "" && value != "" {
-				return attribute{"favourite:" + rest, value}, true
+				return attribute{key: "favourite:" + rest, value: value}, true
 			}
 		case kinNamedEn[first] && (head == "name" && verb || len(nouns) == 1 && verb && from < len(all) && (all[from].lower == "called" || all[from].lower == "named")):
 			if head != "name" {
 				from++
 			}
 			if value := r.valueFrom(from); value != "" {
-				return attribute{"named:" + first, value}, true
+				return attribute{key: "named:" + first, value: value}, true
 			}
 		case !verb && kinNamedEn[head] && phraseAt(all, j+1, []string{"name", "is"}):
 			if value := r.valueFrom(j + 3); value != "" {
-				return attribute{"named:" + head, value}, true
+				return attribute{key: "named:" + head, value: value}, true
 			}
 		case ownedEn[head] && len(nouns) <= 3:
 			if value := r.valueFrom(from); value != "" && !pastEn[strings.Fields(value)[0]] {
-				return attribute{"my:" + strings.TrimSuffix(joinWords(nouns), "'s"), value}, true
+				return attribute{key: "my:" + strings.TrimSuffix(joinWords(nouns), "'s"), value: value}, true
 			}
 		}
 		return attribute{}, false
@@ -144,31 +201,32 @@ func (r *reading) ownedAt(i int) (attribute, bool) {
 }
 
 var (
-	statusEn   = lexis.Set("married single divorced engaged widowed retired unemployed pregnant vegetarian vegan")
-	betweenEn  = lexis.Set("now currently still a an the am not really actually also just newly recently happily working trained qualified freelance full-time part-time")
+	statusEn   = lexis.Set("married single divorced engaged widowed pregnant vegetarian vegan")
+	betweenEn  = lexis.Set("now currently still a an the am not no longer happily officially finally really actually also just newly recently happily working trained qualified freelance full-time part-time")
 	nationalEn = []string{"ish", "ese", "ian", "can"}
 )
 
 // selfAt reads "I'm 34 years old", "I'm a nurse", "I'm married" at the token "I" or "I'm".
 func (r *reading) selfAt(i int) (attribute, bool) {
 	all := r.tokens
-	if all[i].lower == "i" && (i+1 >= len(all) || all[i+1].lower != "am" && all[i+1].lower != "turned") {
-		return attribute{}, false
+	if all[i].lower != "i'm" && (all[i].lower != "i" || i+1 >= len(all) || all[i+1].lower != "am" && all[i+1].lower != "turned") {
+		return r.becameAt(i)
 	}
 	if j := i + 1; all[i].lower == "i'm" && j < len(all) && all[j].capital && i <= 1 && !notNamesEn[all[j].lower] {
 		if j+1 == len(all) || strings.TrimLeft(r.text[all[j].end:], " ") != "" && strings.ContainsAny(r.text[all[j].end:all[j].end+1], ",.!;") {
 			if hasSuffixOf(all[j].lower, nationalEn) {
-				return attribute{"origin", all[j].lower}, true
+				return attribute{key: "origin", value: all[j].lower}, true
 			}
-			return attribute{"name", all[j].lower}, true
+			return attribute{key: "name", value: all[j].lower}, true
 		}
 	}
-	article := false
+	article, denied := false, false
 	for j := i + 1; j < len(all) && j <= i+6; j++ {
 		w := all[j].lower
+		denied = denied || notEn[w]
 		if w[0] >= '0' && w[0] <= '9' {
 			if len(w) <= 3 && (phraseAt(all, j+1, []string{"years", "old"}) || all[j-1].lower == "turned" || j == len(all)-1 && !article) {
-				return attribute{"age", w}, true
+				return attribute{key: "age", value: w}, true
 			}
 			return attribute{}, false
 		}
@@ -177,10 +235,10 @@ func (r *reading) selfAt(i int) (attribute, bool) {
 			switch w {
 			case "vegetarian", "vegan":
 				key = "diet"
-			case "retired", "unemployed":
-				key = "job"
+			case "pregnant":
+				key = "pregnancy"
 			}
-			return attribute{key, w}, true
+			return attribute{key: key, value: w, denied: denied}, true
 		}
 		if w == "a" || w == "an" {
 			article = true
@@ -188,14 +246,17 @@ func (r *reading) selfAt(i int) (attribute, bool) {
 		}
 		if article {
 			if (w == "vegetarian" || w == "vegan") && (j+1 == len(all) || all[j+1].start > all[j].end+1) {
-				return attribute{"diet", w}, true
+				return attribute{key: "diet", value: w, denied: denied}, true
 			}
 			if roleEn(w) && (j+1 == len(all) || !roleEn(all[j+1].lower)) {
 				from := i + 1
 				for from < j && (betweenEn[all[from].lower] || all[from].lower == "a") {
 					from++
 				}
-				return attribute{"job", r.valueFrom(from)}, true
+				if hobbiesEn[w] {
+					return attribute{key: "is:" + w, value: w, denied: denied}, true
+				}
+				return attribute{key: "job", value: cmp.Or(r.valueUntil(from, timesEn), w), denied: denied}, true
 			}
 			if j > i+5 {
 				break
@@ -208,6 +269,35 @@ func (r *reading) selfAt(i int) (attribute, bool) {
 	}
 	return attribute{}, false
 }
+
+// becameAt reads "I got married", "We got divorced", "I became a teacher".
+func (r *reading) becameAt(i int) (attribute, bool) {
+	all := r.tokens
+	j := i + 1
+	for j < len(all) && (betweenLifeEn[all[j].lower] || all[j].lower == "have") {
+		j++
+	}
+	if j+1 >= len(all) || r.markedBetween(i, j+1) {
+		return attribute{}, false
+	}
+	switch w, next := all[j].lower, all[j+1].lower; {
+	case w == "got" && (next == "married" || next == "divorced" || next == "engaged"):
+		return attribute{key: "status", value: next}, true
+	case (w == "became" || w == "become") && (next == "vegetarian" || next == "vegan"):
+		return attribute{key: "diet", value: next}, true
+	case (w == "became" || w == "become") && all[i].lower != "we":
+		value := r.valueUntil(j+1, timesEn)
+		if words := strings.Fields(value); len(words) > 0 && roleEn(words[len(words)-1]) && !hobbiesEn[words[len(words)-1]] {
+			return attribute{key: "job", value: value}, true
+		}
+	}
+	return attribute{}, false
+}
+
+// hobbiesEn is who somebody is beside an occupation, or in the family.
+var hobbiesEn = lexis.Set(`dad mom mother father parent runner swimmer gamer reader hiker cyclist climber singer dancer painter gardener guitarist pianist violinist cellist drummer photographer volunteer surfer skater skier
+	biker baker traveler traveller foodie owner writer poet collector listener golfer sailor knitter player birder vlogger blogger veteran brother sister grandmother grandfather athlete artist musician thinker learner optimist pessimist
+	perfectionist feminist introvert extrovert sleeper riser eater drinker smoker speaker grandparent godmother godfather kickboxer boxer rower camper drinker newcomer foreigner immigrant citizen resident survivor christian`)
 
 func roleEn(w string) bool {
 	if notRolesEn[w] || stopEn[w] {
@@ -243,15 +333,16 @@ var attributesOfZh = []struct {
 	end   string // what has to follow the value; empty: nothing
 }{
 	{"name", []string{"我叫", "我的名字是", "我的名字叫", "我名字叫", "我名叫", "我的全名是", "大家都叫我", "大家叫我", "叫我"}, ""},
-	{"home", []string{"我~住在", "我~住", "我家~在", "我们家~在", "我们~住在", "我~搬到了", "我~搬到", "我~搬去了", "我~搬去", "我~搬来", "我~搬家到", "我们~搬到了", "我们~搬到", "我~定居在", "我~定居", "我~租住在"}, ""},
+	{"home", []string{"我~住", "我家~在", "我们家~在", "我家~搬到了", "我家~搬到", "我们家~搬到了", "我们家~搬到", "我~租住在", "我~生活在", "我~移居到了", "我~移居到", "我~移居", "我~移民到了", "我~移民到", "我~移民去了", "我~落户在"}, ""},
 	{"origin", []string{"我~来自", "我老家~在", "我老家是", "我的老家在", "我的老家是", "老家在", "我出生在", "我~出生于"}, ""},
-	{"job", []string{"我的工作是", "我的职业是", "我~从事", "我职业是", "我~做的是"}, ""},
-	{"employer", []string{"我~就职于", "我~任职于", "我~供职于", "我们公司是", "我的公司是", "我~入职了", "我~入职"}, ""},
+	{"job", []string{"我的工作是", "我的职业是", "我~从事", "我职业是", "我~做的是", "我~升职当上了", "我~升职当了", "我~升职当", "我~升职为", "我~升职成了", "我~升职成", "我~升为", "我~升任", "我~升到", "我~升成了", "我~升成", "我~晋升为", "我~晋升成", "我~被提拔为", "我~被提拔成", "我~被提升为",
+		"我~被任命为", "我~转行做了", "我~转行做", "我~转行当了", "我~转行当", "我~改行做了", "我~改行做", "我~改行当了", "我~改行当", "我~转岗做了", "我~转岗做", "我~转做"}, ""},
+	{"employer", []string{"我~就职于", "我~任职于", "我~供职于", "我们公司是", "我的公司是", "我~入职了", "我~入职", "我~加入了", "我~受雇于", "我~换到了", "我~换到", "我的新工作在", "我新工作在", "我的新公司是", "我新公司是"}, ""},
 	{"birthday", []string{"我的生日是", "我生日是", "我的生日在", "我生日在"}, ""},
 }
 
 var (
-	betweenZh  = []string{"现在", "目前", "一直", "已经", "刚刚", "刚", "还是", "还", "仍然", "仍", "也", "就", "最近", "今年", "终于", "真的", "平时", "如今", "又", "都", "上个月", "上周", "去年", "前年", "昨天", "今天"}
+	betweenZh  = []string{"现在", "目前", "一直", "已经", "刚刚", "刚", "还是", "还", "仍然", "仍", "也", "就", "最近", "今年", "终于", "真的", "平时", "如今", "又", "都", "才", "全家", "一家", "一个人", "自己", "刚刚才", "正式", "上个月", "这个月", "上个星期", "上星期", "这周", "上周", "上上周", "去年", "前年", "前几天", "前两天", "这两天", "几天前", "前不久", "不久前", "前天", "昨天", "今天", "月初", "年初", "年底", "后来", "然后", "其实", "早就", "从上周起", "从上个月起", "从今年起"}
 	notNameZh  = "他她它了个车人外你您我上住不得着什过"
 	roleEndsZh = []string{"师", "员", "生", "工", "人", "家", "者", "手", "医", "警察", "教授", "经理", "主管", "总监", "会计", "律师", "护士", "司机", "保安", "老板", "程序员", "设计师", "教练", "编辑", "记者", "学生", "厨师", "导游", "主任", "店长", "演员", "作家", "画家", "警", "兵", "公务员", "秘书", "助理", "农民", "牙医", "医生", "翻译"}
 	ownedZh    = []string{"电话号码", "手机号码", "手机号", "电话", "邮箱", "邮件地址", "地址", "微信号", "微信", "车", "专业", "学校", "公司", "老板", "领导", "英文名", "小名", "昵称", "血型", "身高", "体重", "星座", "属相", "生肖", "工资", "目标", "梦想", "班主任", "导师", "宿舍", "座右铭", "房租", "母语", "网名"}
@@ -272,8 +363,24 @@ func attributesZh(text string) []attribute {
 			at = i + len("我")
 			continue
 		}
-		if a, ok := attributeZhAt(text[i:]); ok {
+		for _, a := range attributesZhAt(text[i:]) {
+			if a.cut > 0 {
+				a.cut += i
+			}
 			found = append(found, a)
+		}
+		// 我住在北京，在一家银行上班: who is spoken of is not named again
+		if clause, rest, more := cutClauseZh(text[i:]); more && aboutSelfZh(clause) {
+			for more && !strings.HasPrefix(rest, "我") {
+				clause, rest, more = cutClauseZh(rest)
+				if !hasPrefixOf(clause, goesOnSelfZh) {
+					break
+				}
+				for _, a := range attributesZhAt("我" + clause) {
+					a.cut = 0
+					found = append(found, a)
+				}
+			}
 		}
 		at = i + len("我")
 	}
@@ -285,7 +392,7 @@ func attributesZh(text string) []attribute {
 					key = "origin"
 				}
 				if v := valueZh(text[i+len(p):]); v != "" && utf8.RuneCountInString(v) <= 8 {
-					return []attribute{{key, v}}
+					return []attribute{{key: key, value: v}}
 				}
 			}
 		}
@@ -293,18 +400,72 @@ func attributesZh(text string) []attribute {
 	return found
 }
 
-// attributeZhAt reads what begins with 我.
+// companiesZh tell of work.
+var companiesZh = strings.Fields("公司 集团 银行 医院 科技 研究院 研究所 工作室 事务所 工作 上班 入职 单位 腾讯 阿里 华为 百度 字节 京东 美团 小米 网易 谷歌 微软 苹果 特斯拉 西门子")
+
+// cutClauseZh returns what stands before the first comma, and what follows it.
+func cutClauseZh(text string) (clause, rest string, more bool) {
+	i := strings.IndexAny(text, "，,；;、")
+	if i < 0 {
+		return text, "", false
+	}
+	_, n := utf8.DecodeRuneInString(text[i:])
+	return text[:i], strings.TrimLeft(text[i+n:], " "), true
+}
+
+// attributesZhAt reads what begins with 我.
+func attributesZhAt(text string) []attribute {
+	rest := skipZh(strings.TrimPrefix(strings.TrimPrefix(text, "我"), "们"))
+	if ours := !strings.HasPrefix(text, "我们"); ours || hasPrefixOf(rest, []string{"住在", "搬", "定居", "从"}) {
+		said, denied := deniedZh(rest)
+		if found := lifeZh(said, denied); len(found) > 0 {
+			for i := range found {
+				if found[i].cut > 0 {
+					found[i].cut = len(text) - found[i].cut
+				}
+			}
+			return found
+		}
+		if denied && ours {
+			if a, ok := attributeZhAt("我" + said); ok {
+				a.denied = true
+				return []attribute{a}
+			}
+			return nil
+		}
+	}
+	if a, ok := attributeZhAt(text); ok {
+		return []attribute{a}
+	}
+	return nil
+}
+
+// deniedZh returns what is said not to be so: 不住在北京了.
+func deniedZh(rest string) (said string, denied bool) {
+	if p := prefixOf(rest, []string{"不再是", "不再", "没再", "不", "没有", "没"}); p != "" && !hasPrefixOf(rest, []string{"不上班了", "不工作了", "没工作了", "没有工作了"}) {
+		if p == "不再是" {
+			p = "不再"
+		}
+		return skipZh(rest[len(p):]), true
+	}
+	return rest, false
+}
+
+// attributeZhAt reads one that begins with 我, but for where somebody lives and works.
 func attributeZhAt(text string) (attribute, bool) {
 	rest := skipZh(strings.TrimPrefix(text, "我"))
 	for _, a := range attributesOfZh {
 		for _, w := range a.words {
-			tail, ok := strings.CutPrefix(text, strings.Replace(w, "~", "", 1))
-			if head, after, open := strings.Cut(w, "~"); open && !ok {
-				if tail, ok = strings.CutPrefix(text, head); ok {
-					tail, ok = strings.CutPrefix(skipZh(tail), after)
+			head, after, open := strings.Cut(w, "~")
+			tail, ok := strings.CutPrefix(text, head)
+			if open && ok && !strings.HasPrefix(tail, after) {
+				if head == "我" {
+					tail = rest
+				} else {
+					tail = skipZh(tail)
 				}
 			}
-			if !ok {
+			if tail, ok = strings.CutPrefix(tail, after); !ok || !strings.HasPrefix(text, head) {
 				continue
 			}
 			v := valueZh(tail)
@@ -312,61 +473,47 @@ func attributeZhAt(text string) (attribute, bool) {
 			if first, _ := utf8.DecodeRuneInString(v); n == 0 || n > 16 || a.key == "name" && (n > 8 || strings.ContainsRune(notNameZh, first)) || strings.HasSuffix(w, "住") && (n < 2 || strings.ContainsRune("了过着不院校的得", first)) {
 				continue
 			}
-			return attribute{a.key, v}, true
-		}
-	}
-	if tail, ok := strings.CutPrefix(rest, "在"); ok {
-		for _, end := range []string{"工作", "上班", "任职", "当"} {
-			if i := strings.Index(tail, end); i > 0 && !strings.ContainsAny(tail[:i], "，。！,的不") && utf8.RuneCountInString(tail[:i]) <= 12 {
-				if end == "当" {
-					if v := valueZh(tail[i+len(end):]); hasSuffixOf(v, roleEndsZh) {
-						return attribute{"job", v}, true
-					}
-					return attribute{}, false
-				}
-				return attribute{"employer", tail[:i]}, true
+			if (strings.Contains(w, "换到") || strings.Contains(w, "加入")) && !lexis.ContainsAny(text, companiesZh) { // 我加入了跑步群
+				continue
 			}
-		}
-		if i := strings.Index(tail, "住"); i > 0 && !strings.ContainsAny(tail[:i], "，。！,") && utf8.RuneCountInString(tail[:i]) <= 8 && endsZh(tail[i+len("住"):]) {
-			return attribute{"home", tail[:i]}, true
+			return attribute{key: a.key, value: v}, true
 		}
 	}
-	for _, p := range []string{"是一名", "是一个", "是一位", "是个", "是名", "是", "当上了", "当", "做"} {
+	for _, p := range []string{"是一名", "是一个", "是一位", "是个", "是名", "是", "当上了", "当了", "当", "做了", "做", "成为了", "成为", "成了"} {
 		if tail, ok := strings.CutPrefix(rest, p); ok {
 			v := valueZh(tail)
 			n := utf8.RuneCountInString(v)
 			switch {
 			case n < 2 || n > 10 || strings.ContainsAny(v, "不说想"):
 			case p == "是" && strings.HasSuffix(v, "人") && n <= 5 && n >= 3 && !strings.ContainsAny(v, "的个种本") && !hasSuffixOf(v, []string{"女人", "男人", "好人", "病人", "老人", "主人"}):
-				return attribute{"origin", strings.TrimSuffix(v, "人")}, true
-			case hasSuffixOf(v, roleEndsZh) && !strings.HasSuffix(v, "的人") && !strings.HasSuffix(v, "女生") && !strings.HasSuffix(v, "男生") && !(strings.HasSuffix(v, "人") && n <= 3):
-				return attribute{"job", v}, true
+				return attribute{key: "origin", value: strings.TrimSuffix(v, "人")}, true
+			default:
+				if role, ok := roleZh(v); ok {
+					return attribute{key: "job", value: role}, true
+				}
 			}
 		}
 	}
 	if i := strings.Index(rest, "岁"); i > 0 && i <= 12 {
 		age := strings.TrimPrefix(strings.TrimPrefix(rest[:i], "满"), "快")
 		if age != "" && strings.Trim(age, "0123456789一二三四五六七八九十") == "" && !strings.HasPrefix(rest[i:], "岁的时候") && !strings.HasPrefix(rest[i:], "岁时") && !strings.HasPrefix(rest[i:], "岁那") {
-			return attribute{"age", age}, true
+			return attribute{key: "age", value: age}, true
 		}
 	}
-	for _, s := range []string{"结婚了", "离婚了", "单身", "未婚", "已婚", "订婚了", "退休了", "失业了", "吃素"} {
+	for _, s := range []string{"结婚了", "结婚", "离婚了", "离了婚", "离异", "单身", "恢复单身", "未婚", "已婚", "订婚了", "吃素"} {
 		if strings.HasPrefix(rest, s) || strings.HasPrefix(rest, "是"+s) {
 			key := "status"
-			switch s {
-			case "退休了", "失业了":
-				key = "job"
-			case "吃素":
+			if s == "吃素" {
 				key = "diet"
 			}
-			return attribute{key, s}, true
+			return attribute{key: key, value: s}, true
 		}
 	}
 	mine := strings.TrimPrefix(rest, "的")
 	if tail, ok := strings.CutPrefix(rest, "最喜欢的"); ok {
 		if i := indexAny(tail, isZh); i > 0 && !strings.ContainsAny(tail[:i], "，。！,") {
 			if v := valueZh(cutIs(tail[i:])); v != "" {
-				return attribute{"favourite:" + tail[:i], v}, true
+				return attribute{key: "favourite:" + tail[:i], value: v}, true
 			}
 		}
 	}
@@ -375,7 +522,7 @@ func attributeZhAt(text string) (attribute, bool) {
 			tail = strings.TrimPrefix(tail, "的名字")
 			if v, ok := strings.CutPrefix(skipZh(tail), "叫"); ok {
 				if v = valueZh(v); v != "" && utf8.RuneCountInString(v) <= 8 && !strings.ContainsAny(v, "我你") {
-					return attribute{"named:" + k, v}, true
+					return attribute{key: "named:" + k, value: v}, true
 				}
 			}
 		}
@@ -385,7 +532,7 @@ func attributeZhAt(text string) (attribute, bool) {
 			tail = skipZh(tail)
 			if after := cutIs(tail); after != tail {
 				if v := valueZh(after); v != "" {
-					return attribute{"my:" + o, v}, true
+					return attribute{key: "my:" + o, value: v}, true
 				}
 			}
 			break

@@ -92,7 +92,7 @@ func (r *reading) readEn() {
 			content++
 			continue
 		}
-		if t.flags&isPast != 0 || len(w) > 4 && strings.HasSuffix(w, "ed") {
+		if t.flags&isPast != 0 || len(w) > 4 && strings.HasSuffix(w, "ed") && w != "called" && w != "named" {
 			past++
 		}
 		if t.flags&isStop != 0 || t.capital && r.talk.takesPart(w) {

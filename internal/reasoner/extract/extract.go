@@ -171,7 +171,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		if instructs(&s) {
 			return nil, true
 		}
-		for _, s := range clauses(s) {
+		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
@@ -326,6 +326,9 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	case tastesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"喜欢", "爱好", "最爱"}):
 		r.category, r.importance = reasoner.StablePreference, 0.65
 	}
+	if a, ok := answers(asked, r.text); ok {
+		r.attributes = []attribute{a}
+	}
 	n := noteOf(i, []reading{r}, "", r.weight)
 	n.content, n.message, n.alone = asked+" — "+n.content, i-1, true
 	return n, true
@@ -342,47 +345,6 @@ var (
 func offers(question string) bool {
 	lower := strings.ToLower(question)
 	return lexis.ContainsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
-}
-
-// clauses takes a sentence apart that says two things of one person each: "My name is Ana and I live in Lisbon".
-func clauses(s sentence) []sentence {
-	if len(s.text) > 240 {
-		return []sentence{s}
-	}
-	if len(s.attributesOf()) == 0 {
-		return []sentence{s}
-	}
-	marks := []string{", and I ", " and I ", ", I ", ", and my ", " and my ", ", my ", " and I'm ", ", I'm ", ", and I'm ", " but I ", ", but I "}
-	if s.han > 0 {
-		marks = []string{"，我", ",我", "，现在", "，在", "，今年", "，住"}
-	}
-	for _, mark := range marks {
-		i := strings.Index(s.text, mark)
-		if i <= 0 {
-			continue
-		}
-		head, tail := read(strings.TrimRight(s.text[:i], ", ，")), s.text[i+len(mark):]
-		switch {
-		case s.han > 0:
-			tail = strings.TrimLeft(mark, "，,") + tail
-			if !strings.HasPrefix(tail, "我") {
-				tail = "我" + tail
-			}
-		default:
-			words := strings.Fields(strings.TrimLeft(mark, ", "))
-			tail = capitalised(words[len(words)-1]) + " " + tail
-		}
-		second := read(tail)
-		if a, b := head.attributesOf(), second.attributesOf(); len(a) > 0 && len(b) > 0 && a[0].key != b[0].key ||
-			s.han == 0 && strings.Contains(mark, " I ") && strings.ContainsAny(mark, "db") && len(a)+len(b) > 0 && len(strings.Fields(head.text)) > 2 && len(strings.Fields(second.text)) > 2 {
-			end := "."
-			if s.han > 0 {
-				end = "。"
-			}
-			return append([]sentence{read(head.text + end)}, clauses(second)...)
-		}
-	}
-	return []sentence{s}
 }
 
 // goesOn begin what goes on from what was said before.
@@ -496,6 +458,8 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 			lasting -= r.weight
 		}
 		c.Negates = c.Negates || r.negates && (n.alone || len(n.sentences) == 1)
+		c.Negates = c.Negates || slices.ContainsFunc(r.attributes, func(a attribute) bool { return a.over || a.denied })
+		c.About = append(c.About, aboutOf(r)...)
 	}
 	c.Type, c.Category = "episodic", reasoner.Objective
 	if best.anchored {
@@ -509,9 +473,39 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	if c.Type == "episodic" && (c.Category == reasoner.Identity || c.Category == reasoner.StablePreference || c.Category == reasoner.Skill) && !n.alone {
 		c.Category = reasoner.Objective
 	}
+	if about := tasteAbout(&c); about != "" && len(c.About) == 0 && len(n.sentences) == 1 {
+		c.About = []string{about}
+	}
 	c.Importance = importanceOf(n, best, c.Emotion)
 	c.Time = timeOf(n, m, c.Type)
 	return c
+}
+
+// tasteAbout returns what a taste is about, or a skill, or what is over: "taste:coffee" of "I love strong coffee", and of "I don't
+// drink coffee any more", which are to be compared.
+func tasteAbout(c *reasoner.Candidate) string {
+	if c.Type != "fact" || c.Category != reasoner.StablePreference && c.Category != reasoner.ShortPreference && c.Category != reasoner.Skill && !c.Negates {
+		return ""
+	}
+	s := senseOf(c.Content)
+	n := len(s.objects)
+	if n == 0 {
+		return ""
+	}
+	if last, _ := decode(s.objects[n-1]); n > 1 && isHan(last) {
+		return "taste:" + s.objects[n-2] + s.objects[n-1]
+	}
+	return "taste:" + s.objects[n-1]
+}
+
+// aboutOf returns of what people have one at a time, as far as a sentence tells of it.
+func aboutOf(r *reading) (about []string) {
+	for _, a := range r.attributes {
+		if a.single() && !slices.Contains(about, a.key) {
+			about = append(about, a.key)
+		}
+	}
+	return about
 }
 
 func futureOf(sentences []reading) bool {
@@ -543,7 +537,7 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 	for i := range n.sentences {
 		r := &n.sentences[i]
 		e, ok := when.Find(r.text, m.Time)
-		if !ok || kind == "fact" && !e.Since && !r.negates {
+		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) {
 			continue
 		}
 		at := e.Time

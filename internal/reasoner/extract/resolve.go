@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
@@ -42,24 +44,53 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 			}
 		}
 	}
+	if retracts {
+		return reasoner.Resolution{Operation: reasoner.Add, Reason: "there is nothing that it takes back"}
+	}
 	for i := range held {
 		if of(i) && s.says(&held[i]) && (c.Similar[i].Type != "episodic" && c.Candidate.Type != "episodic" || sameTime(now, &c.Candidate, &c.Similar[i])) {
 			return reasoner.Resolution{Operation: reasoner.Noop, Target: c.Similar[i].ID, Reason: "it says the same"}
 		}
 	}
+	var instead reasoner.Resolution
+	replace := func(id uuid.UUID, reason string) {
+		if instead.Operation == "" {
+			instead = reasoner.Resolution{Operation: reasoner.Update, Target: id, Reason: reason}
+		} else {
+			instead.Also = append(instead.Also, id)
+		}
+	}
+	var same []int
 	for i := range held {
-		if !of(i) {
+		if !of(i) || c.Similar[i].Type == "episodic" {
 			continue
 		}
-		if key := s.replaces(&held[i]); key != "" {
-			return reasoner.Resolution{Operation: reasoner.Update, Target: c.Similar[i].ID, Reason: "another value of " + key}
+		switch key, r := s.relates(&held[i]); r {
+		case replaces:
+			replace(c.Similar[i].ID, "another value of "+key)
+		case tellsMore:
+			replace(c.Similar[i].ID, "more is told of "+key)
+		case repeats:
+			same = append(same, i)
 		}
+	}
+	switch {
+	case instead.Operation == "" && len(same) > 0:
+		return reasoner.Resolution{Operation: reasoner.Noop, Target: c.Similar[same[0]].ID, Reason: "the value is the same"}
+	case instead.Operation != "":
+		for _, i := range same { // one is left
+			replace(c.Similar[i].ID, "")
+		}
+		return instead
 	}
 	if s.negated != s.over || s.over || slices.ContainsFunc(held, func(h sense) bool { return h.negated || h.over }) {
 		for i := range held {
 			if of(i) && c.Similar[i].Type != "episodic" && s.denies(&held[i]) {
-				return reasoner.Resolution{Operation: reasoner.Update, Target: c.Similar[i].ID, Reason: "it says the opposite"}
+				replace(c.Similar[i].ID, "it says the opposite")
 			}
+		}
+		if instead.Operation != "" {
+			return instead
 		}
 	}
 	return reasoner.Resolution{Operation: reasoner.Add, Reason: "nothing says the same, and nothing is taken back by it"}
@@ -174,6 +205,11 @@ func senseOf(text string) sense {
 	if s.over {
 		s.negated = true
 	}
+	if asked, said, ok := strings.Cut(text, " — "); ok { // "Where do you live? — Porto"
+		if a, ok := answers(asked, said); ok {
+			s.attributes, s.sentences = []attribute{a}, 1
+		}
+	}
 	if len(s.objects) == 0 { // "I smoke"
 		s.objects = s.words
 	}
@@ -243,29 +279,7 @@ func (s *sense) says(h *sense) bool {
 	if s.negated != h.negated || len(s.words) == 0 {
 		return false
 	}
-	if slices.Equal(s.words, h.words) {
-		return true
-	}
-	// the same values of the same attributes, and nothing else
-	if len(s.attributes) == 0 || len(s.attributes) != len(h.attributes) || s.sentences > 1 || h.sentences > 1 {
-		return false
-	}
-	for i := range s.attributes {
-		if s.attributes[i].key != h.attributes[i].key || !sameValue(s.attributes[i].value, h.attributes[i].value) {
-			return false
-		}
-	}
-	return s.bare() && h.bare()
-}
-
-// bare tells whether a statement says little more than its attributes.
-func (s *sense) bare() bool {
-	n := 0
-	for _, a := range s.attributes {
-		one := read(a.value)
-		n += len(one.tokens) + one.han
-	}
-	return len(s.words) <= n+3*len(s.attributes)+1
+	return slices.Equal(s.words, h.words)
 }
 
 // differs tells whether one statement has a number or a value that the other has not.
@@ -287,31 +301,84 @@ func sameValue(a, b string) bool {
 	return a == b || strings.TrimRight(a, ".! ") == strings.TrimRight(b, ".! ")
 }
 
-// replaces returns the attribute of which s says another value than h; "" if there is none, or if h says more than that.
-func (s *sense) replaces(h *sense) string {
-	if len(h.attributes) != 1 || h.sentences > 1 || !h.bare() && len(h.words) > 12 || s.over && s.taste {
-		return ""
+// moreWords is how many words more, or characters of Chinese, tell more of the same, and do not only say it otherwise.
+const moreWords = 2
+
+// relation is what a statement means for another about the same attributes.
+type relation int
+
+const (
+	unrelated relation = iota
+	repeats            // the same values
+	tellsMore          // the same values, and more
+	replaces           // another value, or none
+)
+
+// relates returns what s means for h by their attributes, and by which. If h tells of more than s does, s replaces nothing: the
+// rest would be lost.
+func (s *sense) relates(h *sense) (key string, r relation) {
+	if h.sentences > 1 || len(h.attributes) == 0 {
+		return "", unrelated
 	}
-	old := h.attributes[0]
-	for _, a := range s.attributes {
-		if a.key != old.key {
+	covered := 0
+	for _, old := range h.attributes {
+		if !old.single() {
 			continue
 		}
-		switch a.key {
-		case "origin":
-			return ""
-		}
-		if s.negated != h.negated && sameValue(a.value, old.value) {
-			return a.key
-		}
-		if !s.negated && !h.negated && !sameValue(a.value, old.value) && !within(a.value, old.value) && !within(old.value, a.value) {
-			return a.key
-		}
-		if !s.negated && !h.negated && within(old.value, a.value) { // more is known of it
-			return a.key
+		for _, a := range s.attributes {
+			if a.key != old.key {
+				continue
+			}
+			if one := a.relates(old); one != unrelated {
+				covered++
+				if one > r {
+					key, r = a.key, one
+				}
+				if old.over || old.denied { // nothing is lost of a job that there is not
+					covered = len(h.attributes)
+				}
+				break
+			}
 		}
 	}
-	return ""
+	if covered < len(h.attributes) && r != repeats {
+		return "", unrelated
+	}
+	if r == repeats && covered == len(h.attributes) && len(s.words) > len(h.words)+moreWords {
+		r = tellsMore
+	}
+	return key, r
+}
+
+// relates returns what one value means for another of the same attribute.
+func (a attribute) relates(old attribute) relation {
+	same := sameValue(a.value, old.value)
+	switch {
+	case a.over && old.over:
+		return repeats
+	case a.over || old.over:
+		if a.over && old.denied || a.denied {
+			return unrelated
+		}
+		return replaces
+	case a.denied && old.denied:
+		if same {
+			return repeats
+		}
+		return unrelated
+	case a.denied:
+		if same || within(a.value, old.value) || within(old.value, a.value) {
+			return replaces
+		}
+		return unrelated
+	case old.denied:
+		return replaces
+	case same, within(a.value, old.value):
+		return repeats
+	case within(old.value, a.value):
+		return tellsMore
+	}
+	return replaces
 }
 
 // within tells whether one value is a part of another: "porto" of "porto near the river".

@@ -87,6 +87,11 @@ func (r *reading) anchor() {
 		return
 	}
 	r.attributes = r.attributesOf()
+	if r.was() {
+		set(reasoner.Identity, 0.6)
+	} else if r.habit() {
+		set(reasoner.Objective, 0.5)
+	}
 	for _, a := range r.attributes {
 		switch head, _, _ := strings.Cut(a.key, ":"); head {
 		case "name":
@@ -120,6 +125,31 @@ func (r *reading) anchor() {
 			set(reasoner.Temporary, 0.4)
 		}
 	}
+}
+
+// wasEn and wasZh begin what somebody was, or where they lived.
+var (
+	wasEn = phrasesOf("i used to live, i used to work, i used to be a, i used to be an, we used to live")
+	wasZh = []string{"我以前住", "我以前在", "我以前是", "我曾经住", "我曾经在", "我曾住在", "我曾在", "我过去住", "我原来住", "我原来在", "我之前住", "我之前在"}
+)
+
+// was tells whether a statement says where somebody lived or worked before.
+func (r *reading) was() bool {
+	if r.chinese() {
+		return hasPrefixOf(r.text, wasZh) && lexis.ContainsAny(r.text, []string{"住", "工作", "上班", "当", "是"})
+	}
+	return wasEn.has(r.tokens)
+}
+
+// habit tells whether a statement says, in few words, what somebody does again and again.
+func (r *reading) habit() bool {
+	if !r.me || r.you || r.past || r.future || r.weight < 1.5 {
+		return false
+	}
+	if r.chinese() {
+		return hasPrefixOf(strings.TrimPrefix(r.text, "我"), habitsZh) && r.han <= 2*maxHabit
+	}
+	return len(r.tokens) <= maxHabit && r.tokens[0].lower == "i" && everyEn.has(r.tokens)
 }
 
 var (

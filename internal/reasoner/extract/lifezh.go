@@ -1,0 +1,193 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+)
+
+// Where somebody lives and works, in Chinese: read from what follows 我, without the words that skipZh knows.
+
+var (
+	// who is meant by 我 and one of these is somebody else
+	othersZh = []string{"妈", "爸", "爷", "奶", "外公", "外婆", "姥", "老婆", "老公", "妻子", "丈夫", "儿子", "女儿", "哥", "姐", "弟", "妹", "孩子", "朋友", "同事", "同学", "室友", "老板", "领导", "男友", "女友", "男朋友", "女朋友", "前任",
+		"前妻", "前夫", "前女友", "前男友", "表", "堂", "舅", "叔", "姑", "姨", "婶", "伯", "邻居", "老师", "闺蜜", "兄弟", "孙", "侄", "岳", "公公", "婆婆", "父", "母", "的", "家人", "家猫", "家狗", "猫", "狗", "先生", "太太", "爱人", "对象", "媳妇", "宝宝", "娃"}
+	jobOverZh = []string{"辞职", "辞了", "辞掉", "离职", "裸辞", "被裁", "被公司裁", "被解雇", "被开除", "被炒", "被辞退", "被优化", "下岗", "失业", "退休", "丢了工作", "失去了工作", "失去工作", "没工作了", "没有工作了", "不上班了", "不工作了", "待业"}
+	newJobZh  = []string{"换工作", "换了工作", "换了份", "换了一份", "换了个工作", "换了个公司", "换了家公司", "换了公司", "换公司了", "跳槽", "找到新工作", "找到了新工作", "有了新工作", "换新工作", "换了新工作", "找到了一份新工作", "找到工作了"}
+	// what tells that it is not so yet, or of which time is spoken
+	notYetZh     = []string{"之前", "以前", "前", "的话", "的时候", "时", "的想法", "的念头", "的打算", "申请", "那", "吗"}
+	intoZh       = []string{"在", "去了", "去", "到了", "到", "回", "进了", "进", "入职", "加入"}
+	worksZh      = []string{"工作", "上班", "任职", "就职", "供职", "打工", "实习", "当", "做", "担任"}
+	noEmployerZh = lexis.Set("公司 单位 家 家里 办公室 外面 外地 这里 那里 这边 那边 店里 国外 线上 网上 本地 老家 厂里 现场 哪里 哪儿 咖啡馆 图书馆")
+	dwellingsZh  = []string{"新家", "新房", "新房子", "房子", "宿舍", "公寓", "楼上", "楼下", "隔壁", "楼", "层", "附近", "市中心", "郊区", "乡下", "旁边", "老家", "家里", "别墅", "农村", "小区", "这里", "这儿", "那里", "那儿", "校外", "校内"}
+	noRolesZh    = []string{"的人", "女生", "男生", "爱好者", "粉丝", "患者", "志愿者", "素食者", "支持者", "独生", "女人", "男人", "老人", "病人", "夜猫", "主人", "好人", "本地人", "外地人", "客人", "大人", "成年人", "年轻人", "妈", "爸", "新手", "高手", "老手",
+		"对手", "亲人", "家人", "大家", "赢家", "玩家", "买家", "学习者", "过来人", "普通人", "主义者", "追星", "发烧", "达人", "旁观者", "初学者", "跑者", "行动", "听说", "单身", "活动", "家务", "手工", "作业"}
+)
+
+// lifeZh reads them from what follows 我.
+func lifeZh(rest string, denied bool) (found []attribute) {
+	if lexis.ContainsAny(rest, []string{"小时候", "那时候", "那时", "当时", "的时候", "那年"}) {
+		return nil
+	}
+	if with, ok := cutPrefixOf(rest, []string{"和", "跟", "与", "同"}); ok { // 我和女朋友一起住在上海
+		i := indexAny(with, []string{"住在", "搬到", "搬去", "搬来", "定居"})
+		if i <= 0 || utf8.RuneCountInString(with[:i]) > 10 || strings.ContainsAny(with[:i], "，。,说") {
+			return nil
+		}
+		rest = with[i:]
+	}
+	if from, ok := strings.CutPrefix(rest, "从"); ok { // 我从北京搬到了上海, 我从腾讯离职了
+		i := indexAny(from, []string{"搬", "离职", "辞职", "退休", "跳槽", "换到", "回到"})
+		if i <= 0 || utf8.RuneCountInString(from[:i]) > 12 || strings.ContainsAny(from[:i], "，。,") {
+			return nil
+		}
+		if hasPrefixOf(from[i:], []string{"搬走", "搬出", "搬离"}) {
+			return homeZh(from[:i], true)
+		}
+		rest = from[i:]
+	}
+	if over := prefixOf(rest, jobOverZh); over != "" && !denied {
+		if hasPrefixOf(strings.TrimPrefix(strings.TrimPrefix(rest, over), "了"), notYetZh) {
+			return nil
+		}
+		return []attribute{{key: "employer", over: true}, {key: "job", over: true}}
+	}
+	if p := prefixOf(rest, []string{"住在", "搬到了", "搬到", "搬去了", "搬去", "搬来了", "搬来", "搬回了", "搬回", "定居在", "定居", "搬家到", "搬家去"}); p != "" {
+		return homeZh(rest[len(p):], denied)
+	}
+	if tail, ok := strings.CutPrefix(rest, "跳槽"); ok {
+		if into, ok := cutPrefixOf(tail, []string{"到了", "到", "去了", "去", "进了"}); ok {
+			if v := employerZh(into); v != "" {
+				return []attribute{{key: "employer", value: v}}
+			}
+		}
+	}
+	if hasPrefixOf(rest, newJobZh) && !denied && !hasPrefixOf(strings.TrimPrefix(rest, prefixOf(rest, newJobZh)), notYetZh) {
+		return []attribute{{key: "employer", over: true}}
+	}
+	if tail, ok := strings.CutPrefix(rest, "被"); ok { // 我被腾讯录用了
+		if i := indexAny(tail, []string{"录用", "录取为", "聘用", "聘为", "招聘"}); i > 0 && utf8.RuneCountInString(tail[:i]) <= 12 {
+			return []attribute{{key: "employer", value: tail[:i]}}
+		}
+	}
+	tail, ok := cutPrefixOf(rest, intoZh)
+	if !ok {
+		return nil
+	}
+	if i := strings.Index(tail, "住"); i > 0 && strings.HasPrefix(rest, "在") && !strings.ContainsAny(tail[:i], "，。！,") && utf8.RuneCountInString(tail[:i]) <= 8 && endsZh(tail[i+len("住"):]) {
+		return homeZh(tail[:i], denied)
+	}
+	at := -1
+	verb := ""
+	for _, w := range worksZh {
+		if i := strings.Index(tail, w); i > 0 && (at < 0 || i < at) {
+			at, verb = i, w
+		}
+	}
+	if at < 0 || strings.HasPrefix(tail[at+len(verb):], "过") || strings.ContainsAny(tail[:at], "，。！,的不") || utf8.RuneCountInString(tail[:at]) > 12 {
+		return nil
+	}
+	work := employerZh(tail[:at])
+	if work != "" {
+		key := "employer"
+		if onlyPlaceZh(work) {
+			key = "workplace"
+		}
+		found = append(found, attribute{key: key, value: work, denied: denied})
+	}
+	switch verb {
+	case "当", "做", "担任":
+		v, ok := roleZh(strings.TrimPrefix(tail[at+len(verb):], "了"))
+		if !ok {
+			return nil
+		}
+		a := attribute{key: "job", value: v, denied: denied}
+		if len(found) > 0 {
+			a.cut = len(tail) - at // counted from the end: the caller knows where that is
+		}
+		return append(found, a)
+	}
+	return found
+}
+
+func cutPrefixOf(text string, words []string) (rest string, ok bool) {
+	p := prefixOf(text, words)
+	return text[len(p):], p != ""
+}
+
+// homeZh reads where somebody lives from what follows 住在 or 搬到.
+func homeZh(text string, denied bool) []attribute {
+	v := valueZh(text)
+	for _, end := range []string{"已经", "快", "住", "生活", "过", "有", "的时候", "之前", "以后", "之后"} {
+		if i := strings.Index(v, end); i > 0 {
+			if strings.HasPrefix(v[i:], "的时候") || strings.HasPrefix(v[i:], "之前") {
+				return nil
+			}
+			v = v[:i]
+		}
+	}
+	v = trimSuffixesZh(v, []string{"来了", "去了", "了", "来", "去", "啦", "这边", "那边"})
+	n := utf8.RuneCountInString(v)
+	first, _ := utf8.DecodeRuneInString(v)
+	switch {
+	case n == 0 || n > 16 || strings.ContainsRune("了过着不得", first):
+		return nil
+	case hasSuffixOf(v, dwellingsZh) && !lexis.ContainsAny(v, citiesZh):
+		return []attribute{{key: "dwelling", value: v, denied: denied}}
+	}
+	return []attribute{{key: "home", value: v, denied: denied}}
+}
+
+// employerZh returns for whom somebody works, unless that tells nothing.
+func employerZh(text string) string {
+	v := trimSuffixesZh(valueZh(text), []string{"了", "那边", "这边", "里", "开始"})
+	if n := utf8.RuneCountInString(v); n == 0 || n > 12 || noEmployerZh[v] || hasPrefixOf(v, []string{"了", "过", "今", "明", "哪"}) {
+		return ""
+	}
+	return v
+}
+
+// onlyPlaceZh tells whether a value is the name of a place, and no more.
+func onlyPlaceZh(v string) bool {
+	return slices.Contains(citiesZh, strings.TrimRight(v, "市省")) || hasSuffixOf(v, []string{"市", "省", "县", "村", "镇", "国"})
+}
+
+// roleZh returns the occupation that a text begins with.
+func roleZh(text string) (string, bool) {
+	for _, p := range []string{"一名", "一个", "一位", "了一名", "个", "名"} {
+		if rest, ok := strings.CutPrefix(text, p); ok {
+			text = rest
+			break
+		}
+	}
+	v := valueZh(text)
+	n := utf8.RuneCountInString(v)
+	if n < 2 || n > 10 || strings.ContainsAny(v, "不说想") || !hasSuffixOf(v, roleEndsZh) || hasSuffixOf(v, noRolesZh) || strings.HasSuffix(v, "人") && n <= 3 {
+		return "", false
+	}
+	return v, true
+}
+
+func trimSuffixesZh(v string, ends []string) string {
+	for _, end := range ends {
+		if rest := strings.TrimSuffix(v, end); rest != "" {
+			v = rest
+		}
+	}
+	return v
+}
+
+// goesOnSelfZh begin a clause that goes on about the one who was spoken of before it.
+var goesOnSelfZh = []string{"在", "是", "住", "现在", "目前", "今年", "叫", "做", "当", "也", "就", "喜欢", "最喜欢", "特别喜欢", "很喜欢", "爱", "讨厌", "不", "会", "每天", "每周", "每个", "经常", "平时", "有", "养", "来自", "从事", "老家", "刚", "已经", "最近", "搬", "跳槽", "去", "到",
+	"入职", "加入", "换", "升", "辞", "离职", "结婚", "离婚", "单身", "已婚", "未婚", "吃素", "上班", "周末", "从", "上周", "上个月", "昨天", "后来", "然后", "还", "对", "又", "被", "全家", "一个人", "独自", "自己", "一家", "打算", "准备"}
+
+// aboutSelfZh tells whether a clause that begins with 我 is about the one who speaks, and not about their sister.
+func aboutSelfZh(text string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "我")
+	if !ok {
+		return false
+	}
+	return !hasPrefixOf(skipZh(strings.TrimPrefix(rest, "们")), othersZh)
+}
