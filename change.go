@@ -26,7 +26,12 @@ type Erased = store.Erased
 // ValidAt, and was believed until now. Type, session, speaker, agent, source, category and importance are the old
 // version's. ErrNotFound, ErrSuperseded (of two at once, one gets it) and ErrForgotten say why there can be none.
 func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r Replacement) (created uuid.UUID, err error) {
+	ctx, end := c.span(ctx, "Supersede")
+	defer end(&err)
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		if err := c.nameTrace(ctx); err != nil {
+			return err
+		}
 		created, err = store.Supersede(ctx, tx, userID, id, r)
 		return err
 	})

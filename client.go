@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -30,6 +32,7 @@ type Client struct {
 	log      *slog.Logger
 	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
 	uses     *uses        // nil: they are not reported
+	tracer   trace.Tracer
 }
 
 // Option changes a Client.
@@ -77,6 +80,18 @@ func WithoutUseReports() Option {
 	}
 }
 
+// WithTracerProvider sets what gets the traces of calls. Default: OpenTelemetry's global one, which does nothing unless the
+// program has set it. What a call stores carries its trace on to the worker.
+func WithTracerProvider(p trace.TracerProvider) Option {
+	return func(c *Client) error {
+		if p == nil {
+			return errors.New("oxbow: WithTracerProvider: the provider is nil")
+		}
+		c.tracer = p.Tracer(tracerName)
+		return nil
+	}
+}
+
 // New returns a client of the migrated database db. It does not talk to it: the first call of a method does, and
 // checks that the schema is this program's.
 func New(db DB, options ...Option) (*Client, error) {
@@ -90,6 +105,7 @@ func New(db DB, options ...Option) (*Client, error) {
 		log:      slog.Default(),
 		checked:  &atomic.Bool{},
 		uses:     newUses(),
+		tracer:   otel.Tracer(tracerName),
 	}
 	for _, option := range options {
 		if err := option(c); err != nil {
@@ -132,7 +148,7 @@ func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) er
 	if c.tx != nil {
 		return f(c.tx)
 	}
-	return c.inTx(ctx, beginAs(userID), f)
+	return c.inTx(ctx, beginAs(userID, traceparent(ctx)), f)
 }
 
 func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx) error) error {
@@ -149,13 +165,17 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 
 // beginAs begins a transaction and names the user in one round trip. What the connection has set already is left: it
 // guards against crossed users.
-func beginAs(userID string) pgx.TxOptions {
-	return begin("begin", userID)
+func beginAs(userID, traceparent string) pgx.TxOptions {
+	return begin("begin", userID, traceparent)
 }
 
-func begin(how, userID string) pgx.TxOptions {
-	return pgx.TxOptions{BeginQuery: how + "; select set_config('oxbow.user_id', " + literal(userID) +
-		", true) where coalesce(current_setting('oxbow.user_id', true), '') = ''"}
+func begin(how, userID, traceparent string) pgx.TxOptions {
+	query := how + "; select set_config('oxbow.user_id', " + literal(userID) +
+		", true) where coalesce(current_setting('oxbow.user_id', true), '') = ''"
+	if traceparent != "" {
+		query += "; " + setTrace(traceparent)
+	}
+	return pgx.TxOptions{BeginQuery: query}
 }
 
 // literal quotes a string for SQL, whatever standard_conforming_strings says.

@@ -74,7 +74,9 @@ func (p PromptContext) IDs() []uuid.UUID {
 // It writes nothing, and unlike Recall does not report the memories as used, since most are there whether or not the
 // reply needs them. If the embedder fails, PromptContext.Degraded says why. If it is not the one whose vectors the
 // database holds, the error is a *ModelMismatchError; a value that is not allowed is an *InvalidError.
-func (c *Client) Context(ctx context.Context, q ContextQuery) (PromptContext, error) {
+func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, err error) {
+	ctx, end := c.span(ctx, "Context")
+	defer end(&err)
 	params, err := q.params()
 	if err != nil {
 		return PromptContext{}, err

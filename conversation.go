@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -22,7 +23,12 @@ func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uui
 	if len(messages) == 0 {
 		return nil, nil
 	}
+	ctx, end := c.span(ctx, "AddMessages", attribute.Int("oxbow.messages", len(messages)))
+	defer end(&err)
 	err = c.on(ctx, messages[0].UserID, func(tx pgx.Tx) error {
+		if err := c.nameTrace(ctx); err != nil {
+			return err
+		}
 		ids, err = store.AddMessages(ctx, tx, messages)
 		return err
 	})
@@ -32,7 +38,12 @@ func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uui
 // EndSession ends a conversation: what was said in it is extracted at once, and then reflected on. It tells whether the
 // session was open; an *InvalidError says that there is none of that name.
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {
+	ctx, end := c.span(ctx, "EndSession")
+	defer end(&err)
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		if err := c.nameTrace(ctx); err != nil {
+			return err
+		}
 		open, err = store.EndSession(ctx, tx, userID, sessionID)
 		return err
 	})

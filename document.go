@@ -66,8 +66,10 @@ type FileError = document.Error
 // A file of a path that was ingested before replaces it, in one transaction: chunks whose text was there keep their
 // memories, the others are new, and what the file no longer has is erased. If file and settings are the same, nothing is
 // done. Of two at once, one waits for the other. A file that cannot be read is a *FileError, and leaves what was there.
-func (c *Client) Ingest(ctx context.Context, f IngestedFile) (IngestReport, error) {
-	report := IngestReport{Path: f.Path}
+func (c *Client) Ingest(ctx context.Context, f IngestedFile) (report IngestReport, err error) {
+	ctx, end := c.span(ctx, "Ingest")
+	defer end(&err)
+	report.Path = f.Path
 	file, splitting, err := f.validate()
 	if err != nil {
 		return report, err
@@ -100,6 +102,9 @@ func (c *Client) Ingest(ctx context.Context, f IngestedFile) (IngestReport, erro
 		chunks[i] = store.FileChunk{Content: chunk.Text, Page: chunk.Page, Heading: chunk.Heading}
 	}
 	err = c.on(ctx, f.UserID, func(tx pgx.Tx) error {
+		if err := c.nameTrace(ctx); err != nil {
+			return err
+		}
 		done, err := store.Ingest(ctx, tx, f.UserID, file, chunks)
 		report.FileID, report.Unchanged, report.Added, report.Kept, report.Removed = done.FileID, done.Unchanged, done.Added, done.Kept, done.Removed
 		report.Chunks = done.Added + done.Kept

@@ -24,15 +24,19 @@ type ImportReport = store.ImportReport
 // becomes the memory's, any other one its external_id. Lines of type "question" are passed over. A user of whom
 // nothing is known gets the time zone of the offset, if all of the user's times (at) have the same. What ExportUser wrote
 // is read back whole, by the owner of the schema or the worker; an oxbow_app login may import memories.
-func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions) (ImportReport, error) {
+func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions) (report ImportReport, err error) {
+	ctx, end := c.span(ctx, "Import")
+	defer end(&err)
 	if err := c.check(ctx); err != nil {
 		return ImportReport{}, err
 	}
 	if c.tx != nil {
+		if err := c.nameTrace(ctx); err != nil {
+			return ImportReport{}, err
+		}
 		return store.Import(ctx, c.tx, r, options)
 	}
-	var report ImportReport
-	err := c.inTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
+	err = c.inTx(ctx, traced(ctx), func(tx pgx.Tx) (err error) {
 		report, err = store.Import(ctx, tx, r, options)
 		return err
 	})
@@ -61,6 +65,6 @@ func (c *Client) ExportUser(ctx context.Context, userID string, w io.Writer) (re
 	if err := c.check(ctx); err != nil {
 		return report, err
 	}
-	err = c.inTx(ctx, begin("begin isolation level repeatable read, read only", userID), export)
+	err = c.inTx(ctx, begin("begin isolation level repeatable read, read only", userID, ""), export)
 	return report, err
 }

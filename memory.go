@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -32,8 +33,10 @@ const (
 // Remember stores a memory and, in the same transaction, the job that makes it recallable: a worker embeds it as soon
 // as that is committed. It returns the memory's id. If the user has a memory of that type with that ExternalID already,
 // nothing is stored and the id is that one's. A value that cannot be stored is an *InvalidError.
-func (c *Client) Remember(ctx context.Context, m NewMemory) (uuid.UUID, error) {
-	ids, err := c.RememberMany(ctx, []NewMemory{m})
+func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
+	ctx, end := c.span(ctx, "Remember")
+	defer end(&err)
+	ids, err := c.rememberMany(ctx, []NewMemory{m})
 	if err != nil {
 		if bad, ok := errors.AsType[*InvalidError](err); ok {
 			bad.Index = -1
@@ -46,7 +49,13 @@ func (c *Client) Remember(ctx context.Context, m NewMemory) (uuid.UUID, error) {
 // RememberMany is Remember for many memories, also of several users, in a few statements: all are stored or none. The
 // ids come in their order. An *InvalidError has the Index of the first memory that cannot be stored; then nothing was
 // sent to the database.
-func (c *Client) RememberMany(ctx context.Context, memories []NewMemory) ([]uuid.UUID, error) {
+func (c *Client) RememberMany(ctx context.Context, memories []NewMemory) (_ []uuid.UUID, err error) {
+	ctx, end := c.span(ctx, "RememberMany", attribute.Int("oxbow.memories", len(memories)))
+	defer end(&err)
+	return c.rememberMany(ctx, memories)
+}
+
+func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid.UUID, error) {
 	if len(memories) == 0 {
 		return nil, nil
 	}
@@ -71,15 +80,19 @@ func (c *Client) RememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	return batch.IDs, nil
 }
 
-// insert needs no transaction for a single statement, and no user: any role that may insert may do so for any user.
+// insert needs no transaction for a single statement, and no user: any role that may insert may do so for any user. Where it
+// is traced, it needs one to say so.
 func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, err error) {
 	if c.tx != nil {
+		if err := c.nameTrace(ctx); err != nil {
+			return 0, err
+		}
 		return batch.Insert(ctx, c.tx)
 	}
-	if batch.Statements() == 1 {
+	if batch.Statements() == 1 && traceparent(ctx) == "" {
 		return batch.Insert(ctx, c.db)
 	}
-	err = c.inTx(ctx, pgx.TxOptions{}, func(db pgx.Tx) error {
+	err = c.inTx(ctx, traced(ctx), func(db pgx.Tx) error {
 		added, err = batch.Insert(ctx, db)
 		return err
 	})

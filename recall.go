@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -66,7 +67,9 @@ type ChannelScore = store.ChannelScore
 //
 // If the embedder fails, the words alone are searched and Recollection.Degraded says why. If it is not the one whose
 // vectors the database holds, the error is a *ModelMismatchError.
-func (c *Client) Recall(ctx context.Context, q Query) (Recollection, error) {
+func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error) {
+	ctx, end := c.span(ctx, "Recall")
+	defer end(&err)
 	params, err := q.params()
 	if err != nil {
 		return Recollection{}, err
@@ -115,7 +118,9 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 }
 
 // embed gives the embedder as long as recall may wait for it.
-func (c *Client) embed(ctx context.Context, text string) ([]float32, error) {
+func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error) {
+	ctx, end := c.span(ctx, "embed", attribute.String("gen_ai.request.model", c.embedder.Model()))
+	defer end(&err)
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	vectors, err := c.embedder.Embed(waiting, []string{text})

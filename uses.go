@@ -117,5 +117,5 @@ func (c *Client) Used(userID string, ids ...uuid.UUID) {
 }
 
 func (c *Client) sendUses(ctx context.Context, userID string, ids []uuid.UUID) error {
-	return c.inTx(ctx, beginAs(userID), func(db pgx.Tx) error { return store.Touch(ctx, db, userID, ids) })
+	return c.inTx(ctx, beginAs(userID, ""), func(db pgx.Tx) error { return store.Touch(ctx, db, userID, ids) })
 }

@@ -90,7 +90,8 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	}
 	p := s.conclude(verdict, c)
 	changes := p.changes()
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
+	var outcome *Outcome
+	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := store.LockChanges(ctx, tx, changes); err != nil {
 			return err
 		}
@@ -100,11 +101,17 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 		if out, err := store.OptedOut(ctx, tx, s.user); err != nil || out {
 			return err // while the reasoner was thinking
 		}
-		if _, err := w.writeReview(ctx, tx, p, changes, c); err != nil {
+		did, err := w.writeReview(ctx, tx, p, changes, c)
+		if err != nil {
 			return err
 		}
+		outcome = &did
 		return follow(ctx, tx, job.Args) // perhaps another one waits
 	})
+	if err == nil && outcome != nil {
+		w.Observer.Reflected(*outcome)
+	}
+	return err
 }
 
 // leave ends the job when nothing is left to review: the reflection goes on.

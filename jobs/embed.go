@@ -76,6 +76,7 @@ type embedWorker struct {
 	callTime  time.Duration // limit of one call
 	callTexts int           // texts in one call, at most
 	log       *slog.Logger
+	observer  Observer
 }
 
 // limit is what a job takes at most: no call begins after callTime, and the last one takes callTime.
@@ -112,6 +113,9 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 			}
 			return complete(ctx, tx, job)
 		})
+	}
+	if err == nil {
+		w.observer.Embedded(len(made.ids), len(made.refused))
 	}
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, rivertype.ErrNotFound):
@@ -158,6 +162,7 @@ func (w *embedWorker) embed(ctx context.Context, userID string, memories []store
 		if err := w.save(ctx, w.db, userID, last); err != nil {
 			return vectors{}, err
 		}
+		w.observer.Embedded(len(last.ids), len(last.refused))
 		if time.Since(begun) > w.callTime {
 			return vectors{}, errOutOfTime
 		}

@@ -100,7 +100,15 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error { return w.finish(ctx, tx, job, e) })
+	var did store.ExtractionCounts
+	err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
+		did, err = w.finish(ctx, tx, job, e)
+		return err
+	})
+	if err == nil && len(e.Messages) > 0 {
+		w.observer.Extracted(len(e.Messages), did.Added+did.Updated)
+	}
+	return err
 }
 
 // yield leaves the messages to an older job that is at the session now.
@@ -127,31 +135,29 @@ func (w *extractWorker) succeed(ctx context.Context, tx pgx.Tx, job *river.Job[E
 }
 
 // finish writes what was decided, completes the job, and sees to what follows.
-func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs], e *extraction) error {
-	var did store.ExtractionCounts
+func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs], e *extraction) (did store.ExtractionCounts, err error) {
 	if len(e.Messages) > 0 {
-		var err error
 		if did, err = w.write(ctx, tx, e); err != nil {
-			return err
+			return did, err
 		}
 	}
 	if err := complete(ctx, tx, job); err != nil {
-		return err
+		return did, err
 	}
 	if e.Session.Ended || did.Indexed {
 		if err := enqueue(ctx, tx, CheckTriggerArgs{UserID: e.Session.UserID}); err != nil {
-			return err
+			return did, err
 		}
 	}
 	if !job.Args.Retry {
 		if err := store.ExtractionDone(ctx, tx, e.Session); err != nil {
-			return err
+			return did, err
 		}
 	}
 	if err := w.growSummary(ctx, tx, e.Session); err != nil {
-		return err
+		return did, err
 	}
-	return w.succeed(ctx, tx, job)
+	return did, w.succeed(ctx, tx, job)
 }
 
 // growSummary enqueues a summary where the conversation has grown long enough.
@@ -166,6 +172,7 @@ func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Sess
 // failed notes with the messages why nothing came of them. They are tried again one by one, later each time, and never given
 // up; others do not wait for them.
 func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction, why *reasoner.AnswerError) error {
+	w.observer.ExtractionFailed(len(e.Messages))
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 		times, err := store.ExtractionFailed(ctx, tx, e.Session.UserID, e.Messages, why.Error())
 		if err != nil {
@@ -194,6 +201,7 @@ func (x *Extraction) postpone(ctx context.Context, err error) error {
 	var spent overspentError
 	switch {
 	case errors.As(err, &spent):
+		x.observer.Overspent()
 		return river.JobSnooze(spread(time.Hour))
 	case err == nil, ctx.Err() != nil:
 		return err

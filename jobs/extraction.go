@@ -32,6 +32,7 @@ type Extraction struct {
 	calls      *Reflection // limits what a model may take, and accounts for it
 	now        func() time.Time
 	log        *slog.Logger
+	observer   Observer
 }
 
 // Extraction is what the jobs extract with.
@@ -39,7 +40,8 @@ func (c Config) Extraction() *Extraction {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Extraction{db: c.DB, extractor: c.Extractor, summarizer: c.Summarizer, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger}
+	return &Extraction{db: c.DB, extractor: c.Extractor, summarizer: c.Summarizer, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger,
+		observer: c.observer()}
 }
 
 // Step does at once what a job would do next for a session: it extracts from the next messages. more is false when there were

@@ -127,7 +127,15 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finish(ctx, tx, job, p) })
+	var outcome *Outcome
+	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
+		outcome, err = w.finish(ctx, tx, job, p)
+		return err
+	})
+	if err == nil && outcome != nil {
+		w.Observer.Reflected(*outcome)
+	}
+	return err
 }
 
 // yield leaves the user to the review of contradictions, which is followed by a reflection.
@@ -142,30 +150,30 @@ func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) 
 
 // finish writes what was concluded. The memories come first, as for all who lock them; then the job is completed: the
 // successor is another job of the same user, which must not exist while this one is live; and what came into the inbox up
-// to then is seen (see checkTriggerWorker).
-func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan) error {
+// to then is seen (see checkTriggerWorker). It returns nil where the user opted out meanwhile.
+func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan) (*Outcome, error) {
 	changes := p.changes()
 	if err := store.LockChanges(ctx, tx, changes); err != nil {
-		return err
+		return nil, err
 	}
 	if err := complete(ctx, tx, job); err != nil {
-		return err
+		return nil, err
 	}
 	if out, err := store.OptedOut(ctx, tx, p.user); err != nil {
-		return err
+		return nil, err
 	} else if out { // while the reasoner was thinking
-		return store.EmptyInbox(ctx, tx, p.user)
+		return nil, store.EmptyInbox(ctx, tx, p.user)
 	}
 	outcome, err := w.write(ctx, tx, p, changes, job.Args.trigger())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, args := range outcome.trends() {
 		if err := enqueueAt(ctx, tx, args, args.due(p, w.Now())); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return w.succeed(ctx, tx, job.Args, outcome.Reviews > 0)
+	return &outcome, w.succeed(ctx, tx, job.Args, outcome.Reviews > 0)
 }
 
 // succeed enqueues what follows: the review of contradictions, or the reflection on the next batch.

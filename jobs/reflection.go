@@ -32,8 +32,9 @@ type Reflection struct {
 	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. 0: any number.
 	DailyTokens int64
 	// Now is the clock.
-	Now    func() time.Time
-	Logger *slog.Logger
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Observer Observer
 }
 
 const (
@@ -299,6 +300,7 @@ func (r *Reflection) postpone(ctx context.Context, err error) error {
 	var spent overspentError
 	switch {
 	case errors.As(err, &spent):
+		r.Observer.Overspent()
 		r.Logger.WarnContext(ctx, "a reflection waits", "reason", spent)
 		return river.JobSnooze(spread(time.Hour))
 	case errors.As(err, &down):

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -40,6 +41,8 @@ type Config struct {
 	DailyTokens int64
 	// Logger gets what a person should know.
 	Logger *slog.Logger
+	// Observer is told what the jobs came to. Default: nobody.
+	Observer Observer
 	// Now is the clock of reflection. Default: time.Now.
 	Now func() time.Time
 }
@@ -68,12 +71,29 @@ func Register(workers *river.Workers, c Config) {
 // Reflection is what the jobs reflect with.
 func (c Config) Reflection() *Reflection {
 	return &Reflection{DB: c.DB, Reasoner: c.Reasoner, Provider: c.ReasonerProvider, CallTime: c.ReasonerCallTime, Batch: c.ReflectBatch,
-		DailyTokens: c.DailyTokens, Now: c.Now, Logger: c.Logger}
+		DailyTokens: c.DailyTokens, Now: c.Now, Logger: c.Logger, Observer: c.observer()}
 }
 
 func newEmbedWorker(c Config) *embedWorker {
 	return &embedWorker{
 		db: c.DB, embedder: c.Embedder, provider: c.Provider,
-		callTime: c.CallTime, callTexts: min(max(c.CallTexts, 1), embedIDs), log: c.Logger,
+		callTime: c.CallTime, callTexts: min(max(c.CallTexts, 1), embedIDs), log: c.Logger, observer: c.observer(),
 	}
+}
+
+// Kinds are all kinds of jobs.
+func Kinds() []string {
+	return append(caused(), periodic()...)
+}
+
+// IsPeriodic tells whether jobs of a kind come with the clock, and concern everybody.
+func IsPeriodic(kind string) bool { return slices.Contains(periodic(), kind) }
+
+func caused() []string {
+	return []string{EmbedArgs{}.Kind(), CheckTriggerArgs{}.Kind(), ExtractArgs{}.Kind(), SummarizeArgs{}.Kind(),
+		ReflectArgs{}.Kind(), ContradictionReviewArgs{}.Kind(), ExpireTrendArgs{}.Kind()}
+}
+
+func periodic() []string {
+	return []string{SettleArgs{}.Kind(), ConsistencyCheckArgs{}.Kind(), FlushActivityArgs{}.Kind(), SensoryArgs{}.Kind(), SweepArgs{}.Kind()}
 }

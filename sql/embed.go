@@ -10,3 +10,8 @@ import "embed"
 //
 //go:embed code/*.sql
 var FS embed.FS
+
+// Schema is schema.sql: what a database has after all migrations.
+//
+//go:embed schema.sql
+var Schema string

@@ -746,8 +746,8 @@ begin
   end if;
   update oxbow.sessions s set ended_at = now(), last_activity_at = greatest(s.last_activity_at, now())
    where s.user_id = end_session.user_id and s.id = end_session.session_id;
-  insert into oxbow.river_job (kind, queue, max_attempts, args)
-  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id));
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
+  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id), oxbow.trace_metadata());
   return true;
 end $$;
 
@@ -757,13 +757,18 @@ CREATE FUNCTION oxbow.enqueue_embed() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  _metadata jsonb := '{}';
 begin
   if current_setting('oxbow.embed', true) = 'off' then
     return null;
   end if;
-  insert into oxbow.river_job (kind, queue, max_attempts, args)
+  if current_setting('oxbow.traceparent', true) <> '' then
+    _metadata := oxbow.trace_metadata();
+  end if;
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
   select 'embed', 'embed', 25,
-         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
+         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ',')), _metadata
   from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
@@ -3663,6 +3668,7 @@ declare
   _quiet constant interval := make_interval(secs => coalesce((_rules ->> 'quiet_seconds')::double precision, 10));
   _enough constant integer := coalesce((_rules ->> 'messages')::integer, 20);
   _ended record;
+  _metadata jsonb := '{}';
 begin
   insert into oxbow.sessions (user_id, id, started_at, last_activity_at)
   select i.user_id, i.session_id, min(i.created_at), max(i.created_at)
@@ -3684,8 +3690,11 @@ begin
      where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);
   end if;
 
-  insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
-  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id),
+  if current_setting('oxbow.traceparent', true) <> '' then
+    _metadata := oxbow.trace_metadata();
+  end if;
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata, state, scheduled_at)
+  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id), _metadata,
          case when w.waiting >= _enough then 'available' else 'scheduled' end::oxbow.river_job_state,
          case when w.waiting >= _enough then now() else now() + _quiet end
     from (select i.user_id, i.session_id,
@@ -3867,6 +3876,13 @@ begin
   select touch.user_id, used.id from unnest(ids) used(id)
    where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
 end $$;
+
+-- Name: trace_metadata(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.trace_metadata() RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN CASE WHEN (current_setting('oxbow.traceparent'::text, true) ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'::text) THEN jsonb_build_object('traceparent', current_setting('oxbow.traceparent'::text, true)) ELSE '{}'::jsonb END;
 
 -- Name: trait_after(timestamp with time zone, double precision, text, integer); Type: FUNCTION; Schema: oxbow; Owner: -
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/llm"
@@ -45,6 +47,11 @@ type Config struct {
 	StopTimeout time.Duration
 	// HealthAddr is where health and readiness are served over HTTP, such as "127.0.0.1:8080". Default: nowhere.
 	HealthAddr string
+	// MetricsAddr is where metrics are served over HTTP for Prometheus, and health too. Default: nowhere.
+	MetricsAddr string
+	// TracerProvider gets the traces of jobs and of the calls that they make. Default: OpenTelemetry's global one, which
+	// does nothing unless the program has set it.
+	TracerProvider trace.TracerProvider
 	// CheckSchema tells whether the database is what this program needs. Default: no check.
 	CheckSchema func(ctx context.Context, db store.DB) error
 	// Logger gets what is done. Default: nothing is logged.
@@ -69,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.reembedPage = cmp.Or(c.reembedPage, 1024)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.TracerProvider == nil {
+		c.TracerProvider = otel.GetTracerProvider()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -3,9 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"time"
 )
@@ -62,29 +59,11 @@ func (w *Worker) providerHealth() ProviderHealth {
 	return h
 }
 
-// serveHealth answers on Config.HealthAddr until the returned function is called.
+// health answers
 //
 //	/healthz  200 while the process lives
 //	/readyz   200 while it works jobs of a database that is as it should be, else 503; what is wrong in JSON
-func (w *Worker) serveHealth(ctx context.Context) (stop func(), err error) {
-	if w.cfg.HealthAddr == "" {
-		return func() {}, nil
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", w.cfg.HealthAddr)
-	if err != nil {
-		return nil, fmt.Errorf("serve health on %q: %w", w.cfg.HealthAddr, err)
-	}
-	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			w.log.ErrorContext(ctx, "health is no longer served", "error", err)
-		}
-	}()
-	w.log.InfoContext(ctx, "serving health", "address", listener.Addr().String())
-	return func() { _ = server.Close() }, nil
-}
-
-func (w *Worker) handler() http.Handler {
+func (w *Worker) health() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, r *http.Request) {

@@ -236,7 +236,7 @@ func TestHealthAddress(t *testing.T) {
 	b := setup(t)
 	b.cfg.HealthAddr = "127.0.0.1:0"
 	w := b.worker()
-	stop, err := w.serveHealth(t.Context())
+	stop, err := w.serve(t.Context())
 	require.NoError(t, err)
 	defer stop()
 	b.cfg.HealthAddr = "nowhere:x"

@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/jobs"
@@ -45,6 +46,9 @@ type Worker struct {
 	thinker  *jobs.Provider // how the reasoner fares
 	minds
 	log     *slog.Logger
+	metrics *metrics
+	gauges  *gauges
+	tracer  trace.Tracer
 	started atomic.Bool
 }
 
@@ -70,8 +74,12 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger}, nil
+	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
+		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger,
+		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
+	w.gauges = &gauges{worker: w}
+	w.metrics.add(w.gauges)
+	return w, nil
 }
 
 // checkDatabase looks at the schema before the pool does: its connections need the extension.
@@ -121,11 +129,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stopHealth, err := w.serveHealth(ctx)
+	stopServing, err := w.serve(ctx)
 	if err != nil {
 		return err
 	}
-	defer stopHealth()
+	defer stopServing()
 	if err := w.start(ctx, client); err != nil {
 		return err
 	}
@@ -172,10 +180,11 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 
 // jobs is what the jobs work with.
 func (w *Worker) jobs() jobs.Config {
+	o := &observed{w.metrics, w.tracer}
 	return jobs.Config{
-		DB: w.pool, Embedder: embedder{w.embedder}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: w.reasoner, Extractor: w.extractor, Summarizer: w.summarizer, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
-		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Now: w.cfg.Now,
+		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
+		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: w.metrics, Now: w.cfg.Now,
 	}
 }
 
@@ -199,7 +208,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: completedRetention,
 		ErrorHandler:                errorHandler{w.log},
-		Middleware:                  []rivertype.Middleware{&endings{}},
+		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &endings{}},
 		Logger:                      riverLogger(w.log),
 		TestOnly:                    w.cfg.fast,
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ func (f *workFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.cfg.Concurrency, "concurrency", 0, "how many embed jobs run at once (default: the CPUs, 2 to 4; 8 for a remote provider)")
 	flags.DurationVar(&f.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on when stopped")
 	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
+	flags.StringVar(&f.cfg.MetricsAddr, "metrics-addr", os.Getenv("OXBOW_METRICS_ADDR"),
+		"serve /metrics for Prometheus there, and /healthz and /readyz, for example 127.0.0.1:9464 ($OXBOW_METRICS_ADDR)")
+	flags.Lookup("metrics-addr").DefValue = "" // help is the same everywhere
 	flags.Lookup("concurrency").DefValue = "0" // printed by the usage
 }
 
@@ -50,7 +54,9 @@ func newWorkCommand(a *app) *cobra.Command {
 		Long: `Work the jobs that memories cause: embed them, reflect on them, repair what was lost.
 
 Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish (up to
---stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.`,
+--stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.
+
+Traces are sent by OTLP over HTTP to where OpenTelemetry's variables say, such as OTEL_EXPORTER_OTLP_ENDPOINT.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := a.dsn()
 			if err != nil {
@@ -64,6 +70,11 @@ Any number of workers may run, on any number of machines. The first interrupt le
 			if err != nil {
 				return err
 			}
+			stopTracing, err := a.startTracing(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer stopTracing()
 			w, err := worker.New(cmd.Context(), cfg)
 			if err != nil {
 				return err

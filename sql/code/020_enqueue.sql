@@ -2,16 +2,21 @@
 -- as one string, because River's GIN index on args makes a JSON array dear. No unique key and no shared row is touched,
 -- so open transactions never wait for each other; doubles are dealt with by the worker. The doorbell is that of
 -- ring_doorbell, written out: a call would cost an insert a tenth of what the trigger costs it. Who does embed's work in the
--- same transaction says so with the setting oxbow.embed = 'off'.
+-- same transaction says so with the setting oxbow.embed = 'off'; who is traced names the trace with oxbow.traceparent.
 create or replace function oxbow.enqueue_embed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _metadata jsonb := '{}';
 begin
   if current_setting('oxbow.embed', true) = 'off' then
     return null;
   end if;
-  insert into oxbow.river_job (kind, queue, max_attempts, args)
+  if current_setting('oxbow.traceparent', true) <> '' then
+    _metadata := oxbow.trace_metadata();
+  end if;
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
   select 'embed', 'embed', 25,
-         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
+         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ',')), _metadata
   from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
@@ -19,6 +24,13 @@ begin
   end if;
   return null;
 end $$;
+
+-- trace_metadata is what a job carries whose cause is traced: the setting oxbow.traceparent, in the W3C's form. Whatever else
+-- an application sets is left alone.
+create or replace function oxbow.trace_metadata() returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp
+return case when current_setting('oxbow.traceparent', true) ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+            then jsonb_build_object('traceparent', current_setting('oxbow.traceparent', true)) else '{}' end;
 
 -- NOTIFY serialises commits, so only one open transaction at a time rings; the others are covered by the worker's
 -- short poll. The lock's key is derived, because an application may use any small number itself.

@@ -9,6 +9,7 @@ declare
   _quiet constant interval := make_interval(secs => coalesce((_rules ->> 'quiet_seconds')::double precision, 10));
   _enough constant integer := coalesce((_rules ->> 'messages')::integer, 20);
   _ended record;
+  _metadata jsonb := '{}';
 begin
   insert into oxbow.sessions (user_id, id, started_at, last_activity_at)
   select i.user_id, i.session_id, min(i.created_at), max(i.created_at)
@@ -30,8 +31,11 @@ begin
      where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);
   end if;
 
-  insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
-  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id),
+  if current_setting('oxbow.traceparent', true) <> '' then
+    _metadata := oxbow.trace_metadata();
+  end if;
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata, state, scheduled_at)
+  select 'extract', 'extract', 25, jsonb_build_object('user_id', w.user_id, 'session_id', w.session_id), _metadata,
          case when w.waiting >= _enough then 'available' else 'scheduled' end::oxbow.river_job_state,
          case when w.waiting >= _enough then now() else now() + _quiet end
     from (select i.user_id, i.session_id,
@@ -61,8 +65,8 @@ begin
   end if;
   update oxbow.sessions s set ended_at = now(), last_activity_at = greatest(s.last_activity_at, now())
    where s.user_id = end_session.user_id and s.id = end_session.session_id;
-  insert into oxbow.river_job (kind, queue, max_attempts, args)
-  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id));
+  insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
+  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id), oxbow.trace_metadata());
   return true;
 end $$;
 

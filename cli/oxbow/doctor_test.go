@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// doctor returns what doctor finds about something, and whether it is content.
+func (d on) doctor(about string, flags ...string) (found []store.Finding, r result) {
+	d.t.Helper()
+	r = d.run(append([]string{"doctor", "--json"}, flags...)...)
+	for _, f := range decoded[diagnosis](d.t, r.out).Findings {
+		if f.About == about {
+			found = append(found, f)
+		}
+	}
+	require.NotEmpty(d.t, found, "%s in %s", about, r.out)
+	return found, r
+}
+
+// finds checks that there is a finding of a level that says something.
+func (d on) finds(about string, level store.Level, says string, flags ...string) {
+	d.t.Helper()
+	found, r := d.doctor(about, flags...)
+	for _, f := range found {
+		if f.Level == level && strings.Contains(f.What, says) {
+			require.NotContains(d.t, []string{f.Why, f.Do}, "", "why it matters, and what to do: %s", f.What)
+			if level == store.LevelError || level == store.LevelWarning {
+				require.Equal(d.t, exitFailed, r.code)
+			}
+			return
+		}
+	}
+	require.Fail(d.t, "not found", "%s %s %q in %+v", about, level, says, found)
+}
+
+// fine checks that nothing is said of a part but that it is well.
+func (d on) fine(abouts ...string) {
+	d.t.Helper()
+	for _, about := range abouts {
+		found, _ := d.doctor(about)
+		require.Len(d.t, found, 1, "%+v", found)
+		require.Equal(d.t, store.LevelOK, found[0].Level, "%+v", found[0])
+	}
+}
+
+func TestDoctorOfHealthyDatabase(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan result, 1)
+	go func() { ended <- cliContext(ctx, "work", "--database-url", d.dsn) }()
+	require.Eventually(t, func() bool {
+		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
+	}, 30*time.Second, 50*time.Millisecond)
+	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "queue", "backlog", "traits")
+	text := d.run("doctor").out
+	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one leads$`, text)
+	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes are there and valid$`, text)
+	stop()
+	require.Zero(t, (<-ended).code)
+	d.exec(`delete from oxbow.river_leader`)
+	d.finds("workers", store.LevelWarning, "no worker is running")
+	d.exec(threeMemories)
+	d.finds("workers", store.LevelError, "no worker is running, and jobs are due")
+}
+
+// Each of these is done to a database that is well, and found.
+func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sql         string
+		about, says string
+		level       store.Level
+	}{
+		"index gone":       {`drop index oxbow.messages_unextracted_idx`, "indexes", "messages_unextracted_idx on messages", store.LevelError},
+		"key gone":         {`alter table oxbow.activity drop constraint activity_pkey`, "indexes", "activity_pkey on activity", store.LevelError},
+		"index invalid":    {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", store.LevelError},
+		"index too much":   {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages", store.LevelAdvice},
+		"policy off":       {`alter table oxbow.messages disable row level security`, "rights", "row-level security is off on messages", store.LevelError},
+		"policy forced":    {`alter table oxbow.messages force row level security`, "rights", "forced on messages", store.LevelWarning},
+		"policy gone":      {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", store.LevelError},
+		"right gone":       {`revoke insert on oxbow.river_job from oxbow_worker`, "rights", "oxbow_worker lacks rights on river_job", store.LevelError},
+		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables", "autovacuum is off for river_job", store.LevelError},
+		"code changed":     {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema", "functions in the database are not those of this oxbow", store.LevelError},
+		"older schema":     {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up", store.LevelError},
+		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
+			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", store.LevelWarning},
+		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
+			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", store.LevelAdvice},
+		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
+			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", store.LevelWarning},
+		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at) values ('extract', 'extract', '{}', now() - interval '1 hour')`,
+			"queue", "the oldest job of kind extract is due for 60 min", store.LevelWarning},
+		"not embedded": {`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, created_at) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', now() - interval '1 hour')`,
+			"backlog", "memories wait for their vectors for 60 min", store.LevelWarning},
+		"not extracted": {`insert into oxbow.messages (user_id, session_id, content, extract_failures) values ('ann', 's', '你好', 3)`,
+			"backlog", "1 message could not be extracted", store.LevelAdvice},
+		"not reflected": {`insert into oxbow.memories (user_id, content) values ('ann', 'tea');
+			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at) select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
+			"backlog", "memories wait for reflection for 5.0 days (1 in all)", store.LevelAdvice},
+		"inconsistent": {`insert into oxbow.settings (key, value) values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
+			"traits", "2 problems with traits", store.LevelError},
+		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`,
+			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here", store.LevelWarning},
+		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0', current_database());
+			execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`, "settings", "transactions are serializable by default", store.LevelWarning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := onDatabase(t)
+			d.exec(c.sql)
+			d.finds(c.about, c.level, c.says)
+		})
+	}
+}
+
+func TestDoctorFindsOpenTransactions(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	conn, err := pgx.Connect(t.Context(), d.dsn+"&application_name=forgetful")
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `begin; select 1`)
+	require.NoError(t, err)
+	d.fine("transactions") // it is not old
+	time.Sleep(20 * time.Millisecond)
+	said := ""
+	for _, f := range store.Examine(t.Context(), d.pool(), store.Expected{OldTransaction: 10 * time.Millisecond}) {
+		if f.About == "transactions" {
+			said += f.What
+		}
+	}
+	require.Contains(t, said, "(forgetful, process ")
+	require.Contains(t, said, "idle in transaction) is open for ")
+}
+
+// It sees what it may, and says what it may not.
+func TestDoctorAsWorker(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	worker := on{t, d.dsn + "&options=-c%20role%3Doxbow_worker"}
+	worker.fine("schema", "server", "rights", "indexes", "tables", "model", "queue", "backlog", "traits")
+	app := on{t, d.dsn + "&options=-c%20role%3Doxbow_app"}
+	r := app.run("doctor")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "oxbow doctor is for the owner of the schema and members of oxbow_worker")
+}
+
+func TestDoctorBeforeMigration(t *testing.T) {
+	t.Parallel()
+	d := on{t, pgtest.Empty(t)}
+	d.finds("schema", store.LevelError, "run oxbow migrate up")
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTopOnce(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	text := d.ok("top", "--once")
+	require.Contains(t, text, "waiting     nothing")
+	require.Contains(t, text, "0 workers, none leads")
+	require.Regexp(t, `none +0 +0 +0 +0 +0`, text)
+
+	d.exec(threeMemories)
+	d.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 's', '我搬到了上海')`)
+	d.exec(`update oxbow.river_job set scheduled_at = now() - interval '5 minutes', created_at = now() - interval '5 minutes' where kind = 'embed'`)
+	d.exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at, errors) values
+		('reflect', 'reflect', '{}', 'retryable', 3, now() - interval '3 minutes', array['{"error": "磁盘已满: the disk\nis full"}']::jsonb[]),
+		('extract', 'extract', '{}', 'running', 1, now() - interval '30 seconds', null)`)
+	d.exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, scheduled_at)
+		select 'embed', 'embed', '{}', 'completed', 1, now() + interval '5 seconds', now() from generate_series(1, 50)`)
+	d.exec(`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, metadata) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 2}')`)
+	text = d.ok("top")
+	require.Regexp(t, `embed +2 +0 +1 +0 +0 +5 min +5\.0 +5\.0 s`, text, "waiting, running, later, retryable, discarded; oldest due, done a second, took")
+	require.Regexp(t, `reflect +0 +0 +0 +1 +0`, text)
+	require.Regexp(t, `extract +1 +3\d s`, text, "the running one")
+	require.Regexp(t, `reflect +retryable +3 +3 min +磁盘已满: the disk is full`, text)
+	require.Contains(t, text, "memories to be embedded, for 5 min; 1 message to be extracted")
+	require.Contains(t, text, "local-v1: 1 job is put off, until it answers")
+}
+
+// The live picture is drawn again and again, and the terminal is left as it was.
+func TestTopLive(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	var out bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &out, databaseURL: d.dsn}
+	db, err := a.connect(t.Context())
+	require.NoError(t, err)
+	defer db.close()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	require.NoError(t, a.topLive(ctx, db, 100*time.Millisecond))
+	text := out.String()
+	require.True(t, strings.HasPrefix(text, otherScreen))
+	require.True(t, strings.HasSuffix(text, formerScreen))
+	require.GreaterOrEqual(t, strings.Count(text, "oxbow top   "), 3)
+	require.Contains(t, text, "0 stored, 0 embedded, 0 messages a second", "from the second picture on")
+}
+
+func TestTopCutsWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &app{out: &out}
+	a.draw(strings.Repeat(strings.Repeat("很", 100)+"\n", 100))
+	require.Equal(t, 23, strings.Count(out.String(), newLineInRaw), "24 lines where the terminal does not tell")
+	require.Contains(t, out.String(), strings.Repeat("很", 39)+"…"+newLineInRaw)
+}
+
+func TestTopRefuses(t *testing.T) {
+	t.Parallel()
+	r := onDatabase(t).run("top", "--every", "1ms")
+	require.Equal(t, exitUsage, r.code)
+	require.Contains(t, r.err, "--every 1ms is too short")
+}

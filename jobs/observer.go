@@ -1,0 +1,32 @@
+package jobs
+
+// Observer is told what jobs came to, for whoever counts it. It is called after the transaction that did it, from several
+// goroutines at once.
+type Observer interface {
+	// Embedded: so many memories got a vector, and the provider refused so many texts.
+	Embedded(memories, refused int)
+	// Extracted: a batch of messages was read, and so many memories were made of it.
+	Extracted(messages, memories int)
+	// ExtractionFailed: nothing came of these messages; they are tried again.
+	ExtractionFailed(messages int)
+	// Reflected: a cycle ended.
+	Reflected(Outcome)
+	// Overspent: a job waits because its user's reflections took all the tokens that they may take in a day.
+	Overspent()
+}
+
+// unobserved is told and does nothing.
+type unobserved struct{}
+
+func (unobserved) Embedded(int, int)    {}
+func (unobserved) Extracted(int, int)   {}
+func (unobserved) ExtractionFailed(int) {}
+func (unobserved) Reflected(Outcome)    {}
+func (unobserved) Overspent()           {}
+
+func (c Config) observer() Observer {
+	if c.Observer == nil {
+		return unobserved{}
+	}
+	return c.Observer
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// GaugeLimit is how many rows a gauge counts at most: reading them costs about as much as a large recall, however long the
+// queue is.
+const GaugeLimit = 100_000
+
+// QueueGauge is how many jobs of a kind are in a state.
+type QueueGauge struct {
+	Kind  string `json:"kind"`
+	State string `json:"state"`
+	Jobs  int64  `json:"jobs"`
+	// DueSeconds is how long the oldest of them is due, 0 if none is.
+	DueSeconds float64 `json:"due_seconds"`
+	// AgeSeconds is how long ago the oldest of them was enqueued.
+	AgeSeconds float64 `json:"age_seconds"`
+	// PutOff is how many of them wait because a provider was down, another model is used, or a limit of tokens was reached.
+	PutOff int64 `json:"put_off"`
+}
+
+// TableGauge is what PostgreSQL's statistics say of a table and its partitions.
+type TableGauge struct {
+	Table    string `json:"table"`
+	Live     int64  `json:"live"`
+	Dead     int64  `json:"dead"`
+	Inserted int64  `json:"inserted"` // since the statistics were reset
+}
+
+// Gauges is what a database has to tell at a moment, at a cost that does not grow with it.
+type Gauges struct {
+	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted beyond
+	// GaugeLimit.
+	Queue []QueueGauge `json:"queue"`
+	// Inbox is how many memories wait for reflection, at most GaugeLimit; InboxSeconds how long the oldest of them does.
+	Inbox        int64   `json:"inbox"`
+	InboxSeconds float64 `json:"inbox_seconds"`
+	// Messages is how many messages are not extracted, at most GaugeLimit; FailingMessages of them were tried in vain.
+	Messages        int64 `json:"messages"`
+	FailingMessages int64 `json:"failing_messages"`
+	// Tables are those of users' data, and the queue.
+	Tables []TableGauge `json:"tables"`
+	// Led tells whether a worker leads, which starts what is periodic.
+	Led bool `json:"led"`
+	// Inconsistencies is how many problems the job consistency_check found in its last round.
+	Inconsistencies int64 `json:"inconsistencies"`
+	// TransactionSeconds is the age of the oldest transaction of this database that this login may see: it holds back vacuum.
+	TransactionSeconds float64 `json:"transaction_seconds"`
+}
+
+// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends soon. The planner would
+// read a queue of finished jobs whole, to find none that waits.
+func Snapshot(ctx context.Context, db DB, f func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '5s', true),
+			set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`)
+		if err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+// ReadGauges reads them. It is for the owner of the schema and the worker.
+func ReadGauges(ctx context.Context, db DB) (g Gauges, err error) {
+	err = Snapshot(ctx, db, func(tx pgx.Tx) error {
+		for _, read := range []func(context.Context, DB) error{g.readQueue, g.readWaiting, g.readTables, g.readRest} {
+			if err := read(ctx, tx); err != nil {
+				return Explain(err)
+			}
+		}
+		return nil
+	})
+	return g, err
+}
+
+// readQueue goes through the index of each state that is not the end of a job.
+func (g *Gauges) readQueue(ctx context.Context, db DB) (err error) {
+	rows, err := db.Query(ctx, `
+		select j.kind, s.state::text, count(*),
+		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available', 'retryable'))), 0)::float8,
+		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8,
+		       count(*) filter (where s.state in ('available', 'scheduled') and j.metadata ? 'snoozes')
+		  from unnest('{available,pending,retryable,running,scheduled,discarded}'::oxbow.river_job_state[]) s(state)
+		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job where state = s.state limit $1) j
+		 group by j.kind, s.state
+		 order by j.kind, s.state`, GaugeLimit)
+	if err != nil {
+		return fmt.Errorf("count the jobs: %w", err)
+	}
+	g.Queue, err = pgx.CollectRows(rows, pgx.RowToStructByPos[QueueGauge])
+	return err
+}
+
+func (g *Gauges) readWaiting(ctx context.Context, db DB) error {
+	return db.QueryRow(ctx, `
+		select i.n, i.seconds, m.n, m.failing
+		  from (select count(*) as n, greatest(extract(epoch from now() - min(added_at)), 0)::float8 as seconds
+		          from (select added_at from oxbow.reflection_inbox limit $1) i) i,
+		       (select count(*) as n, count(*) filter (where extract_failures > 0) as failing
+		          from (select extract_failures from oxbow.messages where extracted_at is null limit $1) m) m`, GaugeLimit).
+		Scan(&g.Inbox, &g.InboxSeconds, &g.Messages, &g.FailingMessages)
+}
+
+func (g *Gauges) readTables(ctx context.Context, db DB) error {
+	rows, err := db.Query(ctx, `
+		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint, sum(pg_stat_get_dead_tuples(c.oid))::bigint,
+		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint
+		  from pg_class c
+		  left join pg_inherits i on i.inhrelid = c.oid and c.relispartition
+		  left join pg_class p on p.oid = i.inhparent
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r'
+		 group by 1 order by 1`)
+	if err != nil {
+		return fmt.Errorf("read the statistics of the tables: %w", err)
+	}
+	g.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[TableGauge])
+	return err
+}
+
+func (g *Gauges) readRest(ctx context.Context, db DB) error {
+	var c Consistency
+	if err := readSetting(ctx, db, consistencyKey, &c); err != nil {
+		return err
+	}
+	g.Inconsistencies = c.Problems
+	return db.QueryRow(ctx, `
+		select exists (select from oxbow.river_leader where expires_at > now()),
+		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
+		         where datname = current_database() and pid <> pg_backend_pid())`).
+		Scan(&g.Led, &g.TransactionSeconds)
+}
+
+// Of returns the statistics of a table, zero if there is none of the name.
+func (g Gauges) Of(table string) TableGauge {
+	for _, t := range g.Tables {
+		if t.Table == table {
+			return t
+		}
+	}
+	return TableGauge{}
+}
+
+// EmbedSeconds is how long ago the memories were stored that wait longest to be embedded, 0 if none do.
+func (g Gauges) EmbedSeconds() (seconds float64) {
+	for _, q := range g.Queue {
+		if q.Kind == "embed" && q.State != "discarded" {
+			seconds = max(seconds, q.AgeSeconds)
+		}
+	}
+	return seconds
+}

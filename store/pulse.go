@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PulseSeconds is how far back a Pulse counts what was done.
+const PulseSeconds = 10
+
+// RunningJob is a job that a worker is at.
+type RunningJob struct {
+	ID      int64   `json:"id"`
+	Kind    string  `json:"kind"`
+	Attempt int     `json:"attempt"`
+	Seconds float64 `json:"seconds"`
+}
+
+// FailedJob is a job whose last attempt failed.
+type FailedJob struct {
+	ID      int64   `json:"id"`
+	Kind    string  `json:"kind"`
+	State   string  `json:"state"`
+	Attempt int     `json:"attempt"`
+	Seconds float64 `json:"seconds"` // since then
+	Error   string  `json:"error"`
+}
+
+// DoneJobs is how many jobs of a kind were completed in the last PulseSeconds.
+type DoneJobs struct {
+	Kind string `json:"kind"`
+	Jobs int64  `json:"jobs"`
+	// LagSeconds is the median time from when they were due until they were done.
+	LagSeconds float64 `json:"lag_seconds"`
+}
+
+// Pulse is how a database and its workers are at a moment. Reading it costs little, however much there is.
+type Pulse struct {
+	At time.Time `json:"at"`
+	Gauges
+	Done    []DoneJobs   `json:"done"`
+	Running []RunningJob `json:"running"` // the longest first, at most 5
+	Failed  []FailedJob  `json:"failed"`  // the latest first, at most 5, of those that are not done yet
+	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
+	Reasoner *ReasonerState `json:"reasoner"`
+	Model    EmbeddingModel `json:"model"`
+	Workers  int64          `json:"workers"` // processes that this login may see
+	// Users is an estimate of how many users have memories; -1: nothing is known.
+	Users int64 `json:"users"`
+}
+
+// ReadPulse reads it. It is for the owner of the schema and the worker.
+func ReadPulse(ctx context.Context, db DB) (p Pulse, err error) {
+	err = Snapshot(ctx, db, func(tx pgx.Tx) error {
+		for _, read := range []func(context.Context, DB) error{p.readQueue, p.readWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople} {
+			if err := read(ctx, tx); err != nil {
+				return Explain(err)
+			}
+		}
+		return nil
+	})
+	return p, err
+}
+
+func (p *Pulse) readJobs(ctx context.Context, db DB) error {
+	rows, err := db.Query(ctx, `
+		select kind, count(*), coalesce(percentile_cont(0.5) within group (order by extract(epoch from finalized_at - scheduled_at)), 0)::float8
+		  from (select kind, finalized_at, scheduled_at from oxbow.river_job
+		         where state = 'completed' and finalized_at > now() - make_interval(secs => $1) limit $2) j
+		 group by kind order by kind`, PulseSeconds, GaugeLimit)
+	if err != nil {
+		return fmt.Errorf("count what was done: %w", err)
+	}
+	if p.Done, err = pgx.CollectRows(rows, pgx.RowToStructByPos[DoneJobs]); err != nil {
+		return err
+	}
+	rows, err = db.Query(ctx, `
+		select id, kind, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8
+		  from (select id, kind, attempt, attempted_at from oxbow.river_job where state = 'running' limit 10000) j
+		 order by attempted_at, id limit 5`)
+	if err != nil {
+		return fmt.Errorf("look at the running jobs: %w", err)
+	}
+	p.Running, err = pgx.CollectRows(rows, pgx.RowToStructByPos[RunningJob])
+	return err
+}
+
+func (p *Pulse) readFailed(ctx context.Context, db DB) error {
+	rows, err := db.Query(ctx, `
+		select id, kind, state::text, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8,
+		       coalesce(errors[cardinality(errors)] ->> 'error', '')
+		  from (select id, kind, state, attempt, attempted_at, errors from oxbow.river_job where state in ('retryable', 'discarded') limit 10000) j
+		 order by attempted_at desc nulls last, id desc limit 5`)
+	if err != nil {
+		return fmt.Errorf("look at the failed jobs: %w", err)
+	}
+	p.Failed, err = pgx.CollectRows(rows, pgx.RowToStructByPos[FailedJob])
+	return err
+}
+
+func (p *Pulse) readPeople(ctx context.Context, db DB) (err error) {
+	if p.Model, err = CurrentModel(ctx, db); err != nil {
+		return err
+	}
+	if p.Reasoner, err = reasonerState(ctx, db); err != nil {
+		return fmt.Errorf("look at the reasoner's calls: %w", err)
+	}
+	return db.QueryRow(ctx, `
+		select clock_timestamp(),
+		       (select count(distinct (application_name, client_addr)) from pg_stat_activity where datname = current_database() and application_name like 'oxbow worker%'),
+		       coalesce((select max(case when s.n_distinct >= 0 then s.n_distinct else -s.n_distinct * c.reltuples end)::bigint
+		                   from pg_stats s join pg_class c on c.oid = format('%I.%I', s.schemaname, s.tablename)::regclass
+		                  where s.schemaname = 'oxbow' and s.tablename like 'memories\_%' and s.attname = 'user_id'), -1)`).
+		Scan(&p.At, &p.Workers, &p.Users)
+}

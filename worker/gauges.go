@@ -1,0 +1,154 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const (
+	// gaugesAge is how old what the database said may be: several who scrape ask it once.
+	gaugesAge = 5 * time.Second
+	// gaugesTime is how long a scrape waits for the database.
+	gaugesTime = 8 * time.Second
+)
+
+// gauges tells at each scrape what the database knows, and how the worker's pool and providers are.
+type gauges struct {
+	worker *Worker
+
+	mu   sync.Mutex
+	read time.Time
+	last store.Gauges
+	err  error
+}
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	descDatabaseUp   = gauge("oxbow_database_up", "1 if the database told what the other gauges say, else 0, and they are left out.")
+	descQueue        = gauge("oxbow_queue_jobs", "Jobs that are not finished, and discarded ones; each state is counted up to 100,000.", "kind", "state")
+	descQueueDue     = gauge("oxbow_queue_oldest_due_seconds", "How long the oldest job is due that no worker has taken.", "kind")
+	descEmbedBacklog = gauge("oxbow_embed_backlog_seconds", "How long ago the memories were stored that wait longest to be embedded.")
+	descInbox        = gauge("oxbow_inbox_memories", "Memories that wait for reflection, up to 100,000.")
+	descInboxAge     = gauge("oxbow_inbox_oldest_seconds", "How long the oldest of them waits.")
+	descMessages     = gauge("oxbow_messages_waiting", "Messages that are not extracted, up to 100,000.")
+	descFailing      = gauge("oxbow_messages_failing", "Messages among them that the extractor answered nonsense about.")
+	descRows         = gauge("oxbow_table_rows", "Rows of a table and its partitions, by PostgreSQL's statistics.", "table")
+	descDead         = gauge("oxbow_table_dead_rows", "Rows that vacuum has yet to clear away, by PostgreSQL's statistics.", "table")
+	descLed          = gauge("oxbow_leader", "1 if a worker leads, and starts what is periodic.")
+	descProblems     = gauge("oxbow_consistency_problems", "Traits that contradict their events, in the last round of consistency_check.")
+	descTransaction  = gauge("oxbow_oldest_transaction_seconds", "Age of the oldest transaction of the database that the worker's login may see.")
+
+	descProviderUp      = gauge("oxbow_provider_up", "1 unless the last call of the provider found it down.", "provider", "model")
+	descProviderFailing = gauge("oxbow_provider_failures", "Calls in a row that found it down.", "provider", "model")
+
+	descConnections   = gauge("oxbow_pool_connections", "Connections of the worker's pool.", "state")
+	descPoolMax       = gauge("oxbow_pool_max_connections", "Connections that the pool may have.")
+	descAcquires      = gauge("oxbow_pool_acquires_total", "Connections that were taken from the pool.")
+	descAcquireTime   = gauge("oxbow_pool_acquire_seconds_total", "Time that was spent waiting for one.")
+	descAcquiresEmpty = gauge("oxbow_pool_empty_acquires_total", "Times that one had to be waited for.")
+)
+
+var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge, descMessages, descFailing,
+	descRows, descDead, descLed, descProblems, descTransaction, descProviderUp, descProviderFailing,
+	descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(into chan<- *prometheus.Desc) {
+	for _, d := range gaugeDescs {
+		into <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (g *gauges) Collect(into chan<- prometheus.Metric) {
+	is := func(d *prometheus.Desc, value float64, labels ...string) {
+		into <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	counts := func(d *prometheus.Desc, value float64) {
+		into <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value)
+	}
+	g.worker.collectProviders(is)
+	s := g.worker.pool.Stat()
+	is(descConnections, float64(s.AcquiredConns()), "acquired")
+	is(descConnections, float64(s.IdleConns()), "idle")
+	is(descConnections, float64(s.ConstructingConns()), "constructing")
+	is(descPoolMax, float64(s.MaxConns()))
+	counts(descAcquires, float64(s.AcquireCount()))
+	counts(descAcquireTime, s.AcquireDuration().Seconds())
+	counts(descAcquiresEmpty, float64(s.EmptyAcquireCount()))
+
+	now, err := g.database()
+	is(descDatabaseUp, number(err == nil))
+	if err == nil {
+		collectDatabase(now, is)
+	}
+}
+
+func (w *Worker) collectProviders(is func(*prometheus.Desc, float64, ...string)) {
+	for _, p := range []struct {
+		provider, model string
+		status          jobs.ProviderStatus
+	}{{"embedder", w.embedder.Model(), w.provider.Status()}, {"reasoner", w.reasoner.Name(), w.thinker.Status()}} {
+		is(descProviderUp, number(!p.status.Down()), p.provider, p.model)
+		is(descProviderFailing, float64(p.status.Failures), p.provider, p.model)
+	}
+}
+
+func collectDatabase(now store.Gauges, is func(*prometheus.Desc, float64, ...string)) {
+	due := map[string]float64{}
+	for _, kind := range jobs.Kinds() {
+		due[kind] = 0
+	}
+	for _, q := range now.Queue {
+		is(descQueue, float64(q.Jobs), q.Kind, q.State)
+		due[q.Kind] = max(due[q.Kind], q.DueSeconds)
+	}
+	for kind, seconds := range due {
+		is(descQueueDue, seconds, kind)
+	}
+	is(descEmbedBacklog, now.EmbedSeconds())
+	is(descInbox, float64(now.Inbox))
+	is(descInboxAge, now.InboxSeconds)
+	is(descMessages, float64(now.Messages))
+	is(descFailing, float64(now.FailingMessages))
+	for _, t := range now.Tables {
+		is(descRows, float64(t.Live), t.Table)
+		is(descDead, float64(t.Dead), t.Table)
+	}
+	is(descLed, number(now.Led))
+	is(descProblems, float64(now.Inconsistencies))
+	is(descTransaction, now.TransactionSeconds)
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// database asks what it was not asked a moment ago.
+func (g *gauges) database() (store.Gauges, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Since(g.read) < gaugesAge {
+		return g.last, g.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), gaugesTime)
+	defer cancel()
+	g.last, g.err = store.ReadGauges(ctx, g.worker.pool)
+	g.read = time.Now()
+	if g.err != nil {
+		g.worker.log.WarnContext(ctx, "the database does not tell the metrics", "error", g.err)
+	}
+	return g.last, g.err
+}

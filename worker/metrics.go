@@ -1,0 +1,212 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/jobs"
+)
+
+// How a job ended, in the label outcome.
+const (
+	outcomeCompleted = "completed"
+	outcomeSnoozed   = "snoozed" // it waits for something: a provider, a model, a limit; this was no attempt
+	outcomeFailed    = "failed"  // it is tried again
+	outcomeDiscarded = "discarded"
+	outcomeCancelled = "cancelled"
+	outcomePanicked  = "panicked"
+)
+
+// metrics counts what this process does. No label names a user or says what a memory is about. What the database knows is
+// added by a gauges.
+type metrics struct {
+	registry   *prometheus.Registry
+	collectors []prometheus.Collector // that the registry has
+
+	jobs         *prometheus.CounterVec
+	jobDuration  *prometheus.HistogramVec
+	jobWait      *prometheus.HistogramVec
+	embedLag     prometheus.Histogram
+	embedded     prometheus.Counter
+	refused      prometheus.Counter
+	messages     prometheus.Counter
+	extracted    prometheus.Counter
+	unextracted  prometheus.Counter
+	calls        *prometheus.CounterVec
+	callDuration *prometheus.HistogramVec
+	tokens       *prometheus.CounterVec
+	overspent    prometheus.Counter
+	cycles       *prometheus.CounterVec
+	traits       *prometheus.CounterVec
+}
+
+// Bounds of the histograms, in seconds.
+var (
+	fromMilliseconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+	waitingTimes     = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 900, 3600, 21600}
+)
+
+func newMetrics() *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		m.add(c)
+		return c
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		m.add(c)
+		return c
+	}
+	histograms := func(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
+		m.add(h)
+		return h
+	}
+	m.jobs = counters("oxbow_jobs_total", "Jobs that this worker ran, by kind and how they ended.", "kind", "outcome")
+	m.jobDuration = histograms("oxbow_job_duration_seconds", "How long a job ran.", fromMilliseconds, "kind")
+	m.jobWait = histograms("oxbow_job_wait_seconds", "How long a job was due before a worker took it.", waitingTimes, "kind")
+	m.embedLag = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "oxbow_embed_lag_seconds", Buckets: waitingTimes,
+		Help: "From the beginning of the transaction that stored memories until they could be recalled, one observation a job."})
+	m.add(m.embedLag)
+	m.embedded = counter("oxbow_memories_embedded_total", "Memories that embed jobs gave a vector.")
+	m.refused = counter("oxbow_memories_refused_total", "Memories whose text the embedding provider refused.")
+	m.messages = counter("oxbow_messages_extracted_total", "Messages that were read for what is worth remembering.")
+	m.extracted = counter("oxbow_memories_extracted_total", "Memories that were made or changed by what messages said.")
+	m.unextracted = counter("oxbow_message_failures_total", "Messages on which the extractor's answer made no sense, each time.")
+	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, the reasoner, the extractor and the summarizer, by how they ended.",
+		"provider", "model", "operation", "outcome")
+	m.callDuration = histograms("oxbow_provider_call_duration_seconds", "How long a call took.", fromMilliseconds, "provider", "model", "operation")
+	m.tokens = counters("oxbow_provider_tokens_total", "Tokens that language models read (prompt) and wrote (completion).", "model", "operation", "direction")
+	m.overspent = counter("oxbow_spending_limits_total", "Times that a job waited because its user's reflections took all the tokens of a day.")
+	m.cycles = counters("oxbow_reflection_cycles_total", "Cycles of reflection, and reviews of contradicted traits.", "kind")
+	m.traits = counters("oxbow_traits_total", "Traits that reflection created, updated and dissolved.", "change")
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info", Help: "1, with what this program was built from.", ConstLabels: buildLabels()})
+	build.Set(1)
+	m.add(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.expect()
+	return m
+}
+
+func (m *metrics) add(collectors ...prometheus.Collector) {
+	m.registry.MustRegister(collectors...)
+	m.collectors = append(m.collectors, collectors...)
+}
+
+// expect makes the series that alarms look at, so that the first one of its kind is an increase.
+func (m *metrics) expect() {
+	for _, kind := range jobs.Kinds() {
+		for _, outcome := range []string{outcomeCompleted, outcomeSnoozed, outcomeFailed, outcomeDiscarded, outcomeCancelled, outcomePanicked} {
+			m.jobs.WithLabelValues(kind, outcome)
+		}
+	}
+	for _, kind := range []string{"reflection", "review"} {
+		m.cycles.WithLabelValues(kind)
+	}
+	for _, change := range []string{"created", "updated", "dissolved"} {
+		m.traits.WithLabelValues(change)
+	}
+}
+
+func buildLabels() prometheus.Labels {
+	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "go": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["go"] = info.GoVersion
+		if info.Main.Version != "" {
+			labels["version"] = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				labels["revision"] = s.Value
+			}
+		}
+	}
+	return labels
+}
+
+// Embedded implements jobs.Observer.
+func (m *metrics) Embedded(memories, refused int) {
+	m.embedded.Add(float64(memories))
+	m.refused.Add(float64(refused))
+}
+
+// Extracted implements jobs.Observer.
+func (m *metrics) Extracted(messages, memories int) {
+	m.messages.Add(float64(messages))
+	m.extracted.Add(float64(memories))
+}
+
+// ExtractionFailed implements jobs.Observer.
+func (m *metrics) ExtractionFailed(messages int) { m.unextracted.Add(float64(messages)) }
+
+// Overspent implements jobs.Observer.
+func (m *metrics) Overspent() { m.overspent.Inc() }
+
+// Reflected implements jobs.Observer.
+func (m *metrics) Reflected(o jobs.Outcome) {
+	kind := "reflection"
+	if o.Review {
+		kind = "review"
+	}
+	m.cycles.WithLabelValues(kind).Inc()
+	for change, n := range map[string]int{"created": o.Created, "updated": o.Updated, "dissolved": o.Dissolved} {
+		m.traits.WithLabelValues(change).Add(float64(n))
+	}
+}
+
+// called counts a call of a provider.
+func (m *metrics) called(c call, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(c.provider, c.model, c.operation, outcome).Inc()
+	m.callDuration.WithLabelValues(c.provider, c.model, c.operation).Observe(took.Seconds())
+}
+
+// used counts the tokens of a call of a language model.
+func (m *metrics) used(u reasoner.Usage) {
+	m.tokens.WithLabelValues(u.Model, u.Purpose, "prompt").Add(float64(u.PromptTokens))
+	m.tokens.WithLabelValues(u.Model, u.Purpose, "completion").Add(float64(u.CompletionTokens))
+}
+
+// counting counts how jobs end. It is the outermost middleware, so that it sees what River sees.
+type counting struct {
+	river.MiddlewareDefaults
+	*metrics
+}
+
+func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) (err error) {
+	begun := time.Now()
+	c.jobWait.WithLabelValues(job.Kind).Observe(max(begun.Sub(job.ScheduledAt), 0).Seconds())
+	outcome := outcomePanicked
+	defer func() {
+		ended := time.Now()
+		c.jobs.WithLabelValues(job.Kind, outcome).Inc()
+		c.jobDuration.WithLabelValues(job.Kind).Observe(ended.Sub(begun).Seconds())
+		if outcome == outcomeCompleted && job.Kind == (jobs.EmbedArgs{}).Kind() {
+			c.embedLag.Observe(max(ended.Sub(job.CreatedAt), 0).Seconds())
+		}
+	}()
+	err = work(ctx)
+	outcome = jobOutcome(job, err)
+	return err
+}
+
+func jobOutcome(job *rivertype.JobRow, err error) string {
+	switch {
+	case err == nil:
+		return outcomeCompleted
+	case errors.As(err, new(*rivertype.JobSnoozeError)):
+		return outcomeSnoozed
+	case errors.As(err, new(*rivertype.JobCancelError)):
+		return outcomeCancelled
+	case job.Attempt >= job.MaxAttempts:
+		return outcomeDiscarded
+	}
+	return outcomeFailed
+}
