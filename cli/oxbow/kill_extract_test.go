@@ -50,6 +50,11 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 		require.Zero(t, k.count(dsn, `oxbow.messages where extracted_at is null`))
 		require.Zero(t, k.count(dsn, `oxbow.memories m where source = 'extraction' and not exists (select from oxbow.memory_sources s where s.memory_id = m.id)`))
 		require.Zero(t, k.count(dsn, `(select from oxbow.memories_fact where expired_at is null group by user_id, content having count(*) > 1) d`))
+		// one summary that counts for each long conversation in which something was said
+		require.Zero(t, k.count(dsn, `oxbow.sessions s where (select count(*) from oxbow.messages g where g.user_id = s.user_id and g.session_id = s.id) > 60
+			and exists (select from oxbow.memories m where m.user_id = s.user_id and m.session_id = s.id)
+			and (select count(*) from oxbow.memory_sources o join oxbow.memories m on m.user_id = o.user_id and m.id = o.memory_id
+			      where o.user_id = s.user_id and o.session_id = s.id and o.message_id is null and m.source = 'summary' and m.expired_at is null) <> 1`))
 	}
 }
 
@@ -75,18 +80,24 @@ func (k *killing) killExtracting(dsn string, kills int, calmly time.Duration) (r
 	return running
 }
 
-// extracted is all that extraction wrote, without ids and the columns of the wall clock.
+// extracted is all that extraction wrote, without ids and the columns of the wall clock. Summaries tell of what had come by then,
+// which differs.
 func (k *killing) extracted(dsn string) (lines []string) {
 	conn := k.connect(dsn)
 	defer conn.Close(context.Background())
 	for _, sql := range []string{
 		`select jsonb_build_array('memory', user_id, memory_type, content, valid_at, invalid_at, expired_at is null, session_id, seq, speaker, source, category,
-		        importance, strength, mention_count, metadata) from oxbow.memories where memory_type <> 'trait'`,
+		        importance, strength, mention_count, metadata) from oxbow.memories where memory_type <> 'trait' and source <> 'summary'`,
 		`select jsonb_build_array('source', s.user_id, m.content, g.content) from oxbow.memory_sources s
-		   join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id`,
+		   join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id where m.source <> 'summary'`,
 		`select jsonb_build_array('history', h.user_id, m.content, h.event, h.old_content, h.new_content, h.actor, h.reason,
 		        (select jsonb_agg(g.content order by g.seq) from oxbow.messages g where g.user_id = h.user_id and g.id = any(h.message_ids)))
-		   from oxbow.memory_history h join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id where m.memory_type <> 'trait'`,
+		   from oxbow.memory_history h join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id where m.memory_type <> 'trait' and m.source <> 'summary'`,
+		`select jsonb_build_array('mention', n.user_id, e.key, e.kind, m.content) from oxbow.entity_mentions n
+		   join oxbow.entities e on e.user_id = n.user_id and e.id = n.entity_id join oxbow.memories m on m.user_id = n.user_id and m.id = n.memory_id`,
+		`select jsonb_build_array('edge', n.user_id, a.key, n.relation, b.key, m.content, n.valid_at, n.invalid_at) from oxbow.entity_edges n
+		   join oxbow.entities a on a.user_id = n.user_id and a.id = n.from_id join oxbow.entities b on b.user_id = n.user_id and b.id = n.to_id
+		   join oxbow.memories m on m.user_id = n.user_id and m.id = n.memory_id`,
 		`select jsonb_build_array('session', user_id, id, last_activity_at, ended_at) from oxbow.sessions`,
 	} {
 		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
