@@ -537,10 +537,10 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 	for i := range n.sentences {
 		r := &n.sentences[i]
 		e, ok := when.Find(r.text, m.Time)
-		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) {
+		at := e.Time
+		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) && !(r.begins() && at.Before(m.Time)) {
 			continue
 		}
-		at := e.Time
 		if e.Precision == when.Year && at.Year() == m.Time.Year() || e.Precision == when.Month && at.Year() == m.Time.Year() && at.Month() == m.Time.Month() {
 			return time.Time{} // "this year" is now
 		}
@@ -550,6 +550,20 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 		return at
 	}
 	return time.Time{}
+}
+
+// What begins something that is so from then on: "I moved to Berlin last month".
+var (
+	beginsEn = lexis.Set("moved relocated started joined became switched adopted married divorced engaged retired promoted hired graduated")
+	beginsZh = []string{"搬到", "搬去", "搬来", "搬家", "入职", "加入", "换到", "换了", "换工作", "跳槽", "结婚", "离婚", "订婚", "退休", "升职", "升为", "成为", "当上", "开始", "毕业"}
+)
+
+// begins tells whether a sentence says that something began.
+func (r *reading) begins() bool {
+	if r.chinese() {
+		return lexis.ContainsAny(r.text, beginsZh)
+	}
+	return slices.ContainsFunc(r.tokens, func(t token) bool { return beginsEn[t.lower] })
 }
 
 func sameDay(a, b time.Time) bool {
