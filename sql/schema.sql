@@ -38,6 +38,18 @@ CREATE TYPE oxbow.river_job_state AS ENUM (
     'scheduled'
 );
 
+-- Name: add_counts(jsonb, jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.add_counts(_a jsonb, _b jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(jsonb_object_agg(t.name, t.n), '{}')
+    from (select c.key as name, sum(c.value::bigint) as n
+            from (select * from jsonb_each_text(_a) union all select * from jsonb_each_text(_b)) c
+           group by c.key having sum(c.value::bigint) > 0) t;
+$$;
+
 -- Name: adopt_trait(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) RETURNS boolean
@@ -255,6 +267,18 @@ begin
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+end $$;
+
+-- Name: check_proof(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.check_proof(_proof text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if length(_proof) < 16 then -- who guesses it could try every user
+    perform oxbow.reject('proof', 'of ' || length(_proof) || ' characters', 'must have at least 16 characters');
+  end if;
 end $$;
 
 -- Name: check_sensory_time(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -607,7 +631,7 @@ begin
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
   foreach _version in array _versions loop
-    _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
+    _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));
   end loop;
   return _deleted;
 end $$;
@@ -827,6 +851,30 @@ CREATE FUNCTION oxbow.entity_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(regexp_replace(lower(NORMALIZE(name, NFKC)), '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+'::text, ' '::text, 'g'::text));
 
+-- Name: erase_and_count(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _sessions text[];
+  _rows jsonb := '{}';
+  _summary uuid;
+begin
+  perform oxbow.lock_traits(_user_id, array[_id]); -- if it is one
+  _sessions := oxbow.sessions_of(_user_id, _id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = _user_id
+        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(_user_id, _sessions), _id) loop
+      _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _summary));
+    end loop;
+  end if;
+  return oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _id));
+end $$;
+
 -- Name: erase_documents(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) RETURNS bigint
@@ -846,7 +894,7 @@ begin
      union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
      order by 1
   loop
-    perform oxbow.erase_memory(_user_id, _id);
+    perform oxbow.erase_and_count(_user_id, _id);
   end loop;
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
   get diagnostics _n = row_count;
@@ -943,40 +991,34 @@ begin
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
 end $$;
 
--- Name: erase_memory(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: erase_memory(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid) RETURNS bigint
+CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid, proof text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  _sessions text[];
-  _total bigint := 0;
-  _summary uuid;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
-  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
-  if _sessions <> '{}' then
-    -- first, because whoever writes a summary waits for what it covers
-    perform from oxbow.memories m where m.user_id = erase_memory.user_id
-        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
-    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
-      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
-    end loop;
+  perform oxbow.check_proof(erase_memory.proof);
+  _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
+  if _rows <> '{}' then
+    insert into oxbow.erasures (kind, actor, rows, digest)
+    values ('memory', oxbow.caller(), _rows, oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
   end if;
-  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+  return oxbow.sum_counts(_rows);
 end $$;
 
 -- Name: erase_one(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS bigint
+CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   _type text;
-  _total bigint := 0;
+  _rows jsonb := '{}';
   _n bigint;
   _child record;
 begin
@@ -1001,6 +1043,8 @@ begin
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
+             coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = c.conrelid),
+                      (select t.relname from pg_class t where t.oid = c.conrelid)) as family,
              format('(%s) = ($1, $2, $3)', (select string_agg(quote_ident(a.attname), ', ' order by k.nth)
                 from unnest(c.conkey) with ordinality k(attnum, nth)
                 join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
@@ -1011,12 +1055,12 @@ begin
     loop
       execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
-      _total := _total + _n;
+      _rows := oxbow.add_counts(_rows, jsonb_build_object(_child.family, _n));
     end loop;
     delete from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
-    _total := _total + _n;
+    _rows := oxbow.add_counts(_rows, jsonb_build_object('memories', _n));
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
@@ -1025,7 +1069,7 @@ begin
      and a.id in (select l.id from oxbow.activity l
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
-  _total := _total + _n;
+  _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
@@ -1034,8 +1078,26 @@ begin
   update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
    where m.user_id = _user_id and m.trait_parent_id = _id;
-  return _total + oxbow.erase_from_jobs(_user_id, _id);
+  perform oxbow.erase_places(_user_id, _id);
+  return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
 end $_$;
+
+-- Name: erase_places(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_places(_user_id text, _id uuid DEFAULT NULL::uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update oxbow.settings s
+     set value = case when s.value ? 'cursor' then s.value - 'cursor'
+                      when s.value ? 'after' then s.value || '{"after": ""}'
+                      when jsonb_typeof(s.value) = 'object' then '{}'
+                      else '""' end
+   where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency'))
+     and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
+              else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
+end $$;
 
 -- Name: erase_rows(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1072,23 +1134,38 @@ begin
     exit when _n = 0;
   end loop;
   perform set_config('oxbow.erasing', '', true);
+  perform oxbow.erase_places(_user_id);
+  -- what an import of version 1 could not take over is quoted there
+  update oxbow.settings s
+     set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
+   where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
+  -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
+  update oxbow.river_job j set errors = null
+   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
+     and exists (select from unnest(j.errors) e
+                  where strpos(e ->> 'error', _user_id) > 0
+                     or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0
+                     or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $_$;
 
--- Name: erase_user(text); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: erase_user(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_user(user_id text) RETURNS TABLE(table_name text, rows bigint)
+CREATE FUNCTION oxbow.erase_user(user_id text, proof text DEFAULT NULL::text) RETURNS TABLE(table_name text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+#variable_conflict use_column
 declare
   _attempt integer := 0;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_user.user_id);
+  perform oxbow.check_proof(erase_user.proof);
   loop
     begin
-      return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
-      return;
+      select jsonb_object_agg(e.table_name, e.rows) into _rows from oxbow.erase_rows(erase_user.user_id) e;
+      exit;
     exception when deadlock_detected or undefined_table then
       -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
       -- table in the place of the vectors
@@ -1098,6 +1175,9 @@ begin
       end if;
     end;
   end loop;
+  insert into oxbow.erasures (kind, actor, rows, digest)
+  values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'), oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
+  return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
 
 -- Name: erase_wordings(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1107,13 +1187,34 @@ CREATE FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  perform oxbow.erase_memory(_user_id, w.id) from (
+  perform oxbow.erase_and_count(_user_id, w.id) from (
     with recursive wording as (
       select _trait_id as id
       union
       select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
     ) select w.id from wording w) w;
 end $$;
+
+-- Name: erasure(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erasure(user_id text, proof text, memory_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, at timestamp with time zone, kind text, actor text, rows jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform oxbow.check_access(erasure.user_id);
+  return query
+  select e.id, e.at, e.kind, e.actor, e.rows from oxbow.erasures e
+   where e.digest = oxbow.erasure_digest(erasure.proof, erasure.user_id, erasure.memory_id)
+   order by e.at;
+end $$;
+
+-- Name: erasure_digest(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erasure_digest(_proof text, _user_id text, _memory_id uuid DEFAULT NULL::uuid) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN sha256((((convert_to(_proof, 'UTF8'::name) || '\x00'::bytea) || convert_to(_user_id, 'UTF8'::name)) || COALESCE(('\x00'::bytea || convert_to((_memory_id)::text, 'UTF8'::name)), '\x'::bytea)));
 
 -- Name: estimate_tokens(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3508,6 +3609,15 @@ begin
    order by e.nth, f.similarity desc, f.id;
 end $$;
 
+-- Name: sum_counts(jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sum_counts(_rows jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(sum(c.value::bigint), 0)::bigint from jsonb_each_text(_rows) c;
+$$;
+
 -- Name: summaries_of(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) RETURNS uuid[]
@@ -4413,6 +4523,18 @@ CREATE TABLE oxbow.entity_mentions (
     memory_id uuid NOT NULL
 );
 
+-- Name: erasures; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.erasures (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    rows jsonb NOT NULL,
+    digest bytea,
+    CONSTRAINT erasures_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'memory'::text])))
+);
+
 -- Name: extractions; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.extractions (
@@ -5272,6 +5394,11 @@ ALTER TABLE ONLY oxbow.entity_edges
 ALTER TABLE ONLY oxbow.entity_mentions
     ADD CONSTRAINT entity_mentions_pkey PRIMARY KEY (user_id, entity_id, memory_type, memory_id);
 
+-- Name: erasures erasures_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.erasures
+    ADD CONSTRAINT erasures_pkey PRIMARY KEY (id);
+
 -- Name: extractions extractions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.extractions
@@ -5522,6 +5649,10 @@ CREATE INDEX entity_edges_to_idx ON oxbow.entity_edges USING btree (user_id, to_
 -- Name: entity_mentions_memory_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX entity_mentions_memory_idx ON oxbow.entity_mentions USING btree (user_id, memory_type, memory_id);
+
+-- Name: erasures_digest_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX erasures_digest_idx ON oxbow.erasures USING btree (digest) WHERE (digest IS NOT NULL);
 
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -7330,6 +7461,10 @@ COMMENT ON POLICY worker ON oxbow.users IS 'for all to oxbow_worker using (true)
 GRANT USAGE ON SCHEMA oxbow TO oxbow_app;
 GRANT USAGE ON SCHEMA oxbow TO oxbow_worker;
 
+-- Name: FUNCTION add_counts(_a jsonb, _b jsonb); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.add_counts(_a jsonb, _b jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION adopt_trait(_user_id text, _trait_id uuid, _actor text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) FROM PUBLIC;
@@ -7348,6 +7483,10 @@ GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 -- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
+
+-- Name: FUNCTION check_proof(_proof text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.check_proof(_proof text) FROM PUBLIC;
 
 -- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7387,6 +7526,10 @@ REVOKE ALL ON FUNCTION oxbow.end_edges() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
 
+-- Name: FUNCTION erase_and_count(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_documents(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) FROM PUBLIC;
@@ -7407,6 +7550,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) FROM
 
 REVOKE ALL ON FUNCTION oxbow.erase_one(_user_id text, _id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION erase_places(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_places(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_rows(_user_id text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
@@ -7415,6 +7562,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION erasure_digest(_proof text, _user_id text, _memory_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erasure_digest(_proof text, _user_id text, _memory_id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7598,6 +7749,10 @@ GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit 
 
 REVOKE ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) TO oxbow_worker;
+
+-- Name: FUNCTION sum_counts(_rows jsonb); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sum_counts(_rows jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION summaries_of(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
 

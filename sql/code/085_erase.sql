@@ -303,10 +303,13 @@ begin
   update oxbow.settings s
      set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
-  -- the jobs that are for all users may have failed with this one
+  -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
   update oxbow.river_job j set errors = null
    where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
-     and exists (select from unnest(j.errors) e where strpos(e::text, trim(both '"' from to_jsonb(_user_id)::text)) > 0);
+     and exists (select from unnest(j.errors) e
+                  where strpos(e ->> 'error', _user_id) > 0
+                     or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0
+                     or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
 revoke all on function oxbow.erase_rows from public;

@@ -131,6 +131,15 @@ type OxbowEntityMention struct {
 	MemoryID   uuid.UUID
 }
 
+type OxbowErasure struct {
+	ID     uuid.UUID
+	At     time.Time
+	Kind   string
+	Actor  string
+	Rows   json.RawMessage
+	Digest []byte
+}
+
 type OxbowExtraction struct {
 	UserID string
 	Number int64
