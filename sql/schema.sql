@@ -723,7 +723,7 @@ CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETUR
               where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
     from (select distinct unnest(_ids) as id order by id) i
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-   where m.forgotten_at is null;
+   where m.forgotten_at is null and m.sensitivity < 3;
 $$;
 
 -- Name: empty_inbox(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -788,7 +788,7 @@ begin
   insert into oxbow.river_job (kind, queue, max_attempts, args)
   select 'embed', 'embed', 25,
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
-  from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
+  from (select user_id, array_agg(id) as ids from inserted where sensitivity < 3 group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
@@ -1516,6 +1516,10 @@ declare
      where m.metadata ? 'entities'
        and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
 begin
+  -- what is sealed has no words
+  _ids := array(
+    select i.id from (select distinct unnest(_ids) as id) i
+     cross join lateral (select m.sensitivity from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m where m.sensitivity < 3);
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
   if _naming <> '{}' then
@@ -1668,10 +1672,11 @@ end $$;
 CREATE FUNCTION oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
-  select not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+  select not exists (select from oxbow.memories m where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
+     and (not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
       or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
-                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
+                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model)));
 $$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
@@ -1722,6 +1727,9 @@ CREATE TABLE oxbow.memories (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1729,6 +1737,10 @@ CREATE TABLE oxbow.memories (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sealed'::text, NULL::text, 'must be null below sensitivity 3'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -1785,6 +1797,9 @@ CREATE TABLE oxbow.memories_fact (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1792,6 +1807,10 @@ CREATE TABLE oxbow.memories_fact (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sealed'::text, NULL::text, 'must be null below sensitivity 3'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -2444,6 +2463,7 @@ begin
             union all
             select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
+     where m.sensitivity < 3 -- whatever somebody put beside what is sealed
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
@@ -2453,14 +2473,14 @@ begin
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
-            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
-            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
      where c.session_id is not null and (c.text is not null or c.vector is not null)
@@ -2788,7 +2808,7 @@ begin
   with missing as (
     select m.user_id, array_agg(m.id) as ids
       from oxbow.memories m
-     where m.created_at >= _since and m.forgotten_at is null
+     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -2833,7 +2853,7 @@ CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text
 begin
   return query
   with page as materialized (
-    select m.user_id, m.memory_type, m.id, m.forgotten_at
+    select m.user_id, m.memory_type, m.id, m.forgotten_at, m.sensitivity
       from oxbow.memories m
      where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
      order by m.user_id, m.memory_type, m.id
@@ -2841,7 +2861,7 @@ begin
   ), todo as (
     select p.user_id, p.memory_type, p.id
       from page p
-     where p.forgotten_at is null
+     where p.forgotten_at is null and p.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -3065,7 +3085,7 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
-  if not exists (select from oxbow.memory_vectors v
+  if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
                   where v.user_id = old.user_id and v.memory_type = old.memory_type and v.memory_id = old.id) then
     insert into oxbow.river_job (kind, queue, max_attempts, args)
     values ('embed', 'embed', 25, jsonb_build_object('user_id', old.user_id, 'ids', old.id));
@@ -3691,15 +3711,17 @@ begin
   elsif old.memory_type = 'trait'
     and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
+  elsif old.sensitivity = 3 then
+    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: seal the new text as a memory of its own, and forget this one');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata, expires_at)
+    source, category, importance, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at, old.sensitivity);
   if old.source = 'summary' then -- the conversation goes on with the new one
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
@@ -4615,6 +4637,9 @@ CREATE TABLE oxbow.memories_document (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4622,6 +4647,10 @@ CREATE TABLE oxbow.memories_document (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sealed'::text, NULL::text, 'must be null below sensitivity 3'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -4677,6 +4706,9 @@ CREATE TABLE oxbow.memories_episodic (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4684,6 +4716,10 @@ CREATE TABLE oxbow.memories_episodic (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sealed'::text, NULL::text, 'must be null below sensitivity 3'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -4740,6 +4776,9 @@ CREATE TABLE oxbow.memories_trait (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4747,6 +4786,10 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sealed'::text, NULL::text, 'must be null below sensitivity 3'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -5678,6 +5721,14 @@ CREATE INDEX memories_forgotten_idx ON ONLY oxbow.memories USING btree (forgotte
 
 CREATE INDEX memories_document_forgotten_at_idx ON oxbow.memories_document USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
+-- Name: memories_sealed_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_sealed_idx ON ONLY oxbow.memories USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
+
+-- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_document_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_document USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
+
 -- Name: memories_document_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_document_user_id_id_key ON oxbow.memories_document USING btree (user_id, id);
@@ -5714,6 +5765,10 @@ CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING b
 
 CREATE INDEX memories_episodic_forgotten_at_idx ON oxbow.memories_episodic USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
+-- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_episodic_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_episodic USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
+
 -- Name: memories_episodic_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_episodic_user_id_id_key ON oxbow.memories_episodic USING btree (user_id, id);
@@ -5745,6 +5800,10 @@ CREATE INDEX memories_fact_forgotten_at_idx ON oxbow.memories_fact USING btree (
 -- Name: memories_fact_hash_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_fact_hash_idx ON oxbow.memories_fact USING btree (user_id, content_hash) WHERE (expired_at IS NULL);
+
+-- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_fact_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_fact USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
 
 -- Name: memories_fact_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5785,6 +5844,10 @@ CREATE INDEX memories_trait_parent_idx ON oxbow.memories_trait USING btree (user
 -- Name: memories_trait_review_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_trait_review_idx ON oxbow.memories_trait USING btree (user_id) WHERE (trait_review_due_at IS NOT NULL);
+
+-- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_trait USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
 
 -- Name: memories_trait_stage_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5954,6 +6017,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_documen
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_document_pkey;
 
+-- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_document_sealed_key_user_id_memory_type_id_idx;
+
 -- Name: memories_document_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_document_user_id_idx;
@@ -5981,6 +6048,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_episodi
 -- Name: memories_episodic_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_episodic_pkey;
+
+-- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_episodic_sealed_key_user_id_memory_type_id_idx;
 
 -- Name: memories_episodic_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -6010,6 +6081,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_fact_fo
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_fact_pkey;
 
+-- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_fact_sealed_key_user_id_memory_type_id_idx;
+
 -- Name: memories_fact_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_fact_user_id_idx;
@@ -6037,6 +6112,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_trait_f
 -- Name: memories_trait_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_trait_pkey;
+
+-- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_trait_sealed_key_user_id_memory_type_id_idx;
 
 -- Name: memories_trait_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 

@@ -212,6 +212,9 @@ type OxbowMemoriesDocument struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesEpisodic struct {
@@ -260,6 +263,9 @@ type OxbowMemoriesEpisodic struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesFact struct {
@@ -308,6 +314,9 @@ type OxbowMemoriesFact struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesTrait struct {
@@ -356,6 +365,9 @@ type OxbowMemoriesTrait struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemory struct {
@@ -404,6 +416,9 @@ type OxbowMemory struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoryHistory struct {
