@@ -12,7 +12,7 @@ alter table oxbow.memories
   add constraint sealed_plain check (sensitivity <> 3 or (speaker is null and metadata = '{}')
     or oxbow.reject('sensitivity', sensitivity::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed')) not valid,
   add constraint sealed_level check (sensitivity = 3 or (sealed is null and sealed_key is null)
-    or oxbow.reject('sealed', null, 'must be null below sensitivity 3')) not valid;
+    or oxbow.reject('sensitivity', sensitivity::text, 'must be 3 for what is sealed')) not valid;
 alter table oxbow.memories validate constraint sensitivity_range;
 alter table oxbow.memories validate constraint sensitivity_sealed;
 alter table oxbow.memories validate constraint sealed_plain;
