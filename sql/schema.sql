@@ -788,7 +788,7 @@ begin
   insert into oxbow.river_job (kind, queue, max_attempts, args)
   select 'embed', 'embed', 25,
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
-  from (select user_id, array_agg(id) as ids from inserted where sensitivity < 3 group by user_id) u,
+  from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');

@@ -15,7 +15,7 @@ const Secret = 3
 // sealedContent stands in place of a text that is sealed.
 const sealedContent = "[sealed]"
 
-// ErrSealed: the memory's text is sealed, and the client has no key that opens it.
+// ErrSealed says that the memory's text is sealed, and the client has no key that opens it.
 var ErrSealed = errors.New("the memory is sealed")
 
 // Sealer has the keys that the database does not have. Both calls name the place of a text, which cannot be opened elsewhere.

@@ -31,7 +31,7 @@ func keys() (*oxbow.Keys, error) {
 func newKeysCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make keys for secret memories",
+		Short: "Make keys that seal memories of sensitivity 3",
 		Long: `The texts of memories of sensitivity 3 are sealed by the client, and the database never has them in clear. The keys are in the
 variable OXBOW_KEYSET, a keyset of Tink in JSON. With OXBOW_KMS_URI the keyset is encrypted by a key of that key management
 service; this program has clients of none, a Go application registers its own.
@@ -86,7 +86,7 @@ func (a *app) printKeys(k *oxbow.Keys) error {
 func newRotateKeysCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate-keys",
-		Short: "Seal all secret memories with the primary key",
+		Short: "Seal all memories of sensitivity 3 with the primary key",
 		Long: `Seal all memories of sensitivity 3 anew that another key of OXBOW_KEYSET sealed than its primary one. It can be interrupted and
 repeated; clients that have both keys read everything meanwhile. Afterwards the old key opens nothing that is in the database,
 but it opens what backups have.`,

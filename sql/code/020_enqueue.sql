@@ -1,6 +1,6 @@
 -- An INSERT into memories enqueues its embed jobs in the same transaction: one job per user and 128 memories, the ids
 -- as one string, because River's GIN index on args makes a JSON array dear. No unique key and no shared row is touched,
--- so open transactions never wait for each other; doubles are dealt with by the worker. What is sealed is not embedded. The doorbell is that of
+-- so open transactions never wait for each other; doubles are dealt with by the worker. The doorbell is that of
 -- ring_doorbell, written out: a call would cost an insert a tenth of what the trigger costs it. Who does embed's work in the
 -- same transaction says so with the setting oxbow.embed = 'off'.
 create or replace function oxbow.enqueue_embed() returns trigger
@@ -12,7 +12,7 @@ begin
   insert into oxbow.river_job (kind, queue, max_attempts, args)
   select 'embed', 'embed', 25,
          jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ','))
-  from (select user_id, array_agg(id) as ids from inserted where sensitivity < 3 group by user_id) u,
+  from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
