@@ -2,6 +2,7 @@ package oxbow
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -21,6 +22,9 @@ type Said = store.Said
 
 // Erased is how many rows of a table were erased.
 type Erased = store.Erased
+
+// Receipt tells of an erasure, and nothing of whom it was. The database keeps it without the Proof, with which it is found again.
+type Receipt = store.Receipt
 
 // Supersede stores a new version of a memory and returns its id. The old version is kept: it was true until the new one's
 // ValidAt, and was believed until now. Type, session, speaker, agent, source, category and importance are the old
@@ -87,25 +91,35 @@ func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (ver
 }
 
 // EraseMemory erases a memory with everything that refers to it: vector, search terms, history, links, sources, its
-// place in jobs. It cannot be taken back. It returns how many rows that were, 0 if there is no such memory.
-func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (rows int64, err error) {
+// place in jobs. It cannot be taken back. The receipt is the zero value if there is no such memory.
+func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (receipt Receipt, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		rows, err = store.EraseMemory(ctx, tx, userID, id)
+		receipt, err = store.EraseMemory(ctx, tx, userID, id, rand.Text())
 		return err
 	})
-	return rows, err
+	return receipt, err
 }
 
 // EraseUser erases everything of a user in one transaction: the rows of every table, jobs with their arguments and
-// errors, history. It cannot be taken back. It returns what each table lost, those that had nothing included. Uses that
-// this client has not reported yet are dropped.
-func (c *Client) EraseUser(ctx context.Context, userID string) (erased []Erased, err error) {
+// errors, history. It cannot be taken back. The receipt tells what each table lost. Uses that this client has not reported
+// yet are dropped.
+func (c *Client) EraseUser(ctx context.Context, userID string) (receipt Receipt, err error) {
 	if c.uses != nil {
 		c.uses.drop(userID)
 	}
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		erased, err = store.EraseUser(ctx, tx, userID)
+		receipt, err = store.EraseUser(ctx, tx, userID, rand.Text())
 		return err
 	})
-	return erased, err
+	return receipt, err
+}
+
+// FindReceipt returns the receipt that an erasure left, of a user, or with an id of one memory of theirs (uuid.Nil: of the user).
+// Only who has the proof finds it. ErrNoReceipt if it proves nothing of the kind.
+func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (receipt Receipt, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		receipt, err = store.FindReceipt(ctx, tx, userID, id, proof)
+		return err
+	})
+	return receipt, err
 }

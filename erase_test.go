@@ -91,15 +91,15 @@ func TestEraseUser(t *testing.T) {
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
-		if !slices.Contains([]string{"settings", "schema_version", "installed_code"}, table) && !strings.HasPrefix(table, "river_") {
+		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}
 	}
 
-	erased, err := b.client.EraseUser(t.Context(), "Zebedee")
+	receipt, err := b.client.EraseUser(t.Context(), "Zebedee")
 	require.NoError(t, err)
 	counts := map[string]int64{}
-	for _, e := range erased {
+	for _, e := range receipt.Erased {
 		counts[e.Table] = e.Rows
 	}
 	require.EqualValues(t, 9, counts["memories"])
@@ -117,10 +117,19 @@ func TestEraseUser(t *testing.T) {
 		require.Equal(t, strings.Contains(text, "Zebedee"), counts[table] > 0, "%s: %d", table, counts[table])
 	}
 
-	erased, err = b.client.EraseUser(t.Context(), "Zebedee")
-	require.NoError(t, err, "nothing is left")
-	for _, e := range erased {
-		require.Zero(t, e.Rows, e.Table)
+	again, err := b.client.EraseUser(t.Context(), "Zebedee")
+	require.NoError(t, err)
+	require.Empty(t, again.Erased, "nothing is left")
+
+	found, err := b.client.FindReceipt(t.Context(), "Zebedee", uuid.Nil, receipt.Proof)
+	require.NoError(t, err)
+	require.Equal(t, receipt, found)
+	for _, wrong := range []struct {
+		user, proof string
+		memory      uuid.UUID
+	}{{"Quentin", receipt.Proof, uuid.Nil}, {"Zebedee", again.Proof[:25] + "1", uuid.Nil}, {"Zebedee", receipt.Proof, uuid.New()}} {
+		_, err = b.client.FindReceipt(t.Context(), wrong.user, wrong.memory, wrong.proof)
+		require.ErrorIs(t, err, oxbow.ErrNoReceipt)
 	}
 }
 
@@ -142,13 +151,16 @@ func TestEraseMemory(t *testing.T) {
 	ctx := t.Context()
 	forgotten, old, current := b.fill(t, "Zebedee")
 
-	rows, err := b.client.EraseMemory(ctx, "Quentin", current)
+	receipt, err := b.client.EraseMemory(ctx, "Quentin", current)
 	require.NoError(t, err)
-	require.Zero(t, rows, "another user's")
+	require.Zero(t, receipt, "another user's")
 
-	rows, err = b.client.EraseMemory(ctx, "Zebedee", current)
+	receipt, err = b.client.EraseMemory(ctx, "Zebedee", current)
 	require.NoError(t, err)
-	require.Positive(t, rows)
+	require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 1})
+	found, err := b.client.FindReceipt(ctx, "Zebedee", current, receipt.Proof)
+	require.NoError(t, err)
+	require.Equal(t, receipt, found)
 	for table, text := range b.dump(t) {
 		require.NotContains(t, text, current.String(), table)
 		require.NotContains(t, text, "Paris", table)
@@ -158,9 +170,9 @@ func TestEraseMemory(t *testing.T) {
 	require.Equal(t, uuid.Nil, m.SupersededBy)
 	require.NotZero(t, m.ExpiredAt, "erasing the new version does not bring the old one back")
 
-	rows, err = b.client.EraseMemory(ctx, "Zebedee", forgotten)
+	receipt, err = b.client.EraseMemory(ctx, "Zebedee", forgotten)
 	require.NoError(t, err)
-	require.Positive(t, rows)
+	require.Positive(t, receipt.Rows())
 	for table, text := range b.dump(t) {
 		require.NotContains(t, text, forgotten.String(), table)
 		require.NotContains(t, text, "was ill", table)

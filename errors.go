@@ -20,6 +20,10 @@ var (
 	ErrNotTrait = store.ErrNotTrait
 	// ErrNoFile: the user has no file of that path.
 	ErrNoFile = store.ErrNoFile
+	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
+	ErrNoReceipt = store.ErrNoReceipt
+	// ErrSealed: the memory's text is sealed, and the client has no key that opens it.
+	ErrSealed = store.ErrSealed
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = store.ErrDenied
 	// ErrNotMigrated: the database has no Oxbow schema.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/oxbow-memory/oxbow"
 )
 
@@ -24,11 +26,11 @@ func ExampleClient_EraseMemory() {
 	if err != nil {
 		panic(err)
 	}
-	rows, err := client.EraseMemory(ctx, "erased once", id)
+	receipt, err := client.EraseMemory(ctx, "erased once", id)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(rows) // the memory, and the job that would have embedded it
+	fmt.Println(receipt.Rows()) // the memory, and the job that would have embedded it
 	_, err = client.Get(ctx, "erased once", id)
 	fmt.Println(errors.Is(err, oxbow.ErrNotFound))
 
@@ -50,19 +52,23 @@ func ExampleClient_EraseUser() {
 	if _, err := client.Remember(ctx, oxbow.NewMemory{UserID: "leaving", Content: "Ann lives in Berlin."}); err != nil {
 		panic(err)
 	}
-	erased, err := client.EraseUser(ctx, "leaving")
+	receipt, err := client.EraseUser(ctx, "leaving")
 	if err != nil {
 		panic(err)
 	}
-	for _, e := range erased {
-		if e.Rows > 0 {
-			fmt.Println(e.Table, e.Rows)
-		}
+	for _, e := range receipt.Erased {
+		fmt.Println(e.Table, e.Rows)
 	}
+	again, err := client.FindReceipt(ctx, "leaving", uuid.Nil, receipt.Proof)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(again.ID == receipt.ID, again.Kind)
 
 	// Output:
 	// memories 1
 	// river_job 1
+	// true user
 }
 
 func ExampleClient_ExportUser() {

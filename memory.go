@@ -59,7 +59,7 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	if len(memories) == 0 {
 		return nil, nil
 	}
-	batch, err := store.NewBatch(memories)
+	batch, err := store.NewBatch(memories, c.sealer())
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +100,15 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 }
 
 // Get returns a memory of the user by its id, forgotten and superseded ones too (ForgottenAt and ExpiredAt tell), or
-// ErrNotFound.
+// ErrNotFound. A memory of sensitivity 3 is opened with the client's keys; with ErrSealed it comes without its text.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
 	var m Memory
 	err := c.on(ctx, userID, func(db pgx.Tx) (err error) {
 		m, err = store.GetMemory(ctx, db, userID, id)
 		return err
 	})
+	if err == nil {
+		err = m.Open(c.sealer())
+	}
 	return m, err
 }

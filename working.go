@@ -74,7 +74,7 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 		return nil, &InvalidError{Index: -1, Field: "session_id", Value: `""`, Rule: "must have 1 to 1024 bytes"}
 	}
 	w := &WorkingMemory{userID: userID, sessionID: sessionID, capacity: capacity}
-	if _, err := store.NewBatch([]NewMemory{w.memory(WorkingItem{Content: "any"}, "")}); err != nil {
+	if _, err := store.NewBatch([]NewMemory{w.memory(WorkingItem{Content: "any"}, "")}, nil); err != nil {
 		return nil, plain(err)
 	}
 	return w, nil
@@ -91,7 +91,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)), Rule: "must be fact or episodic"}
 	}
 	name := w.name(item)
-	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}); err != nil {
+	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}, nil); err != nil {
 		return nil, plain(err)
 	}
 	// Encoded, it is nobody else's to change.
@@ -229,7 +229,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, opti
 		memories[i] = w.memory(held.WorkingItem, held.name)
 		memories[i].AgentID, memories[i].Source = options.AgentID, options.Source
 	}
-	batch, err := store.NewBatch(memories)
+	batch, err := store.NewBatch(memories, c.sealer())
 	if err != nil {
 		return nil, plain(err)
 	}

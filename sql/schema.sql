@@ -38,6 +38,18 @@ CREATE TYPE oxbow.river_job_state AS ENUM (
     'scheduled'
 );
 
+-- Name: add_counts(jsonb, jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.add_counts(_a jsonb, _b jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(jsonb_object_agg(t.name, t.n), '{}')
+    from (select c.key as name, sum(c.value::bigint) as n
+            from (select * from jsonb_each_text(_a) union all select * from jsonb_each_text(_b)) c
+           group by c.key having sum(c.value::bigint) > 0) t;
+$$;
+
 -- Name: adopt_trait(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) RETURNS boolean
@@ -255,6 +267,18 @@ begin
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+end $$;
+
+-- Name: check_proof(text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.check_proof(_proof text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if length(_proof) < 16 then -- who guesses it could try every user
+    perform oxbow.reject('proof', 'of ' || length(_proof) || ' characters', 'must have at least 16 characters');
+  end if;
 end $$;
 
 -- Name: check_sensory_time(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -607,7 +631,7 @@ begin
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
   foreach _version in array _versions loop
-    _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
+    _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));
   end loop;
   return _deleted;
 end $$;
@@ -699,7 +723,7 @@ CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETUR
               where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
     from (select distinct unnest(_ids) as id order by id) i
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-   where m.forgotten_at is null;
+   where m.forgotten_at is null and m.sensitivity < 3;
 $$;
 
 -- Name: empty_inbox(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -832,6 +856,30 @@ CREATE FUNCTION oxbow.entity_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(regexp_replace(lower(NORMALIZE(name, NFKC)), '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+'::text, ' '::text, 'g'::text));
 
+-- Name: erase_and_count(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _sessions text[];
+  _rows jsonb := '{}';
+  _summary uuid;
+begin
+  perform oxbow.lock_traits(_user_id, array[_id]); -- if it is one
+  _sessions := oxbow.sessions_of(_user_id, _id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = _user_id
+        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(_user_id, _sessions), _id) loop
+      _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _summary));
+    end loop;
+  end if;
+  return oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _id));
+end $$;
+
 -- Name: erase_documents(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) RETURNS bigint
@@ -851,7 +899,7 @@ begin
      union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
      order by 1
   loop
-    perform oxbow.erase_memory(_user_id, _id);
+    perform oxbow.erase_and_count(_user_id, _id);
   end loop;
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
   get diagnostics _n = row_count;
@@ -948,40 +996,34 @@ begin
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
 end $$;
 
--- Name: erase_memory(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: erase_memory(text, uuid, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid) RETURNS bigint
+CREATE FUNCTION oxbow.erase_memory(user_id text, id uuid, proof text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  _sessions text[];
-  _total bigint := 0;
-  _summary uuid;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
-  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
-  if _sessions <> '{}' then
-    -- first, because whoever writes a summary waits for what it covers
-    perform from oxbow.memories m where m.user_id = erase_memory.user_id
-        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
-    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
-      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
-    end loop;
+  perform oxbow.check_proof(erase_memory.proof);
+  _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
+  if _rows <> '{}' then
+    insert into oxbow.erasures (kind, actor, rows, digest)
+    values ('memory', oxbow.caller(), _rows, oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
   end if;
-  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+  return oxbow.sum_counts(_rows);
 end $$;
 
 -- Name: erase_one(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS bigint
+CREATE FUNCTION oxbow.erase_one(_user_id text, _id uuid) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   _type text;
-  _total bigint := 0;
+  _rows jsonb := '{}';
   _n bigint;
   _child record;
 begin
@@ -1006,6 +1048,8 @@ begin
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
+             coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = c.conrelid),
+                      (select t.relname from pg_class t where t.oid = c.conrelid)) as family,
              format('(%s) = ($1, $2, $3)', (select string_agg(quote_ident(a.attname), ', ' order by k.nth)
                 from unnest(c.conkey) with ordinality k(attnum, nth)
                 join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
@@ -1016,12 +1060,12 @@ begin
     loop
       execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
-      _total := _total + _n;
+      _rows := oxbow.add_counts(_rows, jsonb_build_object(_child.family, _n));
     end loop;
     delete from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
-    _total := _total + _n;
+    _rows := oxbow.add_counts(_rows, jsonb_build_object('memories', _n));
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
@@ -1030,7 +1074,7 @@ begin
      and a.id in (select l.id from oxbow.activity l
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
-  _total := _total + _n;
+  _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
@@ -1039,8 +1083,26 @@ begin
   update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
    where m.user_id = _user_id and m.trait_parent_id = _id;
-  return _total + oxbow.erase_from_jobs(_user_id, _id);
+  perform oxbow.erase_places(_user_id, _id);
+  return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
 end $_$;
+
+-- Name: erase_places(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erase_places(_user_id text, _id uuid DEFAULT NULL::uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update oxbow.settings s
+     set value = case when s.value ? 'cursor' then s.value - 'cursor'
+                      when s.value ? 'after' then s.value || '{"after": ""}'
+                      when jsonb_typeof(s.value) = 'object' then '{}'
+                      else '""' end
+   where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency'))
+     and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
+              else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
+end $$;
 
 -- Name: erase_rows(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1077,23 +1139,38 @@ begin
     exit when _n = 0;
   end loop;
   perform set_config('oxbow.erasing', '', true);
+  perform oxbow.erase_places(_user_id);
+  -- what an import of version 1 could not take over is quoted there
+  update oxbow.settings s
+     set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
+   where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
+  -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
+  update oxbow.river_job j set errors = null
+   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
+     and exists (select from unnest(j.errors) e
+                  where strpos(e ->> 'error', _user_id) > 0
+                     or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0
+                     or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $_$;
 
--- Name: erase_user(text); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: erase_user(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.erase_user(user_id text) RETURNS TABLE(table_name text, rows bigint)
+CREATE FUNCTION oxbow.erase_user(user_id text, proof text DEFAULT NULL::text) RETURNS TABLE(table_name text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+#variable_conflict use_column
 declare
   _attempt integer := 0;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_user.user_id);
+  perform oxbow.check_proof(erase_user.proof);
   loop
     begin
-      return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
-      return;
+      select jsonb_object_agg(e.table_name, e.rows) into _rows from oxbow.erase_rows(erase_user.user_id) e;
+      exit;
     exception when deadlock_detected or undefined_table then
       -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
       -- table in the place of the vectors
@@ -1103,6 +1180,9 @@ begin
       end if;
     end;
   end loop;
+  insert into oxbow.erasures (kind, actor, rows, digest)
+  values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'), oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
+  return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
 
 -- Name: erase_wordings(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1112,13 +1192,34 @@ CREATE FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  perform oxbow.erase_memory(_user_id, w.id) from (
+  perform oxbow.erase_and_count(_user_id, w.id) from (
     with recursive wording as (
       select _trait_id as id
       union
       select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
     ) select w.id from wording w) w;
 end $$;
+
+-- Name: erasure(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erasure(user_id text, proof text, memory_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, at timestamp with time zone, kind text, actor text, rows jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform oxbow.check_access(erasure.user_id);
+  return query
+  select e.id, e.at, e.kind, e.actor, e.rows from oxbow.erasures e
+   where e.digest = oxbow.erasure_digest(erasure.proof, erasure.user_id, erasure.memory_id)
+   order by e.at;
+end $$;
+
+-- Name: erasure_digest(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.erasure_digest(_proof text, _user_id text, _memory_id uuid DEFAULT NULL::uuid) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN sha256((((convert_to(_proof, 'UTF8'::name) || '\x00'::bytea) || convert_to(_user_id, 'UTF8'::name)) || COALESCE(('\x00'::bytea || convert_to((_memory_id)::text, 'UTF8'::name)), '\x'::bytea)));
 
 -- Name: estimate_tokens(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -1441,6 +1542,10 @@ declare
      where m.metadata ? 'entities'
        and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
 begin
+  -- what is sealed has no words
+  _ids := array(
+    select i.id from (select distinct unnest(_ids) as id) i
+     cross join lateral (select m.sensitivity from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m where m.sensitivity < 3);
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
   if _naming <> '{}' then
@@ -1594,10 +1699,11 @@ end $$;
 CREATE FUNCTION oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
-  select not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+  select not exists (select from oxbow.memories m where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
+     and (not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
       or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
-                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
+                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model)));
 $$;
 
 -- Name: memories; Type: TABLE; Schema: oxbow; Owner: -
@@ -1648,6 +1754,9 @@ CREATE TABLE oxbow.memories (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1655,6 +1764,10 @@ CREATE TABLE oxbow.memories (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -1711,6 +1824,9 @@ CREATE TABLE oxbow.memories_fact (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -1718,6 +1834,10 @@ CREATE TABLE oxbow.memories_fact (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -2389,6 +2509,7 @@ begin
             union all
             select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
+     where m.sensitivity < 3 -- whatever somebody put beside what is sealed
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
@@ -2398,14 +2519,14 @@ begin
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
-            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
-            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
      where c.session_id is not null and (c.text is not null or c.vector is not null)
@@ -2733,7 +2854,7 @@ begin
   with missing as (
     select m.user_id, array_agg(m.id) as ids
       from oxbow.memories m
-     where m.created_at >= _since and m.forgotten_at is null
+     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -2778,7 +2899,7 @@ CREATE FUNCTION oxbow.reembed_page(_model text, _user_id text, _memory_type text
 begin
   return query
   with page as materialized (
-    select m.user_id, m.memory_type, m.id, m.forgotten_at
+    select m.user_id, m.memory_type, m.id, m.forgotten_at, m.sensitivity
       from oxbow.memories m
      where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
      order by m.user_id, m.memory_type, m.id
@@ -2786,7 +2907,7 @@ begin
   ), todo as (
     select p.user_id, p.memory_type, p.id
       from page p
-     where p.forgotten_at is null
+     where p.forgotten_at is null and p.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -3010,7 +3131,7 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
-  if not exists (select from oxbow.memory_vectors v
+  if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
                   where v.user_id = old.user_id and v.memory_type = old.memory_type and v.memory_id = old.id) then
     insert into oxbow.river_job (kind, queue, max_attempts, args)
     values ('embed', 'embed', 25, jsonb_build_object('user_id', old.user_id, 'ids', old.id));
@@ -3554,6 +3675,15 @@ begin
    order by e.nth, f.similarity desc, f.id;
 end $$;
 
+-- Name: sum_counts(jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sum_counts(_rows jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(sum(c.value::bigint), 0)::bigint from jsonb_each_text(_rows) c;
+$$;
+
 -- Name: summaries_of(text, text[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.summaries_of(_user_id text, _sessions text[]) RETURNS uuid[]
@@ -3627,15 +3757,17 @@ begin
   elsif old.memory_type = 'trait'
     and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
+  elsif old.sensitivity = 3 then
+    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: seal the new text as a memory of its own, and forget this one');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata, expires_at)
+    source, category, importance, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at, old.sensitivity);
   if old.source = 'summary' then -- the conversation goes on with the new one
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
@@ -4493,6 +4625,18 @@ CREATE TABLE oxbow.entity_mentions (
     memory_id uuid NOT NULL
 );
 
+-- Name: erasures; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.erasures (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    rows jsonb NOT NULL,
+    digest bytea,
+    CONSTRAINT erasures_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'memory'::text])))
+);
+
 -- Name: extractions; Type: TABLE; Schema: oxbow; Owner: -
 
 CREATE TABLE oxbow.extractions (
@@ -4573,6 +4717,9 @@ CREATE TABLE oxbow.memories_document (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4580,6 +4727,10 @@ CREATE TABLE oxbow.memories_document (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -4635,6 +4786,9 @@ CREATE TABLE oxbow.memories_episodic (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4642,6 +4796,10 @@ CREATE TABLE oxbow.memories_episodic (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -4698,6 +4856,9 @@ CREATE TABLE oxbow.memories_trait (
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
     expires_at timestamp with time zone,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
     CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
@@ -4705,6 +4866,10 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
     CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
@@ -5352,6 +5517,11 @@ ALTER TABLE ONLY oxbow.entity_edges
 ALTER TABLE ONLY oxbow.entity_mentions
     ADD CONSTRAINT entity_mentions_pkey PRIMARY KEY (user_id, entity_id, memory_type, memory_id);
 
+-- Name: erasures erasures_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.erasures
+    ADD CONSTRAINT erasures_pkey PRIMARY KEY (id);
+
 -- Name: extractions extractions_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.extractions
@@ -5603,6 +5773,10 @@ CREATE INDEX entity_edges_to_idx ON oxbow.entity_edges USING btree (user_id, to_
 
 CREATE INDEX entity_mentions_memory_idx ON oxbow.entity_mentions USING btree (user_id, memory_type, memory_id);
 
+-- Name: erasures_digest_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX erasures_digest_idx ON oxbow.erasures USING btree (digest) WHERE (digest IS NOT NULL);
+
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX llm_calls_started_idx ON oxbow.llm_calls USING btree (started_at DESC);
@@ -5626,6 +5800,14 @@ CREATE INDEX memories_forgotten_idx ON ONLY oxbow.memories USING btree (forgotte
 -- Name: memories_document_forgotten_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_document_forgotten_at_idx ON oxbow.memories_document USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+
+-- Name: memories_sealed_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_sealed_idx ON ONLY oxbow.memories USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
+
+-- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_document_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_document USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
 
 -- Name: memories_document_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5663,6 +5845,10 @@ CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING b
 
 CREATE INDEX memories_episodic_forgotten_at_idx ON oxbow.memories_episodic USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
+-- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_episodic_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_episodic USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
+
 -- Name: memories_episodic_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_episodic_user_id_id_key ON oxbow.memories_episodic USING btree (user_id, id);
@@ -5698,6 +5884,10 @@ CREATE INDEX memories_fact_forgotten_at_idx ON oxbow.memories_fact USING btree (
 -- Name: memories_fact_hash_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_fact_hash_idx ON oxbow.memories_fact USING btree (user_id, content_hash) WHERE (expired_at IS NULL);
+
+-- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_fact_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_fact USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
 
 -- Name: memories_fact_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5738,6 +5928,10 @@ CREATE INDEX memories_trait_parent_idx ON oxbow.memories_trait USING btree (user
 -- Name: memories_trait_review_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_trait_review_idx ON oxbow.memories_trait USING btree (user_id) WHERE (trait_review_due_at IS NOT NULL);
+
+-- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_trait USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
 
 -- Name: memories_trait_stage_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5907,6 +6101,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_documen
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_document_pkey;
 
+-- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_document_sealed_key_user_id_memory_type_id_idx;
+
 -- Name: memories_document_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_document_user_id_idx;
@@ -5934,6 +6132,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_episodi
 -- Name: memories_episodic_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_episodic_pkey;
+
+-- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_episodic_sealed_key_user_id_memory_type_id_idx;
 
 -- Name: memories_episodic_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -5963,6 +6165,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_fact_fo
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_fact_pkey;
 
+-- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_fact_sealed_key_user_id_memory_type_id_idx;
+
 -- Name: memories_fact_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_fact_user_id_idx;
@@ -5990,6 +6196,10 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_trait_f
 -- Name: memories_trait_pkey; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_trait_pkey;
+
+-- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_trait_sealed_key_user_id_memory_type_id_idx;
 
 -- Name: memories_trait_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -7418,6 +7628,10 @@ COMMENT ON POLICY worker ON oxbow.users IS 'for all to oxbow_worker using (true)
 GRANT USAGE ON SCHEMA oxbow TO oxbow_app;
 GRANT USAGE ON SCHEMA oxbow TO oxbow_worker;
 
+-- Name: FUNCTION add_counts(_a jsonb, _b jsonb); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.add_counts(_a jsonb, _b jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION adopt_trait(_user_id text, _trait_id uuid, _actor text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) FROM PUBLIC;
@@ -7436,6 +7650,10 @@ GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 -- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
+
+-- Name: FUNCTION check_proof(_proof text); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.check_proof(_proof text) FROM PUBLIC;
 
 -- Name: FUNCTION check_sensory_time(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7475,6 +7693,10 @@ REVOKE ALL ON FUNCTION oxbow.end_edges() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.enqueue_embed() FROM PUBLIC;
 
+-- Name: FUNCTION erase_and_count(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_documents(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_documents(_user_id text, _ids uuid[]) FROM PUBLIC;
@@ -7495,6 +7717,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_from_reflection(_user_id text, _id uuid) FROM
 
 REVOKE ALL ON FUNCTION oxbow.erase_one(_user_id text, _id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION erase_places(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erase_places(_user_id text, _id uuid) FROM PUBLIC;
+
 -- Name: FUNCTION erase_rows(_user_id text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
@@ -7503,6 +7729,10 @@ REVOKE ALL ON FUNCTION oxbow.erase_rows(_user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) TO oxbow_worker;
+
+-- Name: FUNCTION erasure_digest(_proof text, _user_id text, _memory_id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.erasure_digest(_proof text, _user_id text, _memory_id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION expire_memories(_now timestamp with time zone, _limit integer, OUT expired bigint, OUT promoted bigint); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7690,6 +7920,10 @@ GRANT ALL ON FUNCTION oxbow.settle_traits(_now timestamp with time zone, _limit 
 
 REVOKE ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.similar_facts(_user_id text, _embeddings public.halfvec[], _limit integer, _least double precision) TO oxbow_worker;
+
+-- Name: FUNCTION sum_counts(_rows jsonb); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.sum_counts(_rows jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION summaries_of(_user_id text, _sessions text[]); Type: ACL; Schema: oxbow; Owner: -
 

@@ -25,6 +25,8 @@ var (
 	ErrNotTrait = errors.New("the memory is no trait")
 	// ErrNoFile: the user has no such file.
 	ErrNoFile = errors.New("no such file")
+	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
+	ErrNoReceipt = errors.New("no such receipt")
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated: the database has no Oxbow schema.

@@ -115,6 +115,7 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		"strength":      "coalesce(strength, 1)",
 		"mention_count": "coalesce(mention_count, 1)",
 		"access_count":  "coalesce(access_count, 0)",
+		"sensitivity":   "coalesce(sensitivity, 0)",
 	}
 	columns := copyColumns[:len(copyColumns)-2]
 	values := make([]string, len(columns))
@@ -237,7 +238,7 @@ var copyColumns = []string{
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key", "trait_contexts",
-	"trait_review_due_at", "trait_edited_at", "expires_at",
+	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key",
 	"record_table", "record",
 }
 
@@ -288,7 +289,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.time("trait_first_observed")), null(f.time("trait_window_start")), null(f.time("trait_window_end")),
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
-		null(f.time("expires_at")),
+		null(f.time("expires_at")), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
 	}
 	if err := f.done(); err != nil {
 		return nil, err

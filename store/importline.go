@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -142,7 +144,25 @@ func (f *fields) integer(name string) *int64 {
 		name == "trait_contradiction_count") && (n < 0 || n > math.MaxInt32) {
 		f.fail(name, "must be between 0 and "+strconv.Itoa(math.MaxInt32))
 	}
+	if name == "sensitivity" && (n < 0 || n > Secret) {
+		f.fail(name, "must be 0, 1, 2 or 3")
+	}
 	return &n
+}
+
+// bytes reads what PostgreSQL writes of a bytea.
+func (f *fields) bytes(name string) []byte {
+	const rule = "must be hexadecimal digits after \\x"
+	text := f.string(name)
+	if text == "" {
+		return nil
+	}
+	digits, ok := strings.CutPrefix(text, `\x`)
+	b, err := hex.DecodeString(digits)
+	if !ok || err != nil {
+		f.fail(name, rule)
+	}
+	return b
 }
 
 func (f *fields) number(name string) *float64 {

@@ -57,6 +57,9 @@ type NewMemory struct {
 	Importance *float64
 	// Metadata is anything that encodes to a JSON object: a map, a struct, a json.RawMessage.
 	Metadata any
+	// Sensitivity is 0 (default) to 3. The text of a memory of 3 is sealed with the client's keys: it is not searched, reflected on or
+	// logged, and Get alone returns it. Such a memory has neither Speaker nor Metadata, which would not be sealed.
+	Sensitivity int
 }
 
 // Memory is a memory as it is stored. A zero time, an empty string, uuid.Nil mean that there is none.
@@ -91,6 +94,10 @@ type Memory struct {
 	AccessCount    int            `json:"access_count"`
 	LastAccessedAt time.Time      `json:"last_accessed_at,omitzero"`
 	Metadata       map[string]any `json:"metadata"`
+
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened
+	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
+	sealed      []byte
 
 	// Trait is set for traits.
 	Trait *TraitState `json:"trait,omitempty"`
@@ -135,6 +142,7 @@ func memoryFromRow(r dbsqlc.OxbowMemory) (Memory, error) {
 		Source: or(r.Source), Category: or(r.Category),
 		Importance: r.Importance, Strength: r.Strength, MentionCount: int(r.MentionCount), AccessCount: int(r.AccessCount),
 		LastAccessedAt: or(r.LastAccessedAt),
+		Sensitivity:    int(r.Sensitivity), SealedKey: or(r.SealedKey), sealed: r.Sealed,
 	}
 	if m.Type == Trait {
 		m.Trait = &TraitState{

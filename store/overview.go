@@ -146,7 +146,7 @@ func countType(ctx context.Context, db DB, memoryType MemoryType, exact int) (Ty
 			       count(*) filter (where expired_at is not null and forgotten_at is null),
 			       count(*) filter (where forgotten_at is not null),
 			       (select count(*) from %s),
-			       count(*) filter (where forgotten_at is null and t.memory_id is null)
+			       count(*) filter (where forgotten_at is null and sensitivity < 3 and t.memory_id is null)
 			from %s m left join %s t on t.user_id = m.user_id and t.memory_id = m.id`,
 			name("memory_vectors"), name("memories"), name("memory_terms"))).
 			Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)

@@ -22,6 +22,7 @@ const (
 type Batch struct {
 	IDs []uuid.UUID // of the memories, in their order
 
+	sealer   Sealer
 	memories []NewMemory
 	parts    [][]byte // JSON arrays, one a statement
 	rows     int
@@ -45,12 +46,18 @@ type row struct {
 	Importance *float64        `json:"importance,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	N          int             `json:"n"`
+
+	Sensitivity int    `json:"sensitivity,omitzero"`
+	Sealed      string `json:"sealed,omitzero"` // as PostgreSQL writes a bytea
+	SealedKey   string `json:"sealed_key,omitzero"`
 }
 
 // NewBatch checks the memories, all before the first is stored. An error is an *InvalidError with the Index of the
 // first bad one.
-func NewBatch(memories []NewMemory) (*Batch, error) {
-	b := &Batch{memories: memories, IDs: make([]uuid.UUID, len(memories))}
+//
+// Secret memories are sealed; sealer may be nil where there are none.
+func NewBatch(memories []NewMemory, sealer Sealer) (*Batch, error) {
+	b := &Batch{sealer: sealer, memories: memories, IDs: make([]uuid.UUID, len(memories))}
 	for i := range memories {
 		encoded, err := b.encode(i)
 		if err != nil {
@@ -85,8 +92,14 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		}
 	}
 	b.IDs[i] = m.ID
-	return json.Marshal(row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.SessionID, m.Seq,
-		m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i})
+	r := row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.SessionID, m.Seq,
+		m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i, m.Sensitivity, "", ""}
+	if m.Sensitivity == Secret {
+		if err := sealRow(&r, b.sealer); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(r)
 }
 
 func (b *Batch) add(encoded []byte) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,18 +14,71 @@ type Erased struct {
 	Rows  int64  `json:"rows"`
 }
 
-// EraseMemory erases a memory and all that refers to it, and returns how many rows that were.
-func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (rows int64, err error) {
-	err = db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2)`, userID, id).Scan(&rows)
-	return rows, Explain(err)
+// Receipt tells of an erasure, and nothing of whom it was.
+type Receipt struct {
+	ID     uuid.UUID `json:"id"`
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`   // user or memory
+	Actor  string    `json:"actor"`  // the database role that asked
+	Erased []Erased  `json:"erased"` // tables that lost nothing are left out
+	// Proof is the secret with which the receipt can be found again. The database does not have it.
+	Proof string `json:"proof"`
 }
 
-// EraseUser erases everything of a user, and returns what each table lost.
-func EraseUser(ctx context.Context, db DB, userID string) ([]Erased, error) {
-	rows, err := db.Query(ctx, `select table_name, rows from oxbow.erase_user(user_id => $1)`, userID)
-	if err != nil {
-		return nil, Explain(err)
+// Rows is how many rows were erased.
+func (r Receipt) Rows() (total int64) {
+	for _, e := range r.Erased {
+		total += e.Rows
 	}
-	erased, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Erased])
-	return erased, Explain(err)
+	return total
+}
+
+// EraseMemory erases a memory and all that refers to it. The receipt is the zero value if there is no such memory.
+func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
+	var rows int64
+	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id, proof).Scan(&rows)
+	if err != nil || rows == 0 {
+		return Receipt{}, Explain(err)
+	}
+	return FindReceipt(ctx, db, userID, id, proof)
+}
+
+// EraseUser erases everything of a user.
+func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error) {
+	if _, err := db.Exec(ctx, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof); err != nil {
+		return Receipt{}, Explain(err)
+	}
+	return FindReceipt(ctx, db, userID, uuid.Nil, proof)
+}
+
+// FindReceipt returns the receipt of the erasure of a memory, or with uuid.Nil of the user; ErrNoReceipt if the proof belongs to
+// none.
+func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
+	var memory *uuid.UUID
+	if id != uuid.Nil {
+		memory = &id
+	}
+	rows, err := db.Query(ctx, `
+		select r.id, r.at, r.kind, r.actor, coalesce(e.key, ''), coalesce(e.value::bigint, 0)
+		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
+		order by r.at, e.key`, userID, proof, memory)
+	if err != nil {
+		return Receipt{}, Explain(err)
+	}
+	r := Receipt{Proof: proof}
+	found := false
+	var e Erased
+	_, err = pgx.ForEachRow(rows, []any{&r.ID, &r.At, &r.Kind, &r.Actor, &e.Table, &e.Rows}, func() error {
+		if found = true; e.Table != "" {
+			r.Erased = append(r.Erased, e)
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = ErrNoReceipt
+	}
+	if err != nil {
+		return Receipt{}, Explain(err)
+	}
+	return r, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -64,6 +65,14 @@ func text(field, value string) error {
 
 // validate refuses what the database would refuse, and returns the memory's metadata as JSON.
 func (m *NewMemory) validate() (json.RawMessage, error) {
+	metadata, err := m.check()
+	if bad, ok := errors.AsType[*InvalidError](err); ok && m.Sensitivity == Secret && bad.Field != "sensitivity" {
+		bad.Value = "" // errors are logged
+	}
+	return metadata, err
+}
+
+func (m *NewMemory) check() (json.RawMessage, error) {
 	if err := ValidateUserID(m.UserID); err != nil {
 		return nil, err
 	}
@@ -89,6 +98,12 @@ func (m *NewMemory) validate() (json.RawMessage, error) {
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
 		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64), Rule: "must be between 0 and 1"}
+	}
+	if m.Sensitivity < 0 || m.Sensitivity > Secret {
+		return nil, invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
+	}
+	if m.Sensitivity == Secret && (m.Speaker != "" || m.Metadata != nil) {
+		return nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 for a memory with speaker or metadata, which are not sealed"}
 	}
 	if err := period(m.ValidAt, m.InvalidAt); err != nil {
 		return nil, err

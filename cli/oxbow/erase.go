@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,43 +12,58 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
+// erasing is what the command erase was told.
+type erasing struct {
+	memory, user, proof string
+	yes, asJSON         bool
+}
+
 func newEraseCommand(a *app) *cobra.Command {
-	var yes bool
-	var memory, user string
+	var e erasing
 	cmd := &cobra.Command{
 		Use:   "erase USER... | --memory ID --user USER",
 		Short: "Erase a user, or one memory, without a trace",
 		Long: `Erase everything of a user, or one memory, in one transaction: memories with all versions, vectors, history, jobs with
 their arguments and errors. It cannot be taken back; "oxbow forget" can. A backup still has what it had.
 
+A receipt stays in the database: when, by which role, how many rows of which table. It does not say of whom. The proof, which
+is printed once and kept nowhere, shows whose it is: with --receipt and the same user or memory the receipt is shown again.
+
 On a terminal it asks first; elsewhere --yes is needed.`,
 		Example: `  oxbow erase ada
-  oxbow erase --memory 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ada --yes`,
+  oxbow erase --memory 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ada --yes
+  oxbow erase ada --receipt V5T2ZQ6JQ4R3M7K2X5W4E6N3PA`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, users []string) error {
 			switch {
-			case memory == "" && user != "":
-				return usagef("--user goes with --memory; to erase all of a user: oxbow erase %s", user)
-			case memory == "" && len(users) == 0:
+			case e.memory == "" && e.user != "":
+				return usagef("--user goes with --memory; to erase all of a user: oxbow erase %s", e.user)
+			case e.memory == "" && len(users) == 0:
 				return usagef("say what to erase: oxbow erase USER, or oxbow erase --memory ID --user USER")
-			case memory != "" && len(users) > 0:
+			case e.memory != "" && len(users) > 0:
 				return usagef("either users or one memory can be erased, and not %q together with --memory", users[0])
-			case memory != "" && user == "":
+			case e.memory != "" && e.user == "":
 				return usagef("say whose memory it is: --user USER")
-			case memory != "":
-				return a.eraseMemory(cmd.Context(), user, memory, yes)
+			case e.proof != "" && len(users) > 1:
+				return usagef("a receipt is of one user")
+			case e.proof != "":
+				return a.showReceipt(cmd.Context(), strings.Join(users, "")+e.user, e)
+			case e.memory != "":
+				return a.eraseMemory(cmd.Context(), e)
 			}
-			return a.eraseUsers(cmd.Context(), users, yes)
+			return a.eraseUsers(cmd.Context(), users, e)
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().StringVar(&memory, "memory", "", "the id of the one memory to erase")
-	cmd.Flags().StringVar(&user, "user", "", "whose memory it is")
+	cmd.Flags().BoolVar(&e.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&e.asJSON, "json", false, "print the receipts as JSON, one after the other")
+	cmd.Flags().StringVar(&e.memory, "memory", "", "the id of the one memory to erase")
+	cmd.Flags().StringVar(&e.user, "user", "", "whose memory it is")
+	cmd.Flags().StringVar(&e.proof, "receipt", "", "erase nothing: show the receipt with this proof")
 	return cmd
 }
 
-func (a *app) eraseUsers(ctx context.Context, users []string, yes bool) error {
-	if !yes && !a.canAsk() {
+func (a *app) eraseUsers(ctx context.Context, users []string, e erasing) error {
+	if !e.yes && !a.canAsk() {
 		return usagef("erase deletes data for good: give --yes to confirm it")
 	}
 	d, err := a.connect(ctx)
@@ -56,49 +72,52 @@ func (a *app) eraseUsers(ctx context.Context, users []string, yes bool) error {
 	}
 	defer d.close()
 	for _, userID := range users {
-		if !yes {
+		if !e.yes {
 			question := fmt.Sprintf("This erases everything of user %q for good.\nType the user's id to go on: ", userID)
 			if err := a.confirm(ctx, question, userID); err != nil {
 				return err
 			}
 		}
-		erased, err := d.client.EraseUser(ctx, userID)
+		receipt, err := d.client.EraseUser(ctx, userID)
 		if err != nil {
 			return err
 		}
-		if err := a.printErased(userID, erased); err != nil {
+		says := fmt.Sprintf("User %q is erased: %s.", userID, count(receipt.Rows(), "row", "rows"))
+		if receipt.Rows() == 0 {
+			says = fmt.Sprintf("The database had nothing of user %q.", userID)
+		}
+		if err := a.printReceipt(receipt, says, e.asJSON); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printErased shows what each table lost.
-func (a *app) printErased(userID string, erased []oxbow.Erased) error {
-	var total int64
-	t := newTable("table", "#rows erased")
-	for _, e := range erased {
-		if total += e.Rows; e.Rows > 0 {
+// printReceipt shows what each table lost, and how to prove it.
+func (a *app) printReceipt(r oxbow.Receipt, says string, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(r)
+	}
+	if len(r.Erased) > 0 {
+		t := newTable("table", "#rows erased")
+		for _, e := range r.Erased {
 			t.add(e.Table, thousands(e.Rows))
 		}
+		if err := t.print(a.out); err != nil {
+			return err
+		}
 	}
-	if total == 0 {
-		a.printf("The database had nothing of user %q.\n", userID)
-		return nil
-	}
-	if err := t.print(a.out); err != nil {
-		return err
-	}
-	a.printf("User %q is erased: %s.\n", userID, count(total, "row", "rows"))
+	a.printf("%s\nReceipt %s of %s, asked for by %s.\nProof, which is kept nowhere else: %s\n",
+		says, r.ID, r.At.UTC().Format("2006-01-02 15:04:05 UTC"), printable(r.Actor), r.Proof)
 	return nil
 }
 
-func (a *app) eraseMemory(ctx context.Context, userID, memory string, yes bool) error {
-	id, err := idFlag("memory", memory)
+func (a *app) eraseMemory(ctx context.Context, e erasing) error {
+	id, err := idFlag("memory", e.memory)
 	if err != nil {
 		return err
 	}
-	if !yes && !a.canAsk() {
+	if !e.yes && !a.canAsk() {
 		return usagef("erase deletes data for good: give --yes to confirm it")
 	}
 	d, err := a.connect(ctx)
@@ -106,25 +125,46 @@ func (a *app) eraseMemory(ctx context.Context, userID, memory string, yes bool) 
 		return err
 	}
 	defer d.close()
-	if !yes {
-		if err := a.confirmMemory(ctx, d, userID, id); err != nil {
+	if !e.yes {
+		if err := a.confirmMemory(ctx, d, e.user, id); err != nil {
 			return err
 		}
 	}
-	rows, err := d.client.EraseMemory(ctx, userID, id)
+	receipt, err := d.client.EraseMemory(ctx, e.user, id)
 	if err != nil {
 		return err
 	}
-	if rows == 0 {
-		return fmt.Errorf("user %q has no memory %s, and nothing was erased", userID, id)
+	if receipt.Rows() == 0 {
+		return fmt.Errorf("user %q has no memory %s, and nothing was erased", e.user, id)
 	}
-	a.printf("Memory %s is erased: %s.\n", id, count(rows, "row", "rows"))
-	return nil
+	return a.printReceipt(receipt, fmt.Sprintf("Memory %s is erased: %s.", id, count(receipt.Rows(), "row", "rows")), e.asJSON)
+}
+
+// showReceipt shows the receipt of what was erased before.
+func (a *app) showReceipt(ctx context.Context, userID string, e erasing) error {
+	id, what := uuid.Nil, fmt.Sprintf("User %q was erased", userID)
+	if e.memory != "" {
+		var err error
+		if id, err = idFlag("memory", e.memory); err != nil {
+			return err
+		}
+		what = fmt.Sprintf("Memory %s was erased", id)
+	}
+	d, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	receipt, err := d.client.FindReceipt(ctx, userID, id, e.proof)
+	if err != nil {
+		return err
+	}
+	return a.printReceipt(receipt, fmt.Sprintf("%s: %s.", what, count(receipt.Rows(), "row", "rows")), e.asJSON)
 }
 
 func (a *app) confirmMemory(ctx context.Context, d *database, userID string, id uuid.UUID) error {
 	m, err := d.client.Get(ctx, userID, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, oxbow.ErrSealed) { // nobody needs to read what is to go
 		return err
 	}
 	text := wrap(printable(m.Content), 100, 3)

@@ -71,7 +71,7 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 		newRecallCommand(a), newContextCommand(a), newShowCommand(a), newHistoryCommand(a), newTimelineCommand(a), newStatusCommand(a), newTopCommand(a), newDoctorCommand(a), newEvalCommand(a), newEvalTraitsCommand(a),
 		newSensoryCommand(a), newEndSessionCommand(a),
 		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a), newCheckCommand(a),
-		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a),
+		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a), newKeysCommand(a), newRotateKeysCommand(a),
 	)
 	a.watchStart(root)
 	return root

@@ -24,7 +24,7 @@ func TestForgetRestoreErase(t *testing.T) {
 	require.Equal(t, "Restored.", d.ok("restore", "ada", boat))
 	require.Len(t, d.recall("ada", "boat"), 2)
 
-	require.Regexp(t, `^Memory `+boat+` is erased: \d+ rows\.$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
+	require.Regexp(t, `(?s)^table .*memories +1\n.*\nMemory `+boat+` is erased: \d+ rows\.\nReceipt \S+ of .*, asked for by \S+\.\nProof, .*: \w{26}$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	d.ok("remember", "bob", "Bob keeps bees.")
 	require.Contains(t, d.ok("erase", "ada", "--yes"), "memories", "the tables are named")
@@ -99,4 +99,47 @@ func TestCompletionAndHelp(t *testing.T) {
 	}
 	require.Contains(t, cli(t, "__complete", "re").out, "recall\t")
 	require.Equal(t, 5, strings.Count(cli(t, "__complete", "re").out, "\t"), "recall, reembed, reflect, remember, restore")
+}
+
+func TestSecret(t *testing.T) {
+	d := onDatabase(t)
+	t.Setenv("OXBOW_KEYSET", "")
+	r := d.run("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
+	require.NotZero(t, r.code)
+	require.Contains(t, r.err, "sensitivity must be below 3 without keys to seal the text with (WithKeys, OXBOW_KEYSET)")
+	for _, command := range [][]string{{"keys", "add"}, {"rotate-keys"}} {
+		r = d.run(command...)
+		require.Equal(t, exitUsage, r.code)
+		require.Contains(t, r.err, "OXBOW_KEYSET is not set: oxbow keys new makes a keyset")
+	}
+	require.Equal(t, exitUsage, d.run("keys").code)
+
+	t.Setenv("OXBOW_KEYSET", d.ok("keys", "new"))
+	id := d.ok("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
+	d.ok("remember", "ada", "The boat is blue.", "--sensitivity", "1")
+	d.work()
+	require.Empty(t, d.recall("ada", "剑鱼"))
+	out := d.ok("show", id)
+	require.True(t, strings.HasPrefix(out, "The code is 剑鱼.\n"), out)
+	require.Regexp(t, `sensitivity +3, sealed with the key \d+\n`, out)
+	require.Regexp(t, `embedded +never: it is sealed`, out)
+	require.Contains(t, d.ok("status"), "memories")
+	require.NotContains(t, d.pgDump(), "剑鱼")
+
+	old := decoded[shown](t, d.ok("show", id, "--json")).Memory.SealedKey
+	t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
+	require.Regexp(t, `^All secret memories are sealed with the key \d+: 1 memory now, the others before\.$`, d.ok("rotate-keys"))
+	s := decoded[shown](t, d.ok("show", id, "--json"))
+	require.Equal(t, "The code is 剑鱼.", s.Memory.Content)
+	require.NotEqual(t, old, s.Memory.SealedKey)
+
+	for keyset, says := range map[string]string{"": "give the client its keys", d.ok("keys", "new"): "not among the keys given", "x": "OXBOW_KEYSET: the keyset cannot be read"} {
+		t.Setenv("OXBOW_KEYSET", keyset)
+		r = d.run("show", id)
+		require.Equal(t, exitFailed, r.code)
+		require.Contains(t, r.err, says)
+		require.Equal(t, 1, strings.Count(r.err, "\n"), r.err)
+	}
+	t.Setenv("OXBOW_KEYSET", "")
+	d.ok("erase", "--memory", id, "--user", "ada", "--yes")
 }

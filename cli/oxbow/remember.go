@@ -48,6 +48,7 @@ With --external-id it can be repeated: the same memory is stored once.`,
 	f.StringVar(&m.Source, "source", "", "where it came from")
 	f.StringVar(&m.Category, "category", "", "what it is about")
 	f.Float64Var(&flags.importance, "importance", 0.5, "0 to 1")
+	f.IntVar(&m.Sensitivity, "sensitivity", 0, "0 to 3; the text of 3 is sealed with the keys of OXBOW_KEYSET")
 	f.StringVar(&flags.metadata, "metadata", "", "a JSON object")
 	f.StringVar(&flags.supersedes, "supersedes", "", "the id of the memory that this one replaces, whose other fields it keeps")
 	f.StringVar(&flags.reason, "reason", "", "why, for the history (with --supersedes)")
@@ -76,7 +77,7 @@ func (a *app) remember(cmd *cobra.Command, userID, text string, flags *rememberF
 		return err
 	}
 	if superseded != uuid.Nil {
-		for _, name := range []string{"type", "until", "session", "seq", "speaker", "agent", "external-id", "source", "category", "importance"} {
+		for _, name := range []string{"type", "until", "session", "seq", "speaker", "agent", "external-id", "source", "category", "importance", "sensitivity"} {
 			if given(name) {
 				return usagef("--%s cannot be given with --supersedes: the new version keeps what the old one has", name)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -130,6 +131,7 @@ func fieldsOf(s shown, location *time.Location) [][2]string {
 		{"external id", printable(m.ExternalID)},
 		{"source", printable(m.Source)},
 		{"category", printable(m.Category)},
+		{"sensitivity", sensitivityText(m)},
 		{"importance", fmt.Sprint(m.Importance)},
 		{"strength", fmt.Sprint(m.Strength)},
 		{"mentioned", times(m.MentionCount)},
@@ -142,7 +144,7 @@ func fieldsOf(s shown, location *time.Location) [][2]string {
 	if m.Trait != nil {
 		fields = append(fields, traitFields(m.Trait, location)...)
 	}
-	return append(fields, [2]string{"embedded", embeddedText(s.Work)})
+	return append(fields, [2]string{"embedded", embeddedText(s)})
 }
 
 func traitFields(t *oxbow.TraitState, location *time.Location) [][2]string {
@@ -197,8 +199,21 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func embeddedText(w store.MemoryWork) string {
+func sensitivityText(m oxbow.Memory) string {
+	switch m.Sensitivity {
+	case 0:
+		return ""
+	case store.Secret:
+		return "3, sealed with the key " + m.SealedKey
+	}
+	return strconv.Itoa(m.Sensitivity)
+}
+
+func embeddedText(s shown) string {
+	w := s.Work
 	switch {
+	case s.Memory.Sensitivity == store.Secret:
+		return "never: it is sealed, and shown by its id alone"
 	case w.Embedded && w.Searchable:
 		return "yes"
 	case w.Refused != "":

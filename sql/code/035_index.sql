@@ -19,6 +19,10 @@ declare
      where m.metadata ? 'entities'
        and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
 begin
+  -- what is sealed has no words
+  _ids := array(
+    select i.id from (select distinct unnest(_ids) as id) i
+     cross join lateral (select m.sensitivity from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m where m.sensitivity < 3);
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
   if _naming <> '{}' then

@@ -296,6 +296,7 @@ begin
             union all
             select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
       join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
+     where m.sensitivity < 3 -- whatever somebody put beside what is sealed
      group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
@@ -305,14 +306,14 @@ begin
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
-            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq limit 2)
         union all
         (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
            from oxbow.memories m
           where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
-            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour'
+            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour' and m.sensitivity < 3
             and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
           order by m.seq desc limit 2)) n
      where c.session_id is not null and (c.text is not null or c.vector is not null)

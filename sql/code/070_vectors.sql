@@ -38,7 +38,7 @@ returns void language sql set search_path = pg_catalog, pg_temp set enable_seqsc
   on conflict do nothing;
 $$;
 
--- embeddables tells what embed has to do for memories, of those that exist and are not forgotten. A text that the provider
+-- embeddables tells what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the provider
 -- of the model refuses counts as having its vector.
 create or replace function oxbow.embeddables(_user_id text, _ids uuid[], _model text)
 returns table (id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
@@ -52,5 +52,5 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
               where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
     from (select distinct unnest(_ids) as id order by id) i
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-   where m.forgotten_at is null;
+   where m.forgotten_at is null and m.sensitivity < 3;
 $$;

@@ -1,13 +1,14 @@
 -- What the job sweep looks for.
 
--- Whether embed still has something to do for a memory. A text that the provider of the model refuses counts as done. (The
+-- Whether embed still has something to do for a memory. A text that the provider of the model refuses counts as done, and so does what is sealed. (The
 -- body is a text, because one that is parsed would keep reembed from dropping the table of vectors.)
 create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
 language sql stable as $$
-  select not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+  select not exists (select from oxbow.memories m where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
+     and (not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
       or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
-                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model));
+                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model)));
 $$;
 
 -- The memories that embed jobs still to be worked name.

@@ -252,7 +252,7 @@ begin
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
   foreach _version in array _versions loop
-    _deleted := _deleted + oxbow.erase_memory(t.user_id, _version);
+    _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));
   end loop;
   return _deleted;
 end $$;

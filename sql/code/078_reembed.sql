@@ -53,7 +53,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan
 begin
   return query
   with page as materialized (
-    select m.user_id, m.memory_type, m.id, m.forgotten_at
+    select m.user_id, m.memory_type, m.id, m.forgotten_at, m.sensitivity
       from oxbow.memories m
      where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
      order by m.user_id, m.memory_type, m.id
@@ -61,7 +61,7 @@ begin
   ), todo as (
     select p.user_id, p.memory_type, p.id
       from page p
-     where p.forgotten_at is null
+     where p.forgotten_at is null and p.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -108,7 +108,7 @@ begin
   with missing as (
     select m.user_id, array_agg(m.id) as ids
       from oxbow.memories m
-     where m.created_at >= _since and m.forgotten_at is null
+     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 3
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r

@@ -53,15 +53,17 @@ begin
   elsif old.memory_type = 'trait'
     and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
+  elsif old.sensitivity = 3 then
+    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: seal the new text as a memory of its own, and forget this one');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
   end if;
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
-    source, category, importance, metadata, expires_at)
+    source, category, importance, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at);
+    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at, old.sensitivity);
   if old.source = 'summary' then -- the conversation goes on with the new one
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
@@ -133,7 +135,7 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
-  if not exists (select from oxbow.memory_vectors v
+  if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
                   where v.user_id = old.user_id and v.memory_type = old.memory_type and v.memory_id = old.id) then
     insert into oxbow.river_job (kind, queue, max_attempts, args)
     values ('embed', 'embed', 25, jsonb_build_object('user_id', old.user_id, 'ids', old.id));

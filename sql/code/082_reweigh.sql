@@ -156,7 +156,7 @@ $$;
 create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform oxbow.erase_memory(_user_id, w.id) from (
+  perform oxbow.erase_and_count(_user_id, w.id) from (
     with recursive wording as (
       select _trait_id as id
       union

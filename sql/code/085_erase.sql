@@ -4,34 +4,99 @@
 -- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
 -- reference; traits that it spoke for or against are weighed anew. The summaries of the conversations in which it was said
 -- are erased with it. It returns how many rows were deleted, 0 if there is no such memory; what becomes of traits is not
--- counted.
-create or replace function oxbow.erase_memory(user_id text, id uuid) returns bigint
+-- counted. It leaves a receipt: see erasure.
+drop function if exists oxbow.erase_memory(text, uuid); -- it had no proof once
+create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  _sessions text[];
-  _total bigint := 0;
-  _summary uuid;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_memory.user_id);
-  perform oxbow.lock_traits(erase_memory.user_id, array[erase_memory.id]); -- if it is one
-  _sessions := oxbow.sessions_of(erase_memory.user_id, erase_memory.id);
-  if _sessions <> '{}' then
-    -- first, because whoever writes a summary waits for what it covers
-    perform from oxbow.memories m where m.user_id = erase_memory.user_id
-        and m.id = any(oxbow.summaries_of(erase_memory.user_id, _sessions) || erase_memory.id) order by m.id for update;
-    foreach _summary in array array_remove(oxbow.withdraw_summaries(erase_memory.user_id, _sessions), erase_memory.id) loop
-      _total := _total + oxbow.erase_one(erase_memory.user_id, _summary);
-    end loop;
+  perform oxbow.check_proof(erase_memory.proof);
+  _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
+  if _rows <> '{}' then
+    insert into oxbow.erasures (kind, actor, rows, digest)
+    values ('memory', oxbow.caller(), _rows, oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
   end if;
-  return _total + oxbow.erase_one(erase_memory.user_id, erase_memory.id);
+  return oxbow.sum_counts(_rows);
 end $$;
 
--- erase_one erases a memory and what refers to it. The caller holds its traits.
-create or replace function oxbow.erase_one(_user_id text, _id uuid) returns bigint
+-- erase_and_count is erase_memory without a receipt. It returns how many rows each table lost.
+create or replace function oxbow.erase_and_count(_user_id text, _id uuid) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _sessions text[];
+  _rows jsonb := '{}';
+  _summary uuid;
+begin
+  perform oxbow.lock_traits(_user_id, array[_id]); -- if it is one
+  _sessions := oxbow.sessions_of(_user_id, _id);
+  if _sessions <> '{}' then
+    -- first, because whoever writes a summary waits for what it covers
+    perform from oxbow.memories m where m.user_id = _user_id
+        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _id) order by m.id for update;
+    foreach _summary in array array_remove(oxbow.withdraw_summaries(_user_id, _sessions), _id) loop
+      _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _summary));
+    end loop;
+  end if;
+  return oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _id));
+end $$;
+revoke all on function oxbow.erase_and_count from public;
+
+-- A receipt says when, by whom and how much was erased, and not of whom. Who asks for it may give a proof, a secret of at least
+-- 16 characters, of which a digest is kept together with what was erased. Only with the secret and the user's id can the receipt be
+-- found again, or guessed: random secrets that are given to the user prove the erasure to who has them, and to nobody else.
+create or replace function oxbow.erasure(user_id text, proof text, memory_id uuid default null)
+returns table (id uuid, at timestamptz, kind text, actor text, rows jsonb)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform oxbow.check_access(erasure.user_id);
+  return query
+  select e.id, e.at, e.kind, e.actor, e.rows from oxbow.erasures e
+   where e.digest = oxbow.erasure_digest(erasure.proof, erasure.user_id, erasure.memory_id)
+   order by e.at;
+end $$;
+
+create or replace function oxbow.check_proof(_proof text) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if length(_proof) < 16 then -- who guesses it could try every user
+    perform oxbow.reject('proof', 'of ' || length(_proof) || ' characters', 'must have at least 16 characters');
+  end if;
+end $$;
+
+create or replace function oxbow.erasure_digest(_proof text, _user_id text, _memory_id uuid default null) returns bytea
+language sql immutable set search_path = pg_catalog, pg_temp
+return sha256(convert_to(_proof, 'UTF8') || '\x00' || convert_to(_user_id, 'UTF8')
+  || coalesce('\x00'::bytea || convert_to(_memory_id::text, 'UTF8'), ''));
+
+-- How many rows tables lost is added up table by table.
+create or replace function oxbow.add_counts(_a jsonb, _b jsonb) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_object_agg(t.name, t.n), '{}')
+    from (select c.key as name, sum(c.value::bigint) as n
+            from (select * from jsonb_each_text(_a) union all select * from jsonb_each_text(_b)) c
+           group by c.key having sum(c.value::bigint) > 0) t;
+$$;
+
+create or replace function oxbow.sum_counts(_rows jsonb) returns bigint
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(sum(c.value::bigint), 0)::bigint from jsonb_each_text(_rows) c;
+$$;
+revoke all on function oxbow.check_proof, oxbow.erasure_digest, oxbow.add_counts, oxbow.sum_counts from public;
+
+-- erase_one erases a memory and what refers to it, and returns how many rows each table lost. The caller holds its traits.
+do $$
+begin
+  if exists (select from pg_proc p where p.oid = to_regprocedure('oxbow.erase_one(text, uuid)') and p.prorettype = 'bigint'::regtype) then
+    drop function oxbow.erase_one(text, uuid); -- it returned one number once
+  end if;
+end $$;
+create or replace function oxbow.erase_one(_user_id text, _id uuid) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _type text;
-  _total bigint := 0;
+  _rows jsonb := '{}';
   _n bigint;
   _child record;
 begin
@@ -56,6 +121,8 @@ begin
     -- The foreign keys would do it; this counts.
     for _child in
       select c.conrelid::regclass as name,
+             coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = c.conrelid),
+                      (select t.relname from pg_class t where t.oid = c.conrelid)) as family,
              format('(%s) = ($1, $2, $3)', (select string_agg(quote_ident(a.attname), ', ' order by k.nth)
                 from unnest(c.conkey) with ordinality k(attnum, nth)
                 join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum)) as match
@@ -66,12 +133,12 @@ begin
     loop
       execute format('delete from %s where %s', _child.name, _child.match) using _user_id, _type, _id;
       get diagnostics _n = row_count;
-      _total := _total + _n;
+      _rows := oxbow.add_counts(_rows, jsonb_build_object(_child.family, _n));
     end loop;
     delete from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
     get diagnostics _n = row_count;
-    _total := _total + _n;
+    _rows := oxbow.add_counts(_rows, jsonb_build_object('memories', _n));
   end loop;
 
   -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
@@ -80,7 +147,7 @@ begin
      and a.id in (select l.id from oxbow.activity l
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
-  _total := _total + _n;
+  _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
   -- the history of the version before tells what the erased one said
   update oxbow.memory_history h set new_content = null, new_metadata = null
     from oxbow.memories m
@@ -89,7 +156,8 @@ begin
   update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
    where m.user_id = _user_id and m.trait_parent_id = _id;
-  return _total + oxbow.erase_from_jobs(_user_id, _id);
+  perform oxbow.erase_places(_user_id, _id);
+  return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
 end $$;
 revoke all on function oxbow.erase_one from public;
 
@@ -151,19 +219,38 @@ begin
 end $$;
 revoke all on function oxbow.erase_from_jobs from public;
 
+-- erase_places takes a user, or one memory, out of the places that jobs noted to go on from there: they begin anew.
+create or replace function oxbow.erase_places(_user_id text, _id uuid default null) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.settings s
+     set value = case when s.value ? 'cursor' then s.value - 'cursor'
+                      when s.value ? 'after' then s.value || '{"after": ""}'
+                      when jsonb_typeof(s.value) = 'object' then '{}'
+                      else '""' end
+   where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency'))
+     and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
+              else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
+end $$;
+revoke all on function oxbow.erase_places from public;
+
 -- erase_user erases a user: every row of every table that has a user_id, and every job that names the user, finished ones
--- and their errors included, in the caller's transaction. It returns how many rows each table lost. A table that is added
--- later is erased too, since the catalog says which there are.
-create or replace function oxbow.erase_user(user_id text) returns table (table_name text, rows bigint)
+-- and their errors included, in the caller's transaction. It returns how many rows each table lost, and leaves a receipt: see
+-- erasure. A table that is added later is erased too, since the catalog says which there are.
+drop function if exists oxbow.erase_user(text); -- it had no proof once
+create or replace function oxbow.erase_user(user_id text, proof text default null) returns table (table_name text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
 declare
   _attempt integer := 0;
+  _rows jsonb;
 begin
   perform oxbow.check_access(erase_user.user_id);
+  perform oxbow.check_proof(erase_user.proof);
   loop
     begin
-      return query select e.table_name, e.rows from oxbow.erase_rows(erase_user.user_id) e;
-      return;
+      select jsonb_object_agg(e.table_name, e.rows) into _rows from oxbow.erase_rows(erase_user.user_id) e;
+      exit;
     exception when deadlock_detected or undefined_table then
       -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
       -- table in the place of the vectors
@@ -173,6 +260,9 @@ begin
       end if;
     end;
   end loop;
+  insert into oxbow.erasures (kind, actor, rows, digest)
+  values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'), oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
+  return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
 
 -- A job that is just finishing may add rows behind the back of the statement that waits for it, and a job that follows it.
@@ -208,6 +298,18 @@ begin
     exit when _n = 0;
   end loop;
   perform set_config('oxbow.erasing', '', true);
+  perform oxbow.erase_places(_user_id);
+  -- what an import of version 1 could not take over is quoted there
+  update oxbow.settings s
+     set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
+   where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
+  -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
+  update oxbow.river_job j set errors = null
+   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
+     and exists (select from unnest(j.errors) e
+                  where strpos(e ->> 'error', _user_id) > 0
+                     or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0
+                     or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
 revoke all on function oxbow.erase_rows from public;

@@ -151,7 +151,7 @@ begin
      union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
      order by 1
   loop
-    perform oxbow.erase_memory(_user_id, _id);
+    perform oxbow.erase_and_count(_user_id, _id);
   end loop;
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
   get diagnostics _n = row_count;

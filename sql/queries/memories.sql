@@ -9,13 +9,15 @@ where user_id = @user_id::text and external_id = any(@external_ids::text[]);
 -- already is left out. There is no RETURNING and no conflict target, so that it needs the right to insert only. seq
 -- must not be left to its default, whose microseconds may repeat within a statement: n keeps the order.
 insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
-  external_id, source, category, importance, metadata)
+  external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
 select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
   coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
-  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
+  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'),
+  coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
 from json_to_recordset(cast(@memories::text as json)) as m (user_id text, memory_type text, id uuid, content text,
   valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
-  external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
+  external_id text, source text, category text, importance double precision, metadata jsonb, n integer,
+  sensitivity smallint, sealed bytea, sealed_key text)
 order by m.n
 on conflict do nothing;
 

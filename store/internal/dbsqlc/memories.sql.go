@@ -51,13 +51,15 @@ func (q *Queries) MemoriesByExternalID(ctx context.Context, db DBTX, arg *Memori
 
 const memoriesInsert = `-- name: MemoriesInsert :execrows
 insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
-  external_id, source, category, importance, metadata)
+  external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
 select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
   coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
-  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}')
+  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'),
+  coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
 from json_to_recordset(cast($1::text as json)) as m (user_id text, memory_type text, id uuid, content text,
   valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
-  external_id text, source text, category text, importance double precision, metadata jsonb, n integer)
+  external_id text, source text, category text, importance double precision, metadata jsonb, n integer,
+  sensitivity smallint, sealed bytea, sealed_key text)
 order by m.n
 on conflict do nothing
 `
@@ -74,7 +76,7 @@ func (q *Queries) MemoriesInsert(ctx context.Context, db DBTX, memories string) 
 }
 
 const memoryGet = `-- name: MemoryGet :one
-select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at, sensitivity, sealed, sealed_key from oxbow.memories
 where user_id = $1::text and id = $2::uuid
 order by memory_type
 limit 1
@@ -134,12 +136,15 @@ func (q *Queries) MemoryGet(ctx context.Context, db DBTX, arg *MemoryGetParams) 
 		&i.TraitReviewDueAt,
 		&i.TraitEditedAt,
 		&i.ExpiresAt,
+		&i.Sensitivity,
+		&i.Sealed,
+		&i.SealedKey,
 	)
 	return i, err
 }
 
 const memoryVersions = `-- name: MemoryVersions :many
-select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at from oxbow.memories
+select user_id, memory_type, id, content, content_hash, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category, importance, strength, mention_count, access_count, last_accessed_at, metadata, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at, trait_key, trait_contexts, trait_review_due_at, trait_edited_at, expires_at, sensitivity, sealed, sealed_key from oxbow.memories
 where user_id = $1::text and id = any(($2::text[])::uuid[])
 order by coalesce(valid_at, created_at), created_at, version, seq, id
 `
@@ -205,6 +210,9 @@ func (q *Queries) MemoryVersions(ctx context.Context, db DBTX, arg *MemoryVersio
 			&i.TraitReviewDueAt,
 			&i.TraitEditedAt,
 			&i.ExpiresAt,
+			&i.Sensitivity,
+			&i.Sealed,
+			&i.SealedKey,
 		); err != nil {
 			return nil, err
 		}

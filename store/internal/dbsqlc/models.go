@@ -131,6 +131,15 @@ type OxbowEntityMention struct {
 	MemoryID   uuid.UUID
 }
 
+type OxbowErasure struct {
+	ID     uuid.UUID
+	At     time.Time
+	Kind   string
+	Actor  string
+	Rows   json.RawMessage
+	Digest []byte
+}
+
 type OxbowExtraction struct {
 	UserID string
 	Number int64
@@ -203,6 +212,9 @@ type OxbowMemoriesDocument struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesEpisodic struct {
@@ -251,6 +263,9 @@ type OxbowMemoriesEpisodic struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesFact struct {
@@ -299,6 +314,9 @@ type OxbowMemoriesFact struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoriesTrait struct {
@@ -347,6 +365,9 @@ type OxbowMemoriesTrait struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemory struct {
@@ -395,6 +416,9 @@ type OxbowMemory struct {
 	TraitReviewDueAt        *time.Time
 	TraitEditedAt           *time.Time
 	ExpiresAt               *time.Time
+	Sensitivity             int16
+	Sealed                  []byte
+	SealedKey               *string
 }
 
 type OxbowMemoryHistory struct {

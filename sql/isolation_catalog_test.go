@@ -1,0 +1,343 @@
+package sqlcode_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// What the catalog has, attacked by a login that may see another user only. Whatever is added later is attacked as well, or
+// fails these tests until somebody says what is to be expected of it.
+
+// noUserData are the relations without a user_id, and whether an application may read them.
+var noUserData = map[string]bool{
+	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true, // versions, and the settings that recall needs
+	"erasures": false, "activity_id_seq": false,
+	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false, "river_notification_id_seq": false, "river_queue": false,
+}
+
+// secrets gives a user something in every table that has a word in it which nobody else has.
+func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
+	t.Helper()
+	word = "cormorant"
+	populate(t, tx, user)
+	id := remember(t, tx, row{"user_id": user, "content": "A cormorant, 鸬鹚.", "external_id": "cormorant 1", "session_id": "cormorant", "metadata": `{"is": "cormorant"}`})
+	addVector(t, tx, user, "fact", id, axis(1))
+	index(t, tx, user)
+	exec(t, tx, "select oxbow.supersede($1, $2, 'Two cormorants', reason => 'cormorant')", user, id)
+	for _, sql := range []string{
+		"insert into oxbow.messages (user_id, session_id, content) values ($1, 'cormorant', 'cormorant')",
+		"update oxbow.users set metadata = '{\"is\": \"cormorant\"}' where user_id = $1",
+		"update oxbow.entities set name = 'cormorant', key = 'cormorant', head = 'cormorant' where user_id = $1 and kind = 'person'",
+		"update oxbow.document_files set path = 'cormorant' where user_id = $1",
+		"update oxbow.sensory_candidates set content = 'cormorant' where user_id = $1",
+		"update oxbow.trait_clues set content = 'cormorant' where user_id = $1",
+		"update oxbow.trait_events set reason = 'cormorant' where user_id = $1",
+		"update oxbow.memories_trait set trait_key = 'cormorant' where user_id = $1",
+		"insert into oxbow.sensory (user_id, content) values ($1, 'cormorant')",
+	} {
+		exec(t, tx, sql, user)
+	}
+	return word, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1 order by memory_type, created_at", user)
+}
+
+// rowsOf is all that a user has, as text.
+func rowsOf(t *testing.T, tx db, user string) string {
+	t.Helper()
+	exec(t, tx, "reset role")
+	var text strings.Builder
+	for _, table := range userTables(t, tx) {
+		for _, row := range all[string](t, tx, "select to_jsonb(t)::text from "+table+" t where user_id = $1 order by 1", user) {
+			text.WriteString(table + row + "\n")
+		}
+	}
+	return text.String()
+}
+
+// attempt runs a statement as an attacker would, takes it back, and returns what came of it: rows as text, how many rows were
+// affected, and the error.
+func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affected int64, failed *pgconn.PgError) {
+	t.Helper()
+	inner, err := tx.Begin(t.Context())
+	require.NoError(t, err)
+	rows, err := inner.Query(t.Context(), sql, args...)
+	var lines []string
+	if err == nil {
+		for rows.Next() {
+			for _, value := range rows.RawValues() {
+				lines = append(lines, string(value))
+			}
+		}
+		rows.Close()
+		err, affected = rows.Err(), rows.CommandTag().RowsAffected()
+	}
+	if err != nil {
+		require.ErrorAs(t, err, &failed, sql)
+	}
+	require.NoError(t, inner.Rollback(t.Context()))
+	return strings.Join(lines, "\n"), affected, failed
+}
+
+func TestCatalogIsKnown(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	type relation struct {
+		Name                    string
+		Kind                    string
+		User, Secured, Policies bool
+		Invoker                 bool
+	}
+	rows, err := tx.Query(t.Context(), `
+		select c.relname, c.relkind::text, exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped),
+		       c.relrowsecurity, exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'app_select'),
+		       coalesce('security_invoker=true' = any(c.reloptions), false)
+		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')`)
+	require.NoError(t, err)
+	relations, err := pgx.CollectRows(rows, pgx.RowToStructByPos[relation])
+	require.NoError(t, err)
+	app := asApp(t, tx)
+	for _, r := range relations {
+		readable, known := noUserData[r.Name]
+		switch {
+		case known:
+			require.False(t, r.User, "%s has users now", r.Name)
+			require.Equal(t, readable, one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'select')", app, r.Name), r.Name)
+			require.False(t, one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'insert, update, delete')", app, r.Name) && r.Kind != "S", r.Name)
+		case r.Kind == "v":
+			require.True(t, r.Invoker, "the view %s shows everything of everyone: with (security_invoker = true)", r.Name)
+		default:
+			require.True(t, r.User && r.Secured && r.Policies, "%s is new: give it a user_id and call secure_tables, or say in noUserData that it needs none", r.Name)
+		}
+	}
+	keys := all[string](t, tx, "select key from oxbow.settings")
+	require.Subset(t, []string{"embedding", "recall", "sensory"}, keys, "other settings name users")
+}
+
+func TestTablesLeakNothing(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, ann(t))
+	word, ids := secrets(t, tx, bob(t))
+	before := rowsOf(t, tx, bob(t))
+	require.Greater(t, strings.Count(before, word), 15)
+	relations := append(userTables(t, tx), "oxbow.traits")
+	keys := map[string]string{} // the columns of each table's primary key
+	for _, table := range relations {
+		keys[table] = one[string](t, tx, `select coalesce(string_agg(quote_ident(a.attname), ', '), '') from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+			where i.indrelid = $1::text::regclass and i.indisprimary`, table)
+	}
+	exec(t, tx, "analyze oxbow.memories")
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	// it tells of each row that it is shown
+	exec(t, tx, `create function pg_temp.peek(text, text) returns boolean language plpgsql cost 0.0001 as
+		$$ begin if strpos($1, $2) > 0 then raise exception 'peeked %', $1; end if; return true; end $$`)
+	user := bob(t)
+	for _, table := range relations {
+		for _, reading := range []struct {
+			sql  string
+			args []any
+		}{
+			{"select t::text from %s t where user_id = $1", []any{user}},
+			{"select t::text from %s t where pg_temp.peek(t::text, $1)", []any{user}},
+			{"select t::text from %s t where user_id = $1 and pg_temp.peek(t::text, $1)", []any{user}},
+			{"select t::text from %s t where t::text like '%%' || $1 || '%%'", []any{word}},
+			{"select t::text from %s t where exists (select from unnest($1::text[]) i where strpos(t::text, i) > 0)", []any{ids}},
+			{"select t::text from %[1]s t right join (select $1::text as user_id) u using (user_id) where t is not null", []any{user}},
+			{"select t::text from %s t where user_id = $1 for update", []any{user}},
+			{"update %s set user_id = user_id where user_id = $1 returning *", []any{user}},
+			{"update %s t set user_id = $2 where user_id = $1 returning *", []any{user, ann(t)}},
+			{"delete from %s where user_id = $1 returning *", []any{user}},
+			{"delete from %s t where pg_temp.peek(t::text, $1)", []any{user}},
+			{"with gone as (delete from %s where user_id = $1 returning *) select * from gone", []any{user}},
+			{"merge into %s t using (select $1::text as u) s on t.user_id = s.u when matched then delete", []any{user}},
+			{"truncate %s", nil},
+			{"lock table %s in access exclusive mode", nil},
+		} {
+			text, affected, failed := attempt(t, tx, fmt.Sprintf(reading.sql, table), reading.args...)
+			if failed != nil {
+				require.Contains(t, []string{"42501", "0A000", "42809", "55000"}, failed.Code, "%s of %s: %v", reading.sql, table, failed)
+				require.NotContains(t, failed.Detail+failed.Message+failed.Hint, word)
+				continue
+			}
+			if strings.HasSuffix(reading.sql, "where pg_temp.peek(t::text, $1)") {
+				require.NotContains(t, text, word) // its own rows are told
+				require.NotContains(t, text, user)
+				continue
+			}
+			require.Empty(t, text, "%s of %s", reading.sql, table)
+			require.Zero(t, affected, "%s of %s", reading.sql, table)
+		}
+
+		// a row that is not there is told like one that is not to be seen
+		plan, _, failed := attempt(t, tx, fmt.Sprintf("explain (analyze, costs off, timing off, summary off) select * from %s where user_id = $1", table), user)
+		require.Nil(t, failed)
+		require.Regexp(t, `actual rows=0(\.00)?|never executed`, plan, table)
+		require.NotRegexp(t, `actual rows=[1-9]|Removed by`, plan, table)
+
+		// one row is B's under the key of another
+		if columns := keys[table]; columns != "" {
+			own := one[string](t, tx, "select to_jsonb(t)::text from "+table+" t limit 1")
+			for _, conflict := range []string{"do nothing", "(" + columns + ") do nothing", "(" + columns + ") do update set user_id = excluded.user_id returning *"} {
+				text, _, failed := attempt(t, tx, fmt.Sprintf(`insert into %[1]s select r.* from jsonb_populate_record(null::%[1]s, $1::jsonb || jsonb_build_object('user_id', $2::text)) r on conflict %[2]s`, table, conflict), own, user)
+				require.NotContains(t, text, word)
+				if failed != nil {
+					require.NotContains(t, failed.Detail+failed.Message, word, table)
+				}
+			}
+		}
+
+		for _, out := range []string{"copy %s to stdout", "copy (select * from %s) to stdout", "copy (delete from %s returning *) to stdout"} {
+			inner, err := tx.Begin(t.Context())
+			require.NoError(t, err)
+			var copied bytes.Buffer
+			_, err = inner.Conn().PgConn().CopyTo(t.Context(), &copied, fmt.Sprintf(out, table))
+			if err != nil {
+				copied.WriteString(err.Error())
+			}
+			require.NotContains(t, copied.String(), word, out, table)
+			require.NotContains(t, copied.String(), user, out, table)
+			require.NoError(t, inner.Rollback(t.Context()))
+		}
+		inner, err := tx.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = inner.Conn().PgConn().CopyFrom(t.Context(), strings.NewReader(user+"\n"), fmt.Sprintf("copy %s (user_id) from stdin", table))
+		var refused *pgconn.PgError
+		require.True(t, errors.As(err, &refused), "COPY goes round no policy: %s", table)
+		require.Contains(t, []string{"42501", "0A000", "42809", "23514", "55000"}, refused.Code, "%s: %v", table, refused)
+		require.NoError(t, inner.Rollback(t.Context()))
+	}
+	require.Zero(t, one[int](t, tx, "select count(*) from pg_stats where schemaname = 'oxbow' and tablename <> all ('{settings,schema_version,river_migration,installed_code}')"), "samples of others' rows")
+	require.Equal(t, before, rowsOf(t, tx, bob(t)))
+}
+
+// A unique key is no way to look either: that a row is there can be found out by whoever knows all of its key, as inserting for
+// others is allowed, but nothing that is in it is told.
+func TestUniqueKeysTellNothing(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	_, ids := secrets(t, tx, bob(t))
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	for _, sql := range []string{
+		"insert into oxbow.memories (user_id, content, external_id) values ($1, 'mine', 'cormorant 1')",
+		"insert into oxbow.memories (user_id, content, id, memory_type) select $1, 'mine', '" + ids[0] + "', 'document'",
+	} {
+		err := fails(t, tx, sql, bob(t))
+		require.Contains(t, []string{"23505", "42501"}, err.Code)
+		require.Empty(t, err.Detail, "it would show the row")
+	}
+	for _, sql := range []string{
+		"insert into oxbow.memories (user_id, memory_type, content, external_id) values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do update set metadata = '{}' returning content",
+		"insert into oxbow.memories (user_id, memory_type, content, external_id) values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do nothing returning content",
+	} {
+		require.Equal(t, "42501", fails(t, tx, sql, bob(t)).Code, sql)
+	}
+}
+
+// Every function that an application may call, with the owner's rights or the caller's: called for B it refuses or finds nothing, and
+// called for A with what is B's too.
+func TestFunctionsLeakNothing(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	populate(t, tx, ann(t))
+	word, ids := secrets(t, tx, bob(t))
+	before := rowsOf(t, tx, bob(t))
+	type function struct {
+		Name      string
+		Procedure bool
+		Names     []string
+		Types     []string
+	}
+	rows, err := tx.Query(t.Context(), `
+		select p.oid::regproc::text, p.prokind = 'p',
+		       array(select coalesce(p.proargnames[nth], '') from generate_series(1, p.pronargs) nth),
+		       array(select arg::regtype::text from unnest(p.proargtypes) with ordinality a(arg, nth) order by nth)
+		  from pg_proc p
+		 where p.pronamespace = 'oxbow'::regnamespace and p.prorettype <> 'trigger'::regtype and p.prokind in ('f', 'p')
+		   and has_function_privilege('oxbow_app', p.oid, 'execute') order by 1`)
+	require.NoError(t, err)
+	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[function])
+	require.NoError(t, err)
+	require.Greater(t, len(functions), 60)
+
+	// what each type of argument may name of B's; an argument called user_id is tried with both users
+	names := map[string][]string{
+		"text":   {"'cormorant'"},
+		"text[]": {"array['cormorant']", "null"},
+		"uuid":   nil, "uuid[]": {"array['" + strings.Join(ids, "','") + "']::uuid[]"},
+		"integer": {"100"}, "double precision": {"0.5"}, "boolean": {"false", "true"}, "date": {"current_date"},
+		"timestamp with time zone": {"now()", "null"}, "jsonb": {"'{}'"},
+	}
+	for _, id := range ids {
+		names["uuid"] = append(names["uuid"], "'"+id+"'")
+	}
+	values := func(user, name, kind string, n int) string {
+		if strings.Contains(name, "user_id") || name == "_after" || name == "" && kind == "text" {
+			if strings.HasSuffix(kind, "[]") {
+				return "array['" + user + "']"
+			}
+			return "'" + user + "'"
+		}
+		if known := names[kind]; len(known) > 0 {
+			return known[n%len(known)] + "::" + kind
+		}
+		return "null::" + kind
+	}
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	called := 0
+	for _, f := range functions {
+		for _, user := range []string{bob(t), ann(t)} {
+			for n := range max(len(ids), 2) {
+				args := make([]string, len(f.Types))
+				for i, kind := range f.Types {
+					args[i] = values(user, f.Names[i], kind, n)
+				}
+				call := f.Name + "(" + strings.Join(args, ", ") + ")"
+				sql := "select to_jsonb(r)::text from " + call + " r"
+				if f.Procedure {
+					sql = "call " + call
+				}
+				text, _, failed := attempt(t, tx, sql)
+				if failed == nil {
+					called++
+				} else {
+					text = failed.Message + failed.Detail + failed.Hint
+				}
+				// what was asked may be repeated; what is B's has more in it
+				for _, arg := range args {
+					text = strings.ReplaceAll(text, strings.Trim(strings.SplitN(arg, "::", 2)[0], "'"), "")
+				}
+				require.NotContains(t, text, "A boat on the river, "+word, call)
+				require.NotContains(t, strings.ToLower(text), "a "+word+",", call)
+				require.NotContains(t, strings.ToLower(text), "two "+word, call)
+				require.NotContains(t, text, "鸬鹚", call)
+				if failed == nil && user == ann(t) {
+					require.NotContains(t, text, bob(t), call)
+				}
+			}
+		}
+	}
+	require.Greater(t, called, 100, "most of the calls for A do something")
+	// what the calls for A did was taken back; done for good, it leaves B alone too
+	for _, call := range []string{"touch($1, $2::uuid[])", "forget($1, ($2::uuid[])[1])", "restore($1, ($2::uuid[])[1])", "erase_memory($1, ($2::uuid[])[1])", "supersede($1, ($2::uuid[])[1], 'x')",
+		"promote($1, ($2::uuid[])[1])", "dissolve_trait($1, ($2::uuid[])[1])", "delete_trait($1, ($2::uuid[])[1])", "end_session($1, 'cormorant')", "delete_file($1, 'cormorant')"} {
+		inner, err := tx.Begin(t.Context())
+		require.NoError(t, err)
+		if _, err = inner.Exec(t.Context(), "select oxbow."+call, ann(t), ids); err != nil {
+			require.NoError(t, inner.Rollback(t.Context()))
+			continue
+		}
+		require.NoError(t, inner.Commit(t.Context()))
+	}
+	require.Equal(t, before, rowsOf(t, tx, bob(t)))
+}

@@ -1,0 +1,37 @@
+package sqlcode_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+func TestPlainTextIsNotSecret(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for level := range 3 {
+		remember(t, tx, row{"user_id": ann(t), "sensitivity": level})
+	}
+	id := remember(t, tx, row{"user_id": ann(t), "sensitivity": 3, "content": "[sealed]", "sealed": []byte("x"), "sealed_key": "7"})
+	for says, sql := range map[string]string{
+		"sensitivity must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear": "insert into oxbow.memories (user_id, content, sensitivity) values ($1, '密码 swordfish', 3)",
+		"sensitivity must be below 3 for plain text: what is secret is sealed":                                                           "update oxbow.memories set sensitivity = 3 where user_id = $1 and sensitivity = 0",
+		"sensitivity must be 0, 1, 2 or 3":                      "insert into oxbow.memories (user_id, content, sensitivity) values ($1, 'swordfish', 4)",
+		"sensitivity must be below 3 for a memory with speaker": "insert into oxbow.memories (user_id, content, sensitivity, sealed, sealed_key, metadata) values ($1, '[sealed]', 3, 'x', '7', '{\"a\": \"swordfish\"}')",
+		"sensitivity must be 3 for what is sealed":              "update oxbow.memories set sensitivity = 1 where user_id = $1 and sensitivity = 3",
+		"sensitivity must be below 3 to be superseded":          "select oxbow.supersede($1, '" + id + "', 'swordfish')",
+	} {
+		err := fails(t, tx, sql, ann(t))
+		require.Equal(t, "23514", err.Code, sql)
+		require.Contains(t, err.Message, says)
+		require.NotContains(t, err.Message+err.Detail+err.Hint, "swordfish")
+	}
+	require.Len(t, index(t, tx, ann(t)), 3)
+	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.embeddables($1, array[$2]::uuid[], 'local-v1')", ann(t), id))
+	require.False(t, one[bool](t, tx, "select oxbow.is_unembedded($1, 'fact', $2, 'local-v1')", ann(t), id))
+	// not even a vector that somebody puts beside it
+	addVector(t, tx, ann(t), "fact", id, axis(5))
+	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "", "embedding": axis(5)}))
+}
