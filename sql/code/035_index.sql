@@ -12,17 +12,17 @@ declare
   _timezone text := 'UTC';
   _opted_out boolean := false;
   _fresh uuid[];
-  _naming constant uuid[] := array(
-    select i.id
-      from (select distinct unnest(_ids) as id) i
-     cross join lateral (select m.memory_type, m.metadata from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
-     where m.metadata ? 'entities'
-       and not exists (select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id));
+  _naming uuid[];
 begin
   -- what is sealed has no words
-  _ids := array(
-    select i.id from (select distinct unnest(_ids) as id) i
-     cross join lateral (select m.sensitivity from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m where m.sensitivity < 3);
+  select coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.id) filter (where m.names), '{}') into _ids, _naming
+    from (select distinct unnest(_ids) as id) i
+   cross join lateral (
+    select m.sensitivity,
+           case when m.metadata ? 'entities' then not exists (
+             select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id) end as names
+      from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   where m.sensitivity < 3;
   -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
   perform oxbow.fold_facts(_user_id, _ids);
   if _naming <> '{}' then
