@@ -1,0 +1,314 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
+func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
+	rows, err := db.Query(ctx, `
+		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
+		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
+		          from oxbow.messages g
+		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e
+		         where g.user_id = $1 and g.id = any($2)) r
+		 cross join lateral (select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m -- each by itself, not all of the user's
+		 where m.expired_at is null and m.forgotten_at is null
+		 order by m.seq, m.id limit $3`, userID, messages, limit)
+	if err != nil {
+		return nil, fmt.Errorf("load what was recalled: %w", err)
+	}
+	held, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reasoner.Held])
+	if err != nil {
+		return nil, fmt.Errorf("load what was recalled: %w", err)
+	}
+	return held, nil
+}
+
+// SimilarFacts returns, for each vector, the current facts of the user that are at least as similar as least (-1 to 1), the
+// most similar first, at most limit each.
+func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32, limit int, least float64) ([][]reasoner.Held, error) {
+	all := make([][]reasoner.Held, len(vectors))
+	if len(vectors) == 0 {
+		return all, nil
+	}
+	rows, err := db.Query(ctx, `select nth, id, left(content, 6000), speaker, category, at, similarity from oxbow.similar_facts($1, $2, $3, $4)`,
+		userID, halfVectors(vectors), limit, least)
+	if err != nil {
+		return nil, fmt.Errorf("look for similar facts: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var nth int
+		h := reasoner.Held{Type: string(Fact)}
+		if err := rows.Scan(&nth, &h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.Similarity); err != nil {
+			return nil, fmt.Errorf("look for similar facts: %w", err)
+		}
+		all[nth-1] = append(all[nth-1], h)
+	}
+	return all, rows.Err()
+}
+
+// FactsAbout returns the current facts of the user that tell of any of some things of which people have one at a time, the
+// newest first, at most limit.
+func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit int) ([]reasoner.Held, error) {
+	if len(about) == 0 {
+		return nil, nil
+	}
+	rows, err := db.Query(ctx, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for facts about the same: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (reasoner.Held, error) {
+		h := reasoner.Held{Type: string(Fact)}
+		return h, row.Scan(&h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.About)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for facts about the same: %w", err)
+	}
+	return found, nil
+}
+
+// Extracted is a candidate with what becomes of it.
+type Extracted struct {
+	ID uuid.UUID // of the memory that it becomes; the target of one that comes later may be it
+	reasoner.Candidate
+	reasoner.Resolution
+	Vector []float32 // nil: it could not be made
+}
+
+// Extraction is what is written of one batch of messages.
+type Extraction struct {
+	Session  Session
+	Actor    string // the extractor
+	Model    EmbeddingModel
+	Messages []uuid.UUID // those that were extracted from
+	Memories []Extracted
+	Used     []uuid.UUID // recalled memories that a reply used
+}
+
+// ExtractionCounts tells what an extraction did.
+type ExtractionCounts struct {
+	Added, Updated, Deleted, Mentioned, Boosted int
+	Indexed                                     bool // new memories, so that reflection may be due
+}
+
+// LockExtraction keeps other extractions of the user waiting until the transaction ends, and the session's messages from
+// being extracted twice. It tells whether others wrote something since the session was read. The error is ErrStale if any of
+// the messages was extracted, or erased, meanwhile.
+func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
+	if _, err := db.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID); err != nil {
+		return false, fmt.Errorf("wait for the user's other extractions: %w", err)
+	}
+	var n int
+	err = db.QueryRow(ctx, `
+		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3, count(*) from (select from oxbow.messages where user_id = $1 and id = any($2) and extracted_at is null order by id for update) m`,
+		e.Session.UserID, e.Messages, e.Session.Number).Scan(&others, &n)
+	if err == nil && n != len(e.Messages) {
+		err = ErrStale
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock the messages: %w", err)
+	}
+	return others, nil
+}
+
+// newMemory is a row of memories as it is inserted.
+type newMemory struct {
+	ID         uuid.UUID       `json:"id"`
+	Type       string          `json:"type"`
+	Content    string          `json:"content"`
+	At         time.Time       `json:"at"`
+	Speaker    *string         `json:"speaker"`
+	Category   *string         `json:"category"`
+	Importance float64         `json:"importance"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Sources    []uuid.UUID     `json:"sources"`
+	Reason     *string         `json:"reason"`
+	Operation  string          `json:"operation"`
+	Target     *uuid.UUID      `json:"target"`
+	Also       []uuid.UUID     `json:"also"`
+	Policy     string          `json:"policy"`
+}
+
+// extractedMetadata is what is kept beside a memory.
+type extractedMetadata struct {
+	Context   string              `json:"context,omitempty"`
+	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
+	Entities  []reasoner.Entity   `json:"entities,omitempty"`
+	Relations []reasoner.Relation `json:"relations,omitempty"`
+	About     []string            `json:"about,omitempty"`
+}
+
+// WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
+// vectors, what they supersede, mentions, and for each operation its sources and a row of the history. The messages are
+// extracted then. Where every new memory has its vector, they are indexed too, and embed has nothing to do; otherwise it has.
+func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
+	same, err := sameFacts(ctx, db, e)
+	if err != nil {
+		return counts, err
+	}
+	rows := []newMemory{}
+	var ids []uuid.UUID
+	var vectors [][]float32
+	embed := false
+	as := map[uuid.UUID]uuid.UUID{} // of one that is there in the same words: that memory
+	for _, m := range e.Memories {
+		m.Target = cmp.Or(as[m.Target], m.Target)
+		also := []uuid.UUID{}
+		for _, id := range m.Also {
+			if id = cmp.Or(as[id], id); id != m.Target && !slices.Contains(also, id) {
+				also = append(also, id)
+			}
+		}
+		m.Also = also
+		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
+			as[m.ID] = there
+		}
+		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
+			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target || slices.Contains(m.Also, id) })
+		}
+		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations, aboutOf(m)})
+		if err != nil {
+			return counts, err
+		}
+		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
+			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
+			Target: pointer(m.Target), Also: also, Policy: policyOf(m.Category)}
+		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+			same[m.Content] = row.ID
+		}
+		switch {
+		case m.Operation != reasoner.Add && m.Operation != reasoner.Update:
+		case m.Vector == nil:
+			embed = true
+		default:
+			ids, vectors = append(ids, row.ID), append(vectors, m.Vector)
+		}
+		rows = append(rows, row)
+	}
+	given, err := json.Marshal(rows)
+	if err != nil {
+		return counts, err
+	}
+	err = db.QueryRow(ctx, `select added, updated, deleted, mentioned, boosted from oxbow.write_extraction($1, $2, $3, $4, $5, $6, $7)`,
+		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed).
+		Scan(&counts.Added, &counts.Updated, &counts.Deleted, &counts.Mentioned, &counts.Boosted)
+	if err != nil {
+		return counts, fmt.Errorf("write the extraction: %w", staleTarget(err))
+	}
+	if _, err := WriteVectors(ctx, db, e.Session.UserID, e.Model, ids, vectors); err != nil {
+		return counts, err
+	}
+	if embed || len(ids) == 0 {
+		return counts, nil
+	}
+	_, err = IndexMemories(ctx, db, e.Session.UserID, ids)
+	counts.Indexed = err == nil
+	return counts, err
+}
+
+// aboutOf returns what is kept of what a memory tells of that people have one of at a time: only facts end each other.
+func aboutOf(m Extracted) []string {
+	if m.Type != string(Fact) {
+		return nil
+	}
+	return m.About
+}
+
+// sameFacts returns the current facts of the user that say the same, by their text.
+func sameFacts(ctx context.Context, db DB, e Extraction) (map[string]uuid.UUID, error) {
+	contents := []string{}
+	for _, m := range e.Memories {
+		contents = append(contents, m.Content)
+	}
+	rows, err := db.Query(ctx, `
+		select c.content, m.id
+		  from (select distinct unnest($2::text[]) as content) c
+		 cross join lateral (
+		       select m.id from oxbow.memories_fact m
+		        where m.user_id = $1 and m.content_hash = md5(c.content)::uuid and m.expired_at is null and m.forgotten_at is null
+		          and (m.invalid_at is null or m.invalid_at > now())
+		        order by m.created_at, m.id limit 1) m`, e.Session.UserID, contents)
+	if err != nil {
+		return nil, fmt.Errorf("look for the same facts: %w", err)
+	}
+	same := map[string]uuid.UUID{}
+	var content string
+	var id uuid.UUID
+	if _, err := pgx.ForEachRow(rows, []any{&content, &id}, func() error {
+		same[content] = id
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for the same facts: %w", err)
+	}
+	return same, nil
+}
+
+// policyOf is what becomes of the old memory in a conflict, unless the settings say otherwise.
+func policyOf(c reasoner.Category) string {
+	switch c {
+	case reasoner.StablePreference:
+		return "version_keep"
+	case reasoner.ShortPreference:
+		return "weight_balance"
+	}
+	return "latest_wins"
+}
+
+// staleTarget recognises what ended meanwhile: the error OX105 of oxbow.write_extraction.
+func staleTarget(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "OX105" {
+		return fmt.Errorf("%w: %w", ErrStale, err)
+	}
+	return stale(err)
+}
+
+// ExtractionDone marks the other jobs of a session as needless: what they were about is extracted. It comes last in the
+// transaction, and leaves those alone that somebody is working.
+func ExtractionDone(ctx context.Context, db DB, s Session) error {
+	_, err := db.Exec(ctx, `
+		delete from oxbow.river_job where id in (
+		  select id from oxbow.river_job where id = any($1) and state in ('available', 'scheduled') for update skip locked)`, s.Jobs)
+	if err != nil {
+		return fmt.Errorf("take away needless jobs: %w", err)
+	}
+	return nil
+}
+
+// PassOverMessages marks messages as extracted of which nothing is kept, nor told: those of a user who opted out.
+func PassOverMessages(ctx context.Context, db DB, s Session) error {
+	_, err := db.Exec(ctx, `update oxbow.messages set extracted_at = now() where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
+	if err != nil {
+		return fmt.Errorf("pass over messages: %w", err)
+	}
+	return PassOverSummary(ctx, db, s.UserID, s.ID)
+}
+
+// ExtractionFailed notes why nothing could be extracted from messages, and returns how often that was so for the one that
+// failed most.
+func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (times int, err error) {
+	err = db.QueryRow(ctx, `
+		with failed as (
+		  update oxbow.messages set extract_failures = extract_failures + 1, extract_error = left($3, 1000)
+		   where user_id = $1 and id = any($2) and extracted_at is null returning extract_failures)
+		select coalesce(max(extract_failures), 0) from failed`, userID, messages, plain(why)).Scan(&times)
+	if err != nil {
+		return 0, fmt.Errorf("note why nothing was extracted: %w", err)
+	}
+	return times, nil
+}
