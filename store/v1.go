@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -91,7 +92,9 @@ func ImportV1(ctx context.Context, conn *pgx.Conn, o V1Options) (V1Report, error
 type v1Import struct {
 	conn    *pgx.Conn
 	options V1Options
+	second  *pgx.Conn // for a second batch at the same time; nil: there is none
 	source  *v1Source
+	copying sync.Mutex // rows from source
 	types   map[string]MemoryType
 	batch   int
 	careful bool // some of the rows may be there already
@@ -135,6 +138,10 @@ func (v *v1Import) run(ctx context.Context) (err error) {
 	if err := v.resume(ctx); err != nil || v.report.Already {
 		return err
 	}
+	if !v.options.DryRun {
+		v.openSecond(ctx)
+		defer v.closeSecond(ctx)
+	}
 	for v.report.Stage != V1Done {
 		switch v.report.Stage {
 		case V1Prepare:
@@ -156,6 +163,26 @@ func (v *v1Import) run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// openSecond opens a second connection to the database, as the same login. It only saves time: without one, batches follow
+// each other.
+func (v *v1Import) openSecond(ctx context.Context) {
+	conn, err := pgx.ConnectConfig(ctx, v.conn.Config())
+	if err != nil {
+		return
+	}
+	v.second = conn
+	if _, err := conn.Exec(ctx, v1Functions); err != nil {
+		v.closeSecond(ctx)
+	}
+}
+
+func (v *v1Import) closeSecond(ctx context.Context) {
+	if v.second != nil {
+		_ = v.second.Close(context.WithoutCancel(ctx)) // nothing of it is needed
+		v.second = nil
+	}
 }
 
 // resume reads how far an earlier run came.
@@ -199,10 +226,12 @@ func (v *v1Import) checkModel(ctx context.Context, db DB) error {
 	if strings.HasPrefix(model.Model, "local-") {
 		return fmt.Errorf("vectors cannot be kept: the database's are of %s, which is Oxbow's own; choose the model that made them first, with oxbow reembed", model)
 	}
-	if v.model.Model != "" && v.model != model {
+	if v.model.Model == "" {
+		v.model = model
+	}
+	if v.model != model {
 		return fmt.Errorf("vectors cannot be kept any more: the database's are of %s now", model)
 	}
-	v.model = model
 	return nil
 }
 

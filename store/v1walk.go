@@ -17,7 +17,21 @@ import (
 
 // commit runs a transaction that brings the import to where next says.
 func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, *V1Report) error) error {
-	err := pgx.BeginFunc(ctx, v.conn, func(tx pgx.Tx) error {
+	err := v.transaction(ctx, v.conn, func(tx pgx.Tx) error {
+		if err := work(tx, &next); err != nil || v.options.DryRun {
+			return err
+		}
+		return writeSetting(ctx, tx, v1Key, next)
+	})
+	if err == nil {
+		v.report = next
+	}
+	return err
+}
+
+// transaction runs a transaction with the settings that an import needs.
+func (v *v1Import) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
 		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign keys
 		// to the memories are not planned anew for each row, which takes ten times as long as to look.
@@ -30,15 +44,8 @@ func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, 
 		if err != nil {
 			return err
 		}
-		if err := work(tx, &next); err != nil || v.options.DryRun {
-			return err
-		}
-		return writeSetting(ctx, tx, v1Key, next)
+		return work(tx)
 	})
-	if err == nil {
-		v.report = next
-	}
-	return err
 }
 
 // v1Page is what a transaction found.
@@ -72,10 +79,13 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 		if v.options.Progress != nil {
 			v.options.Progress(stage, min(v.report.Looked, total), total)
 		}
+		if size == v.batch && stage == V1Memories && v.pair(ctx, size) {
+			continue
+		}
 		next := v.report.clone()
 		var page v1Page
 		err := v.commit(ctx, next, func(tx pgx.Tx, next *V1Report) (err error) {
-			rows, err := v.rows(ctx, tx, where, size)
+			rows, err := v.rows(ctx, tx, next, where, size)
 			if err != nil {
 				return err
 			}
@@ -155,9 +165,10 @@ func (v *v1Import) end(ctx context.Context, tx pgx.Tx, next *V1Report) error {
 	return nil
 }
 
-// rows returns the next rows as a subselect. Those of another database are copied into a temporary table first.
-func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, where string, size int) (string, error) {
-	page := v.source.page(v.report.After, v.report.Looked > 0, where, size, v.report.Stage == V1Finish)
+// rows returns the rows after those that a report tells of, as a subselect. Those of another database are copied into a
+// temporary table first.
+func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, report *V1Report, where string, size int) (string, error) {
+	page := v.source.page(report.After, report.Looked > 0, where, size, report.Stage == V1Finish)
 	if v.source.conn == nil {
 		return page, nil
 	}
@@ -173,6 +184,8 @@ func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, where string, size int) 
 
 // copyRows copies the rows of a query over there.
 func (v *v1Import) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
+	v.copying.Lock() // there may be two batches, and there is one connection
+	defer v.copying.Unlock()
 	r, w := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {

@@ -278,11 +278,14 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 		       case when g % 8 in (5, 6) then jsonb_build_object('evidence', jsonb_build_object('supporting', jsonb_build_array(jsonb_build_object('id', md5('row ' || g - 7)::uuid, 'quality', 'C'))),
 		         'trait_stage', case g % 16 when 6 then 'established' end, 'reinforcement_count', g % 3) else '{"importance": 7}' end,
 		       '2024-01-01'::timestamptz + g * interval '1 minute', case when g % 11 = 0 then md5('row ' || g + 7)::uuid end
-		  from generate_series(1, 8000) g`)
+		  from generate_series(1, 8000) g
+		union all select '00000000-0000-0000-0000-000000000000', 'user1', 'The least of all ids', 'fact', '{}', '2024-01-01', null`)
 	calm, wild := k.clone("calm"), k.clone("wild")
 	begun := time.Now()
 	k.oxbow(calm, "import-v1", "--batch", "200")
 	calmly := time.Since(begun)
+	report := decoded[store.V1Report](t, on{t, calm}.text(`select value::text from oxbow.settings where key = 'import_v1'`))
+	require.Equal(t, store.V1Type{Rows: 8001, New: 8001 - 16 - 1000, Refused: 16 + 1000}, report.Sum(), "the empty ones and the odd ones")
 
 	interrupted := map[string]int{}
 	for range 12 {

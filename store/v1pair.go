@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// v1Wait is how long a batch waits for a lock of the other one of its pair before both are given up.
+const v1Wait = 10 * time.Second
+
+// pair stores two batches at the same time, each on a connection of its own, and commits them in their order, so that an import
+// that is killed in between goes on from a place that is written down. It returns false if it could not, and has then done
+// nothing, or only the first: one batch alone is to follow.
+func (v *v1Import) pair(ctx context.Context, size int) bool {
+	if v.second == nil || v.second.IsClosed() {
+		return false
+	}
+	between, ok := v.boundary(ctx, size)
+	if !ok {
+		return false
+	}
+	first, second := v.report.clone(), v1Delta(v.report)
+	second.After, second.Looked = between, v.report.Looked+int64(size)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stored := make(chan error, 1) // by the first
+	done := make(chan error, 1)   // with the second
+	go func() {
+		done <- v.batchOn(ctx, v.second, &second, size, func(tx pgx.Tx) error {
+			select {
+			case err := <-stored:
+				switch {
+				case err != nil:
+					return err
+				case first.After != between: // the table has changed meanwhile
+					return errors.New("rows lie between the two batches")
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			second.add(first)
+			return writeSetting(ctx, tx, v1Key, second)
+		})
+	}()
+	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error { return writeSetting(ctx, tx, v1Key, first) })
+	if err == nil {
+		v.report = first
+	}
+	stored <- err
+	if secondly := <-done; err != nil || secondly != nil {
+		if pg := new(pgconn.PgError); errors.As(errors.Join(err, secondly), &pg) && pg.Code == "55P03" { // lock_not_available
+			v.closeSecond(ctx) // they stand in each other's way
+		}
+		return false
+	}
+	v.report = second
+	return true
+}
+
+// boundary returns the id of the row that ends the next batch, if there is one after it.
+func (v *v1Import) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
+	db := v.conn
+	if v.source.conn != nil {
+		db = v.source.conn
+	}
+	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`, v.source.table, v.report.After, size-1)).Scan(&id)
+	return id, err == nil
+}
+
+// batchOn stores the rows after those that the report tells of, and adds to it.
+func (v *v1Import) batchOn(ctx context.Context, conn *pgx.Conn, next *V1Report, size int, write func(pgx.Tx) error) error {
+	return v.transaction(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprint(v1Wait.Milliseconds())); err != nil {
+			return err
+		}
+		rows, err := v.rows(ctx, tx, next, "", size)
+		if err != nil {
+			return err
+		}
+		page, err := v.memories(ctx, tx, rows, next)
+		switch {
+		case err != nil:
+			return err
+		case page.last == nil:
+			return errors.New("there is nothing left")
+		}
+		next.After, next.Looked = *page.last, next.Looked+page.rows
+		return write(tx)
+	})
+}
+
+// v1Delta is a report that tells of the same import, and counts from zero.
+func v1Delta(of V1Report) V1Report {
+	of.Types, of.Refusals, of.Refused, of.Orphans = nil, nil, map[string]int64{}, map[string]int64{}
+	of.Vectors, of.VectorsLeft, of.Adopted = 0, 0, 0
+	return of
+}
+
+// add counts what the batch before has come to, in the stage of memories.
+func (r *V1Report) add(before V1Report) {
+	own := *r
+	place := before.clone()
+	r.Types, r.Refused, r.Refusals, r.Orphans = place.Types, place.Refused, place.Refusals, place.Orphans
+	for _, t := range own.Types {
+		sum := r.of(t.From)
+		sum.To = t.To
+		sum.Rows, sum.New, sum.There, sum.Refused = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There, sum.Refused+t.Refused
+	}
+	for from, counts := range map[*map[string]int64]map[string]int64{&r.Refused: own.Refused, &r.Orphans: own.Orphans} {
+		for _, key := range slices.Sorted(maps.Keys(counts)) {
+			(*from)[key] += counts[key]
+		}
+	}
+	for _, refusal := range own.Refusals {
+		r.refuse(refusal)
+	}
+	r.Vectors, r.VectorsLeft, r.Adopted = r.Vectors+before.Vectors, r.VectorsLeft+before.VectorsLeft, r.Adopted+before.Adopted
+}
