@@ -51,8 +51,12 @@ func (r *run) inject(ctx context.Context, f Fault) error {
 	case "worker with another clock":
 		r.crew.restart(f.Slot, syscall.SIGTERM, "", time.Now().AddDate(0, 0, f.Nth).UTC().Format(time.RFC3339))
 	case "PostgreSQL stopped at once":
-		return r.postgres.crash(ctx, f.For/2)
+		return r.postgres.crash(ctx, f.For/2, r.ledger.crash)
 	case "backend killed":
+		defer func() {
+			sleep(ctx, 2*time.Second) // until the server has noticed, and recovered
+			r.ledger.crash()
+		}()
 		return r.postgres.killBackend(ctx, f.Nth)
 	case "backends terminated":
 		return r.postgres.terminate(ctx, f.Nth)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -69,6 +70,7 @@ type write struct {
 	outcome outcome
 	rows    []*written
 	session string
+	at      time.Time // when the outcome was known
 }
 
 // erasure is an attempt at erasing a user.
@@ -89,6 +91,7 @@ type ledger struct {
 	sessions [users][]string           // in which something was said
 	traits   map[uuid.UUID]outcome     // whose deletion was tried
 	actions  map[string]map[string]int // kind, outcome: number
+	crashed  time.Time                 // PostgreSQL, the last time: what is unlogged is empty since
 	missed   int                       // actions that were not begun
 }
 
@@ -124,6 +127,7 @@ func (l *ledger) note(kind, how string) {
 func (l *ledger) add(w *write) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	w.at = time.Now()
 	l.writes = append(l.writes, w)
 	for _, row := range w.rows {
 		row.write = w
@@ -157,6 +161,13 @@ func (l *ledger) deleted(trait uuid.UUID, how outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.traits[trait] = how
+}
+
+// crash records that what is not logged was lost up to now.
+func (l *ledger) crash() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.crashed = time.Now()
 }
 
 // miss records actions for which there was no time.

@@ -96,7 +96,7 @@ func NewPlan(seed uint64, duration time.Duration) Plan {
 		p.Faults = append(p.Faults, Fault{At: min(3*time.Second, duration/4), Kind: "migration", Nth: 1})
 	}
 	next := 0
-	for at := 500 * time.Millisecond; at < duration; at += 300*time.Millisecond + time.Duration(r.ExpFloat64()*float64(1500*time.Millisecond)) {
+	for at := 500 * time.Millisecond; at < duration; at += 200*time.Millisecond + time.Duration(r.ExpFloat64()*float64(time.Second)) {
 		f := Fault{At: at.Round(time.Millisecond), Kind: choose(r, faultKinds), Slot: r.IntN(workers), Nth: 1 + r.IntN(5), For: time.Duration(500+r.IntN(2500)) * time.Millisecond}
 		switch f.Kind {
 		case "worker killed at a point":

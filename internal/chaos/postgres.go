@@ -80,7 +80,7 @@ func (p *postgres) postmaster() (int, error) {
 }
 
 // crash stops the server at once, without a checkpoint, and starts it again after a while.
-func (p *postgres) crash(ctx context.Context, down time.Duration) error {
+func (p *postgres) crash(ctx context.Context, down time.Duration, crashed func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.server == nil {
@@ -102,6 +102,7 @@ func (p *postgres) crash(ctx context.Context, down time.Duration) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	crashed()
 	sleep(ctx, down)
 	old := p.server
 	p.server, err = localpg.Start(context.WithoutCancel(ctx), p.config)
