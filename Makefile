@@ -72,6 +72,16 @@ kill-extract: ## kill the worker 100 times during an extraction from 10,000 mess
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go test -count=1 -timeout=60m -run TestKilledExtraction -v ./cli/oxbow
 
+# What make chaos runs: SEED (one), or SEEDS ("1 2 3", "1-20"); none: one at random. How long each, without the healing.
+MINUTES ?= 1
+
+.PHONY: chaos
+chaos: ## kill, cut, delay and confuse for MINUTES a seed, and check what is left (SEED=7, SEEDS=1-20)
+	@./scripts/setup --for-tests
+	go build -tags failpoints -o bin/oxbow-failpoints ./cli/oxbow
+	go build -o bin/chaosctl ./internal/chaos/chaosctl
+	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null

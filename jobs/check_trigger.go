@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -41,6 +42,7 @@ func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTrigg
 		if err != nil || !trigger.Due() {
 			return err
 		}
+		failpoint.Reach(failpoint.TriggerAsked)
 		return enqueue(ctx, tx, reflectOn(job.Args.UserID, trigger))
 	})
 }

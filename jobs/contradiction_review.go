@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
@@ -106,6 +107,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 			return err
 		}
 		outcome = &did
+		failpoint.Reach(failpoint.ReviewWritten)
 		return follow(ctx, tx, job.Args) // perhaps another one waits
 	})
 	if err == nil && outcome != nil {

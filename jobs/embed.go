@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -104,6 +105,7 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 	}
 	made, err := w.embed(ctx, job.Args.UserID, memories)
 	if err == nil {
+		failpoint.Reach(failpoint.EmbedComputed)
 		err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 			if err := w.save(ctx, tx, job.Args.UserID, made); err != nil {
 				return err
@@ -111,10 +113,12 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 			if err := w.index(ctx, tx, job.Args.UserID, memories); err != nil {
 				return err
 			}
+			failpoint.Reach(failpoint.EmbedWritten)
 			return complete(ctx, tx, job)
 		})
 	}
 	if err == nil {
+		failpoint.Reach(failpoint.EmbedCommitted)
 		w.observer.Embedded(len(made.ids), len(made.refused))
 	}
 	switch {
@@ -163,6 +167,9 @@ func (w *embedWorker) embed(ctx context.Context, userID string, memories []store
 			return vectors{}, err
 		}
 		w.observer.Embedded(len(last.ids), len(last.refused))
+		if len(last.ids) > 0 {
+			failpoint.Reach(failpoint.EmbedSaved)
+		}
 		if time.Since(begun) > w.callTime {
 			return vectors{}, errOutOfTime
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -100,11 +101,14 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 	if err != nil {
 		return err
 	}
+	failpoint.Reach(failpoint.ExtractDecided)
 	var did store.ExtractionCounts
 	err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
 		did, err = w.finish(ctx, tx, job, e)
+		failpoint.Reach(failpoint.ExtractDone)
 		return err
 	})
+	failpoint.Reach(failpoint.ExtractCommitted)
 	if err == nil && len(e.Messages) > 0 {
 		w.observer.Extracted(len(e.Messages), did.Added+did.Updated)
 	}
@@ -140,6 +144,7 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 		if did, err = w.write(ctx, tx, e); err != nil {
 			return did, err
 		}
+		failpoint.Reach(failpoint.ExtractWritten)
 	}
 	if err := complete(ctx, tx, job); err != nil {
 		return did, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -32,6 +33,7 @@ type flushActivityWorker struct {
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {
 		taken, err := store.FoldActivity(ctx, w.db, activityBatch)
+		failpoint.Reach(failpoint.FlushBatch)
 		if err != nil || taken < activityBatch {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -127,11 +128,14 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	if err != nil {
 		return err
 	}
+	failpoint.Reach(failpoint.ReflectAsked)
 	var outcome *Outcome
 	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
 		outcome, err = w.finish(ctx, tx, job, p)
+		failpoint.Reach(failpoint.ReflectWritten)
 		return err
 	})
+	failpoint.Reach(failpoint.ReflectCommitted)
 	if err == nil && outcome != nil {
 		w.Observer.Reflected(*outcome)
 	}
@@ -164,6 +168,7 @@ func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Re
 	} else if out { // while the reasoner was thinking
 		return nil, store.EmptyInbox(ctx, tx, p.user)
 	}
+	failpoint.Reach(failpoint.ReflectLocked)
 	outcome, err := w.write(ctx, tx, p, changes, job.Args.trigger())
 	if err != nil {
 		return nil, err

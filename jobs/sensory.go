@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -49,6 +50,7 @@ func (w *sensoryWorker) Work(ctx context.Context, _ *river.Job[SensoryArgs]) err
 	for _, step := range []func(context.Context, store.DB, int) (int, error){store.CountSensory, store.AgeSensoryCandidates} {
 		for time.Now().Before(until) {
 			n, err := step(ctx, w.db, sensoryBatch)
+			failpoint.Reach(failpoint.SensoryBatch)
 			if err != nil {
 				failed = errors.Join(failed, err)
 			}

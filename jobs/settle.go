@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -53,6 +54,7 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 	for range settleBatches {
 		n, gone, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
 		settled, dissolved = settled+n, dissolved+gone
+		failpoint.Reach(failpoint.SettleBatch)
 		if err != nil || n < settleTraits {
 			return err
 		}

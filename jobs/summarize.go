@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -84,7 +85,11 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 	if err != nil {
 		return err
 	}
-	return w.finish(ctx, job, next)
+	failpoint.Reach(failpoint.SummaryMade)
+	if err = w.finish(ctx, job, next); err == nil {
+		failpoint.Reach(failpoint.SummaryCommitted)
+	}
+	return err
 }
 
 // grow makes the next summary out of the one that there is and what was said since.
@@ -126,6 +131,7 @@ func (w *summarizeWorker) finish(ctx context.Context, job *river.Job[SummarizeAr
 		if err != nil {
 			return err
 		}
+		failpoint.Reach(failpoint.SummaryWritten)
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}

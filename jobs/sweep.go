@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -69,6 +70,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	var failed error
 	for _, step := range steps {
 		n, err := step.do(ctx)
+		failpoint.Reach(failpoint.SweepStep)
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, err)

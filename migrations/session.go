@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
 // lockKey is the session advisory lock under which a database is migrated: the first 8 bytes, big-endian, of the SHA-256
@@ -200,6 +202,7 @@ func (s *session) retry(ctx context.Context, what string, attempt func(context.C
 			last = seen
 		}
 		if err == nil {
+			failpoint.Reach(failpoint.MigrateStep)
 			return nil
 		}
 		if !transient(err) {

@@ -1,0 +1,274 @@
+// Package chaos drives applications and workers against a PostgreSQL of its own while it kills, cuts, delays and confuses
+// whatever it can, and checks at the end that nothing came of it. What is done and when follows from a seed; how the
+// processes then meet does not, so a seed that failed may have to run more than once to fail again.
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Options say what to run.
+type Options struct {
+	Seed     uint64
+	Duration time.Duration // of the faults; the healing comes on top
+	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
+	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
+	Dir      string        // where directories are made; default: that of temporary files
+	Out      io.Writer     // the report
+	Notes    io.Writer     // what goes on meanwhile
+}
+
+// Violation is something that should not be.
+type Violation struct {
+	Check    string
+	User     string
+	ID       string // of what it is about
+	Where    string
+	Expected string
+	Found    string
+}
+
+func (v Violation) String() string {
+	var b strings.Builder
+	b.WriteString(v.Check)
+	for _, part := range []struct{ name, text string }{{"user", v.User}, {"id", v.ID}, {"in", v.Where}, {"expected", v.Expected}, {"found", v.Found}} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "\n    %-9s %s", part.name, shorten(part.text))
+		}
+	}
+	return b.String()
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 400 {
+		return string(r[:400]) + " …"
+	}
+	return s
+}
+
+// Result is what a run came to.
+type Result struct {
+	Violations []Violation
+	Dir        string // with the logs, after a run that failed
+}
+
+// run is one on its way.
+type run struct {
+	options  Options
+	plan     Plan
+	dir      string
+	log      *slog.Logger
+	ledger   *ledger
+	postgres *postgres
+	proxy    *proxy
+	provider *provider
+	crew     *crew
+	begun    time.Time
+
+	mu         sync.Mutex
+	violations []Violation
+	faults     map[string]int
+	points     map[string]int // workers that were killed there
+	complaints map[string]int
+	checks     []checked
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+// Run runs a seed. The error is that of an instrument that does not work; what it found is in the result.
+func Run(ctx context.Context, o Options) (result Result, err error) {
+	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{}, points: map[string]int{}, complaints: map[string]int{}}
+	if r.dir, err = os.MkdirTemp(o.Dir, "oxbow-chaos-"); err != nil {
+		return result, err
+	}
+	if err := os.Chmod(r.dir, 0o755); err != nil { // PostgreSQL may run as another user
+		return result, err
+	}
+	notes, err := os.Create(filepath.Join(r.dir, "driver.log"))
+	if err != nil {
+		return result, err
+	}
+	r.log = slog.New(slog.NewTextHandler(notes, nil))
+	defer func() {
+		_ = notes.Close() // what is in it is for a person, if at all
+		keep := err != nil || len(result.Violations) > 0
+		if cleared := r.clear(keep); err == nil {
+			err = cleared
+		}
+		if keep {
+			result.Dir = r.dir
+		}
+	}()
+	fmt.Fprintf(o.Out, "seed %d, %s, plan %s: %d actions of %d clients, %d faults, %d workers at first%s\n", o.Seed, o.Duration, r.plan.Digest(), r.plan.actionCount(),
+		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the version before", false: ""}[r.plan.Behind])
+	if err := r.begin(ctx); err != nil {
+		return result, err
+	}
+	if err := r.disturb(ctx); err != nil {
+		return result, err
+	}
+	if err := r.heal(ctx); err != nil {
+		return result, err
+	}
+	if err := r.check(ctx); err != nil {
+		return result, err
+	}
+	r.report(o.Out)
+	result.Violations = r.violations
+	return result, ctx.Err()
+}
+
+func (r *run) violate(v Violation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, v)
+	r.log.Error("violation", "check", v.Check, "user", v.User, "id", v.ID, "in", v.Where, "expected", v.Expected, "found", v.Found)
+}
+
+func (r *run) note(fault string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults[fault]++
+}
+
+func (r *run) reached(point string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name, _, _ := strings.Cut(point, ":")
+	r.points[name]++
+}
+
+func (r *run) say(format string, args ...any) {
+	fmt.Fprintf(r.options.Notes, "%6.1f s  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
+	r.log.Info(fmt.Sprintf(format, args...))
+}
+
+// begin starts what is needed, and makes the schema.
+func (r *run) begin(ctx context.Context) (err error) {
+	r.begun = time.Now()
+	if r.postgres, err = startPostgres(ctx, r.dir); err != nil {
+		return err
+	}
+	socket, err := r.postgres.socket()
+	if err != nil {
+		return err
+	}
+	if r.proxy, err = startProxy(r.dir, socket); err != nil {
+		return err
+	}
+	if r.provider, err = startProvider(); err != nil {
+		return err
+	}
+	r.crew = &crew{run: r}
+	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
+		return err
+	}
+	if err := r.oxbow(ctx, "reembed"); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, r.postgres.dsn())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var version int
+	if err := conn.QueryRow(ctx, `select version from oxbow.schema_version`).Scan(&version); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`create role ` + appRole + ` login in role oxbow_app`,
+		// conversations that are over soon, and summaries of short ones
+		`insert into oxbow.settings (key, value) values ('conversations', '{"quiet_seconds": 1, "messages": 8, "summary_after": 6}')
+		 on conflict (key) do update set value = oxbow.settings.value || excluded.value`,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	if r.plan.Behind {
+		return r.oxbow(ctx, "migrate", "down", "--yes", "--to", fmt.Sprint(version-1))
+	}
+	return nil
+}
+
+// oxbow runs a command to its end, past the proxy.
+func (r *run) oxbow(ctx context.Context, args ...string) error {
+	out, err := r.command(ctx, r.postgres.dsn(), args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("oxbow %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// disturb lets clients, workers and faults loose on each other.
+func (r *run) disturb(ctx context.Context) error {
+	r.say("begins")
+	r.begun = time.Now()
+	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(r.plan.Duration))
+	defer cancel()
+	r.crew.set(ctx, r.plan.Workers)
+	var all sync.WaitGroup
+	for n := range clients {
+		c, err := r.openClient(ctx, n)
+		if err != nil {
+			return err
+		}
+		all.Go(func() {
+			defer c.close()
+			c.work(ctx, r.begun)
+		})
+	}
+	r.injectAll(ctx)
+	all.Wait()
+	return nil
+}
+
+// clear stops everything, and removes the directory or leaves the logs in it.
+func (r *run) clear(keep bool) error {
+	var failed []error
+	if r.crew != nil {
+		r.crew.end(10 * time.Second)
+	}
+	if r.proxy != nil {
+		r.proxy.resume()
+		r.proxy.close()
+	}
+	if r.provider != nil {
+		r.provider.close()
+	}
+	data := filepath.Join(r.dir, "postgres")
+	if r.postgres != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		failed = append(failed, r.postgres.stop(ctx))
+		if keep {
+			failed = append(failed, r.keepLog(filepath.Join(data, "postgres.log")))
+		}
+	}
+	if !keep {
+		return errors.Join(append(failed, os.RemoveAll(r.dir))...)
+	}
+	return errors.Join(append(failed, os.RemoveAll(data), os.RemoveAll(filepath.Join(r.dir, "net")))...)
+}
+
+func (r *run) keepLog(name string) error {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.dir, "postgres.log"), text, 0o644)
+}

@@ -1,0 +1,130 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// checked is a check that was made, and at how much it looked.
+type checked struct {
+	name       string
+	looked     int
+	violations int
+}
+
+// checker looks at a system that has come to rest, at one moment.
+type checker struct {
+	tx       pgx.Tx
+	ledger   *ledger
+	provider *provider
+	app      string // a login of oxbow_app
+	report   func(Violation)
+}
+
+// The checks, in the order in which they are made. Each reports what it finds and returns at how much it looked.
+var checks = []struct {
+	name string
+	look func(*checker, context.Context) (int, error)
+}{
+	{"nothing acknowledged is missing, nothing rolled back is there", (*checker).writes},
+	{"no mark where it may not be: of others, erased, rolled back", (*checker).marks},
+	{"every memory embedded once, by the right vector", (*checker).vectors},
+	{"every memory indexed once, and counted", (*checker).terms},
+	{"every message extracted once", (*checker).messages},
+	{"facts that repeat are one", (*checker).repeats},
+	{"every memory reflected on once", (*checker).reflections},
+	{"traits are what their events and evidence say", (*checker).traits},
+	{"no orphan", (*checker).orphans},
+	{"no job stuck", (*checker).jobs},
+	{"a login of oxbow_app sees its user alone", (*checker).isolation},
+}
+
+func (k *checker) violate(check, user, id, where, expected, found string) {
+	k.report(Violation{Check: check, User: user, ID: id, Where: where, Expected: expected, Found: found})
+}
+
+// all makes all checks.
+func (k *checker) all(ctx context.Context) (made []checked, err error) {
+	report := k.report
+	defer func() { k.report = report }()
+	for _, c := range checks {
+		this := checked{name: c.name}
+		k.report = func(v Violation) {
+			this.violations++
+			if this.violations <= 20 {
+				report(v)
+			}
+		}
+		if this.looked, err = c.look(k, ctx); err != nil {
+			return made, fmt.Errorf("check that %s: %w", c.name, err)
+		}
+		made = append(made, this)
+	}
+	return made, nil
+}
+
+// check makes all checks on the run's database, and asks oxbow itself.
+func (r *run) check(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, r.postgres.dsn())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was changed
+	k := &checker{tx: tx, ledger: r.ledger, provider: r.provider, app: appRole, report: r.violate}
+	if r.checks, err = k.all(ctx); err != nil {
+		return err
+	}
+	own := checked{name: "oxbow check finds no problem", looked: 1}
+	out, err := r.command(ctx, r.postgres.dsn(), "check").CombinedOutput()
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		own.violations++
+		r.violate(Violation{Check: "oxbow check", Expected: "no problems", Found: fmt.Sprintf("%v\n%s", ended, strings.TrimSpace(string(out)))})
+	} else if err != nil {
+		return err
+	}
+	r.checks = append(r.checks, own)
+	return nil
+}
+
+// each runs a query and hands over its rows, whose columns it reads as texts; null is empty.
+func (k *checker) each(ctx context.Context, sql string, do func(columns []string), args ...any) (n int, err error) {
+	rows, err := k.tx.Query(ctx, sql, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, args...)...)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", err, sql)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		raw := rows.RawValues()
+		columns := make([]string, len(raw))
+		for i, value := range raw {
+			columns[i] = string(value)
+		}
+		do(columns)
+		n++
+	}
+	if err := rows.Err(); err != nil {
+		return n, fmt.Errorf("%w: %s", err, sql)
+	}
+	return n, nil
+}
+
+// none reports each row of a query that should have none: user, id, and what is found.
+func (k *checker) none(ctx context.Context, check, expected, sql string, args ...any) error {
+	_, err := k.each(ctx, sql, func(c []string) { k.violate(check, c[0], c[1], "", expected, c[2]) }, args...)
+	return err
+}
+
+func (k *checker) count(ctx context.Context, from string) (n int, err error) {
+	err = k.tx.QueryRow(ctx, "select count(*) from "+from).Scan(&n)
+	return n, err
+}

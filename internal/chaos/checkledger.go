@@ -1,0 +1,195 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// there is a row of memories, messages or sensory as it stands in the database.
+type there struct {
+	user, kind, content         string
+	expired, forgotten, hasNext bool
+}
+
+// lifeErased tells what is known of the erasure of a user's life.
+func (l *ledger) lifeErased(user, life int) outcome {
+	for _, e := range l.erasures {
+		if e.user == user && e.life == life {
+			return e.outcome
+		}
+	}
+	return never
+}
+
+// writes compares the database with what the clients were told.
+func (k *checker) writes(ctx context.Context) (int, error) {
+	tables := map[string]map[uuid.UUID]there{}
+	byContent := map[string]uuid.UUID{} // memories whose id the client did not learn
+	for table, columns := range map[string]string{"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
+		"messages": "role, content, false, false, false", "sensory": "'', content, false, false, false"} {
+		tables[table] = map[uuid.UUID]there{}
+		_, err := k.each(ctx, "select id, user_id, "+columns+" from oxbow."+table, func(c []string) {
+			id := uuid.MustParse(c[0])
+			tables[table][id] = there{c[1], c[2], c[3], c[4] == "t", c[5] == "t", c[6] == "t"}
+			if table == "memories" {
+				byContent[c[1]+"\x00"+c[3]] = id
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	looked := 0
+	lives := map[[2]int][2]int{} // rows of lives whose erasure is unknown: there, gone
+	for _, w := range k.ledger.writes {
+		life := k.ledger.lifeErased(w.user, w.life)
+		var present, absent int
+		for _, row := range w.rows {
+			looked++
+			if row.id == uuid.Nil {
+				row.id = byContent[userName(w.user)+"\x00"+row.content]
+			}
+			found, ok := tables[row.table][row.id]
+			if ok {
+				present++
+			} else if row.erased <= failed {
+				absent++
+			}
+			if row.table == "sensory" && !ok && w.at.Before(k.ledger.crashed) {
+				continue // the stream is not logged: a crash of the server empties it
+			}
+			k.compare(w, row, life, found, ok)
+		}
+		switch {
+		case life == unknown && w.outcome == acked:
+			n := lives[[2]int{w.user, w.life}]
+			lives[[2]int{w.user, w.life}] = [2]int{n[0] + present, n[1] + absent}
+		case w.outcome == unknown && life == never && w.action != "sensory" && present > 0 && absent > 0:
+			k.violate("atomic", userName(w.user), fmt.Sprintf("client %d, action %d, %s", w.client, w.nth, w.action), w.rows[0].table,
+				"all rows of a transaction whose commit was not answered, or none", fmt.Sprintf("%d there, %d not", present, absent))
+		}
+	}
+	for life, n := range lives {
+		if n[0] > 0 && n[1] > 0 {
+			k.violate("atomic", userName(life[0]), fmt.Sprintf("life %d", life[1]), "", "all of a user whose erasure was not answered, or nothing", fmt.Sprintf("%d rows there, %d not", n[0], n[1]))
+		}
+	}
+	for id, how := range k.ledger.traits {
+		if _, ok := tables["memories"][id]; ok && how == acked {
+			k.violate("erased", "", id.String(), "memories", "no trait, for it was deleted", "it is there")
+		}
+		looked++
+	}
+	return looked, nil
+}
+
+// compare compares one row with what is there.
+func (k *checker) compare(w *write, row *written, life outcome, found there, ok bool) {
+	what := func(check, expected, seen string) {
+		k.violate(check, userName(w.user), row.id.String(), row.table, expected+fmt.Sprintf(" (client %d, action %d, %s, %s: %s)", w.client, w.nth, w.action, w.outcome, row.content), seen)
+	}
+	switch {
+	case !ok && w.outcome == acked && life == never && row.erased <= failed:
+		what("missing", "a row, for it was acknowledged", "none")
+	case ok && w.outcome == failed:
+		what("rolled back", "no row, for its transaction was rolled back", "it is there")
+	case ok && life == acked:
+		what("erased", fmt.Sprintf("no row, for life %d of the user was erased", w.life), "it is there")
+	case ok && row.erased == acked:
+		what("erased", "no row, for it was erased", "it is there")
+	}
+	if !ok || w.outcome == failed {
+		return
+	}
+	if found.user != userName(w.user) || found.content != row.content || row.kind != "" && found.kind != row.kind {
+		what("changed", fmt.Sprintf("%s of %s: %s", row.kind, userName(w.user), row.content), fmt.Sprintf("%s of %s: %s", found.kind, found.user, found.content))
+	}
+	if row.table != "memories" {
+		return
+	}
+	if (row.forgotten == acked && !found.forgotten) || (row.forgotten <= failed && found.forgotten) {
+		what("forgotten", fmt.Sprintf("forgotten: %t", row.forgotten == acked), fmt.Sprintf("forgotten: %t", found.forgotten))
+	}
+	if row.superseded == acked && !found.expired {
+		what("superseded", "an older version, for it was superseded", "it is current")
+	}
+}
+
+var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// marks reads every row of every table as text. A mark in it must be of the row's own user, in a life that was not erased, and
+// of a text that was neither erased nor rolled back; and no id of an erased memory may be there.
+func (k *checker) marks(ctx context.Context) (int, error) {
+	bad := map[mark]string{} // number -1: the whole life
+	erased := map[string]bool{}
+	good := map[mark]bool{}
+	for _, w := range k.ledger.writes {
+		for _, row := range w.rows {
+			switch {
+			case w.outcome == failed:
+				bad[row.mark] = "rolled back"
+			case row.erased == acked:
+				bad[row.mark] = "erased"
+				erased[row.id.String()] = true
+			default:
+				good[row.mark] = true
+			}
+		}
+	}
+	for m := range good { // another row says the same
+		delete(bad, m)
+	}
+	for _, e := range k.ledger.erasures {
+		if e.outcome == acked {
+			bad[mark{e.user, e.life, -1}] = "erased with its user"
+		}
+	}
+	var tables []string
+	if _, err := k.each(ctx, `select c.relname, exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped) from pg_class c
+		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`, func(c []string) {
+		user := "''"
+		if c[1] == "t" {
+			user = "t.user_id"
+		} else if c[0] == "river_job" {
+			user = "coalesce(t.args ->> 'user_id', '')"
+		}
+		tables = append(tables, fmt.Sprintf("select '%s', %s, to_jsonb(t)::text from oxbow.%s t", c[0], user, pgx.Identifier{c[0]}.Sanitize()))
+	}); err != nil {
+		return 0, err
+	}
+	looked := 0
+	for _, sql := range tables {
+		n, err := k.each(ctx, sql, func(c []string) {
+			table, user, text := c[0], c[1], c[2]
+			for _, m := range marksIn(text) {
+				why := bad[m]
+				if why == "" {
+					why = bad[mark{m.user, m.life, -1}]
+				}
+				if why != "" {
+					k.violate(why, user, m.String(), table, "no trace of a text that was "+why, text)
+				}
+				if user != userName(m.user) && !(user == "" && table == "river_job") {
+					k.violate("isolation", user, m.String(), table, "nothing of "+userName(m.user), text)
+				}
+			}
+			if strings.HasPrefix(table, "river_") || len(erased) > 0 {
+				for _, id := range idPattern.FindAllString(text, -1) {
+					if erased[id] {
+						k.violate("erased", user, id, table, "no trace of a memory that was erased", text)
+					}
+				}
+			}
+		})
+		if err != nil {
+			return looked, err
+		}
+		looked += n
+	}
+	return looked, nil
+}

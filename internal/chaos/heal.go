@@ -1,0 +1,102 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// drainTime is how long a system without faults may take to have nothing left to do. The jobs of workers that were killed are
+// taken up after 45 seconds and what a call of a provider may take, and River looks every 30.
+const drainTime = 5 * time.Minute
+
+// heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
+func (r *run) heal(ctx context.Context) error {
+	r.say("the faults end")
+	r.provider.healAll()
+	r.proxy.resume()
+	for i := range r.crew.slots {
+		r.crew.stop(i, syscall.SIGTERM)
+	}
+	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
+		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck), Expected: "a worker that is told to stop ends within its --stop-timeout of 5 s", Found: "still there after 30 s"})
+	}
+	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
+		return err
+	}
+	r.crew.set(ctx, 2)
+	conn, err := pgx.Connect(ctx, r.postgres.dsn())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, `select oxbow.end_session(user_id, id) from oxbow.sessions where ended_at is null`); err != nil {
+		return fmt.Errorf("end the sessions: %w", err)
+	}
+	if r.options.Hurry {
+		// what a worker would do of itself 45 seconds later
+		if _, err := conn.Exec(ctx, `delete from oxbow.river_leader`); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available' where state = 'running'
+			and (attempted_at < now() - interval '1 second')`); err != nil {
+			return err
+		}
+	}
+	begun, limit := time.Now(), drainTime
+	var left string
+	for idle := 0; ; {
+		if left, err = remaining(ctx, conn); err != nil {
+			return err
+		}
+		if left == "" {
+			if idle++; idle == 5 {
+				break
+			}
+		} else {
+			idle = 0
+		}
+		if time.Since(begun) > limit {
+			r.violate(Violation{Check: "nothing stuck", Expected: fmt.Sprintf("nothing left to do %s after the faults", limit), Found: left})
+			break
+		}
+		// What waits for another attempt gets it now, as an operator may do.
+		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available', scheduled_at = now()
+			where (state = 'retryable' or state = 'scheduled' and kind <> 'expire_trend') and scheduled_at > now() and created_at < now() - interval '3 seconds'`); err != nil {
+			return err
+		}
+		if !sleep(ctx, 300*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	r.say("drained in %.1f s", time.Since(begun).Seconds())
+	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
+		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck), Expected: "an idle worker ends when it is told to", Found: "still there after 30 s"})
+	}
+	return nil
+}
+
+// remaining tells what is left to do; empty: nothing.
+func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
+	rows, err := conn.Query(ctx, `
+		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
+		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled' and kind = 'expire_trend')
+		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check') and created_at > now() - interval '15 seconds' and state <> 'running')
+		 group by kind, state
+		union all
+		select format('%s messages are not extracted', count(*)) from oxbow.messages where extracted_at is null having count(*) > 0
+		union all
+		select format('%s users are due for reflection', count(*)) from (select distinct user_id from oxbow.reflection_inbox) i
+		 where (oxbow.reflection_due(i.user_id)).trigger_type is not null having count(*) > 0
+		union all
+		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`)
+	if err != nil {
+		return "", err
+	}
+	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return strings.Join(left, "; "), err
+}

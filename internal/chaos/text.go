@@ -1,0 +1,96 @@
+package chaos
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Every text that a run writes has a mark in it: whose it is, in which life of that user (erasing a user ends one), and which
+// text it is. Wherever a mark turns up, it can be told whether it may be there.
+type mark struct{ user, life, number int }
+
+func (m mark) String() string { return fmt.Sprintf("zk%02de%02dn%05d", m.user, m.life, m.number) }
+
+// A trait is of no text in particular.
+func (m mark) ofUser() string { return fmt.Sprintf("zu%02de%02d", m.user, m.life) }
+
+var markPattern = regexp.MustCompile(`(?i)zk(\d\d)e(\d\d)n(\d{5})|zu(\d\d)e(\d\d)`)
+
+// marksIn returns the marks in a text; number is -1 where a mark is of no text in particular.
+func marksIn(text string) (marks []mark) {
+	number := func(s string) int {
+		n, _ := strconv.Atoi(s) // digits, by the pattern
+		return n
+	}
+	for _, m := range markPattern.FindAllStringSubmatch(text, -1) {
+		if m[1] != "" {
+			marks = append(marks, mark{number(m[1]), number(m[2]), number(m[3])})
+		} else {
+			marks = append(marks, mark{number(m[4]), number(m[5]), -1})
+		}
+	}
+	return marks
+}
+
+func userName(user int) string { return fmt.Sprintf("user-%02d", user) }
+
+// userOf is the number of a user, -1 for one that is not of a run.
+func userOf(name string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "user-"))
+	if err != nil || name != userName(n) {
+		return -1
+	}
+	return n
+}
+
+// topics are what reflection finds habits in: how memories tell of it, and how one says that it is over.
+var topics = []struct{ word, habit, end string }{
+	{"climbing", "Went climbing at the hall", "I no longer go climbing"},
+	{"ramen", "I like ramen more than any other soup", "I no longer like ramen"},
+	{"running", "Went running along the river before work", "I no longer go running"},
+	{"羽毛球", "今天晚上又去打羽毛球了", "我不再打羽毛球了"},
+	{"牛肉面", "我很喜欢吃牛肉面", "我不再喜欢牛肉面了"},
+	{"钓鱼", "周末去钓鱼，天气很好", "我不再钓鱼了"},
+}
+
+var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子", "今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
+
+// towns are where people live, one after the other.
+var towns = []string{"Lisbon", "Porto", "Bergen", "杭州", "上海", "Kyoto"}
+
+// memoryText is what a memory says.
+func memoryText(m mark, pick uint32) string {
+	n := int(pick >> 8)
+	switch pick % 8 {
+	case 0, 1, 2:
+		return fmt.Sprintf(remarks[n%len(remarks)], m)
+	case 3:
+		return fmt.Sprintf("%s (%s)", topics[n%len(topics)].end, m)
+	default:
+		return fmt.Sprintf("%s (%s)", topics[n%len(topics)].habit, m)
+	}
+}
+
+// messageText is what somebody says in a conversation. Every one of them is worth a memory.
+func messageText(m mark, pick uint32) string {
+	n := int(pick >> 8)
+	town := towns[n%len(towns)]
+	switch pick % 8 {
+	case 0, 1:
+		return fmt.Sprintf("I bought a bicycle with the number %s.", m)
+	case 2, 3:
+		return fmt.Sprintf("我在仓库里找到了第%s号箱子。", m)
+	case 4:
+		return fmt.Sprintf("Yesterday I met customer number %s in Hamburg.", m)
+	case 5:
+		return fmt.Sprintf("I live in %s now. I also bought the book %s.", town, m)
+	case 6:
+		return fmt.Sprintf("我现在住在%s。我还买了编号%s的自行车。", town, m)
+	default:
+		return fmt.Sprintf("I went %s with the team of %s.", []string{"climbing", "running"}[n%2], m)
+	}
+}
+
+var questions = []string{"where do I live?", "我住在哪里？", "what did I buy?", "我找到了什么箱子？", "do I go climbing?", "羽毛球", "which customer did I meet in Hamburg?"}

@@ -1,0 +1,40 @@
+// Package failpoint names the points at which a worker, or a migration, may be killed to see what it leaves. A program that
+// is built with the tag "failpoints" kills itself with SIGKILL where the variable OXBOW_FAILPOINT says so: a name, or a name
+// and which time it is come to, as in "embed.written:3". In any other program Reach does nothing, and is nothing.
+package failpoint
+
+// Variable is that of the environment.
+const Variable = "OXBOW_FAILPOINT"
+
+// The points.
+const (
+	EmbedComputed    = "embed.computed"  // the provider has answered, nothing is written
+	EmbedSaved       = "embed.saved"     // the vectors of one of several calls are stored
+	EmbedWritten     = "embed.written"   // everything is written, nothing is committed
+	EmbedCommitted   = "embed.committed" // committed, and River has not heard of it
+	ExtractDecided   = "extract.decided" // the reasoner and the embedder have answered
+	ExtractWritten   = "extract.written" // memories and sources are written, the job is not completed
+	ExtractDone      = "extract.done"    // nothing is committed
+	ExtractCommitted = "extract.committed"
+	SummaryMade      = "summarize.made"
+	SummaryWritten   = "summarize.written"
+	SummaryCommitted = "summarize.committed"
+	ReflectAsked     = "reflect.asked"
+	ReflectLocked    = "reflect.locked" // the job is completed in the transaction, nothing of the traits is written
+	ReflectWritten   = "reflect.written"
+	ReflectCommitted = "reflect.committed"
+	ReviewWritten    = "review.written"
+	SettleBatch      = "settle.batch" // between two transactions
+	FlushBatch       = "flush_activity.batch"
+	SensoryBatch     = "sensory.batch"
+	SweepStep        = "sweep.step"
+	TriggerAsked     = "check_trigger.asked"
+	MigrateStep      = "migrate.step" // between two steps of a migration
+)
+
+// Worker are the points that a worker comes to.
+func Worker() []string {
+	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten, ExtractDone, ExtractCommitted,
+		SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked, ReflectWritten, ReflectCommitted, ReviewWritten,
+		SettleBatch, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
+}
