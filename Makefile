@@ -29,6 +29,15 @@ test: ## set up, and run all tests with the race detector
 	@./scripts/setup --for-tests
 	go test -race ./...
 
+# How long each target is fuzzed, and which (a pattern).
+FUZZTIME ?= 10m
+FUZZ ?= .
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME, one after another, and print what each did (FUZZ=Terms: only some)
+	@./scripts/setup --for-tests
+	@./scripts/fuzz $(FUZZTIME) '$(FUZZ)'
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check style, common mistakes and the import table
 	$(TOOLS)/golangci-lint run ./...

@@ -32,7 +32,7 @@ func setUser(t *testing.T, tx db, user string) {
 }
 
 // userTables are all tables with a user_id, partitions too.
-func userTables(t *testing.T, tx db) []string {
+func userTables(t testing.TB, tx db) []string {
 	t.Helper()
 	return all[string](t, tx, `
 		select c.oid::regclass::text from pg_class c
@@ -41,7 +41,7 @@ func userTables(t *testing.T, tx db) []string {
 }
 
 // populate puts a row of the user into every table with a user_id.
-func populate(t *testing.T, tx db, user string) {
+func populate(t testing.TB, tx db, user string) {
 	t.Helper()
 	var first, trait string
 	for _, kind := range []string{"fact", "episodic", "trait", "document"} {

@@ -50,7 +50,7 @@ func ann(t *testing.T) string { return "ann in " + t.Name() }
 func bob(t *testing.T) string { return "bob in " + t.Name() }
 
 // remember inserts a memory and returns its id. A trait is inserted as an import does it.
-func remember(t *testing.T, tx db, r row) string {
+func remember(t testing.TB, tx db, r row) string {
 	t.Helper()
 	if r["memory_type"] == "trait" {
 		exec(t, tx, "select set_config('oxbow.origin', 'import', true)")
@@ -63,19 +63,19 @@ func remember(t *testing.T, tx db, r row) string {
 }
 
 // index does what the job embed does with all of a user's memories, except for vectors.
-func index(t *testing.T, tx db, user string) []string {
+func index(t testing.TB, tx db, user string) []string {
 	t.Helper()
 	return all[string](t, tx, `
 		select oxbow.index_memories($1, array(select id from oxbow.memories where user_id = $1))::text`, user)
 }
 
-func exec(t *testing.T, tx db, sql string, args ...any) {
+func exec(t testing.TB, tx db, sql string, args ...any) {
 	t.Helper()
 	_, err := tx.Exec(t.Context(), sql, args...)
 	require.NoError(t, err, sql)
 }
 
-func one[T any](t *testing.T, tx db, sql string, args ...any) T {
+func one[T any](t testing.TB, tx db, sql string, args ...any) T {
 	t.Helper()
 	var value T
 	require.NoError(t, tx.QueryRow(t.Context(), sql, args...).Scan(&value), sql)
@@ -83,7 +83,7 @@ func one[T any](t *testing.T, tx db, sql string, args ...any) T {
 }
 
 // all returns the only column of all rows.
-func all[T any](t *testing.T, tx db, sql string, args ...any) []T {
+func all[T any](t testing.TB, tx db, sql string, args ...any) []T {
 	t.Helper()
 	rows, err := tx.Query(t.Context(), sql, args...)
 	require.NoError(t, err, sql)
@@ -137,7 +137,7 @@ func axis(places ...int) string {
 	return "[" + strings.Join(v, ",") + "]"
 }
 
-func addVector(t *testing.T, tx db, user, kind, id, vector string) {
+func addVector(t testing.TB, tx db, user, kind, id, vector string) {
 	t.Helper()
 	exec(t, tx, "insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ($1, $2, $3, $4::text::halfvec)",
 		user, kind, id, vector)

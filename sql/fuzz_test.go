@@ -1,0 +1,99 @@
+package sqlcode_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// fuzzed is a database of a fuzz target's own with one connection, on which no statement lasts for long.
+func fuzzed(f *testing.F) *pgxpool.Pool {
+	f.Helper()
+	cfg, err := pgxpool.ParseConfig(pgtest.Database(f))
+	require.NoError(f, err)
+	cfg.MaxConns = 1
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "5s"
+	pool, err := pgxpool.NewWithConfig(f.Context(), cfg)
+	require.NoError(f, err)
+	f.Cleanup(pool.Close)
+	return pool
+}
+
+// pieces are what texts are made of that somebody wrote to do harm, or never thought of.
+var pieces = strings.Fields(`' " \ % $1 $$ ; -- /* */ ( ) & | ! <-> :* {} [] , = ~ ^ . * + - @ # _ ? < > ` + "`" + ` '); %s %n \x00 \u0000 \ud800 \udfff \' \\ null NULL
+	NaN Infinity 1e999 -1 0 99999999999 0001-01-01 9999-12-31 294276-12-31 2025-02-31 2025年 十二月 3月9日至99日 13月 年 月 日 May march 31st
+	的 了 什么 我 你 水 火 木 金 茶 王 𠀀 𠀁 か な ー ラ ガ ｶﾞ 한 국 ᄒ ᅡ Ａ １ ＇ ＼ ㌖ ﷺ ﬁ İ ß ſ ǅ é 。 ， 「 」 ・ 〇 々
+	שלום مرحبا สวัสดี Straße river's don't running the of a b z1 user_id oxbow ann 😀 👨‍👩‍👧 🇨🇳`)
+
+// odd are characters that strings.Fields would take for spaces, or that do not show.
+var odd = []rune{' ', '\t', '\n', '\r', '\v', '\f', 0x1, 0x1f, 0x7f, 0x80, 0x85, 0xa0, 0xad, 0x300, 0x301, 0x3099, 0x200b, 0x200d, 0x200f, 0x202e, 0x2028,
+	0x2066, 0x3000, 0xfe0f, 0xfeff, 0xfffd, 0xffff, 0x1f3fb, 0xe0001, 0x10ffff, 0x2e80, 0x9fff, 0xd7a3, 0xf900, 0x2fffd}
+
+// writing is text made of bytes, so that whatever the fuzzer makes of them is valid UTF-8 with something in it: letters stand for
+// themselves, the others for pieces, for odd characters, and the last two for any character and for what came before once more.
+func writing(data []byte) string {
+	var b strings.Builder
+	for i := 0; i < len(data) && b.Len() < 1<<16; i++ {
+		switch c := data[i]; {
+		case c >= ' ' && c < 0x7f:
+			b.WriteByte(c)
+		case c < ' ':
+			b.WriteRune(odd[int(c)%len(odd)])
+		case c == 0xff:
+			b.WriteString(b.String())
+		case c == 0xfe && i+3 < len(data):
+			if r := rune(data[i+1])<<16 | rune(data[i+2])<<8 | rune(data[i+3]); r > 0 && utf8.ValidRune(r) {
+				b.WriteRune(r)
+			}
+			i += 3
+		default:
+			b.WriteString(pieces[int(c)*len(pieces)/256+int(c)%2])
+		}
+	}
+	return b.String()
+}
+
+// What a text is found by, it has; terms are bounded, and the same for the same text however it is composed.
+func FuzzTerms(f *testing.F) {
+	pool := fuzzed(f)
+	for _, seed := range []string{"Rivers were running", "我love北京2025年10月3日", "3月9日至12日 in May 2025", "水 火 水", "\xfe\x02\x00\x00\xfe\x02\x00\x01", "\x81\x99\xb0\xff\xff\xff", "zzzz\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"\xd0\xd1\x08\xd2\x09", "'q1\\ \"w1\" :* | !x", ""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		content := writing(data)
+		var length int
+		var terms, words, dates []string
+		var rest string
+		var found, composed, short bool
+		require.NoError(t, pool.QueryRow(t.Context(), `
+			select t.len, tsvector_to_array(t.tsv), q.words, q.dates, d.rest, n.tsv = t.tsv,
+			       coalesce((select bool_and(t.tsv @@ oxbow.term_query(w)) from unnest(q.words) w), true),
+			       length($1) <= 2000 and length(normalize($1, NFKC)) <= 50000
+			  from oxbow.terms($1) t, oxbow.query_terms($1) q, oxbow.query_dates(left($1, 2000)) d, oxbow.terms(normalize($1, NFKC)) n`,
+			content).Scan(&length, &terms, &words, &dates, &rest, &composed, &found, &short))
+		require.LessOrEqual(t, length, 50_000)
+		require.LessOrEqual(t, len(terms), 2*length)
+		require.LessOrEqual(t, len(words), 64)
+		require.LessOrEqual(t, len(dates), 40)
+		for _, term := range terms {
+			require.NotEmpty(t, term)
+			require.LessOrEqual(t, len(term), 2047)
+			require.NotEqual(t, byte(0x40), term[0], "%q would be a date", term)
+			require.NotContains(t, strings.TrimPrefix(term, "+"), "+")
+			require.NotContains(t, term, "'")
+		}
+		for _, date := range dates {
+			require.Regexp(t, `^@([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)$`, date)
+		}
+		if short {
+			require.True(t, composed, "%q has other terms when it is composed", content)
+			require.True(t, found, "%q is not found by %q", content, words)
+		}
+	})
+}
