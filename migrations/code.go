@@ -48,12 +48,14 @@ func (st state) codeEnv() string {
 	return "vector in " + st.vectorSchema + "; roles " + strings.Join(st.roles, ", ")
 }
 
-// changedCode names the files whose text the database does not have, and the installed ones that are no more.
+// changedCode names the files whose text the database does not have, and the installed ones that are no more. Where a group
+// role has no rights, all have to be installed again: they grant them, and take from everybody what a restore that knew no
+// such role, or left privileges out, has given.
 func (st state) changedCode(files []codeFile) (changed, gone []string) {
 	known := map[string]bool{}
 	for _, f := range files {
 		known[f.name] = true
-		if st.code[f.name] != f.checksum(st.codeEnv()) {
+		if len(st.bare) > 0 || st.code[f.name] != f.checksum(st.codeEnv()) {
 			changed = append(changed, f.name)
 		}
 	}

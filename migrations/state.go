@@ -31,6 +31,7 @@ type state struct {
 	extensions   map[string]string // version by name, of those that are needed
 	vectorSchema string            // "" without the extension
 	roles        []string          // the group roles that exist
+	bare         []string          // those of them that lack what grantVersions gives, as after a restore without them
 }
 
 func (s *session) state(ctx context.Context) (state, error) {
@@ -58,8 +59,12 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension where extname = any($2)), '{}')::text,
 		       coalesce((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 		                 where extname = 'vector'), ''),
-		       array(select rolname::text from pg_roles where rolname = any($1) order by 1)`, src.roles, extensions,
-	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles)
+		       array(select rolname::text from pg_roles where rolname = any($1) order by 1),
+		       array(select r.rolname::text from pg_roles r, pg_class c join pg_namespace n on n.oid = c.relnamespace
+		             where r.rolname = any($1) and n.nspname = 'oxbow' and c.relname = 'installed_code'
+		               and not (has_schema_privilege(r.oid, n.oid, 'usage') and has_table_privilege(r.oid, c.oid, 'select')) order by 1)`,
+		src.roles, extensions,
+	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
 	if err != nil {
 		return st, err
 	}
@@ -84,7 +89,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		Scan(&st.ours.Current, &st.river.Current, &checksums)
 	if hasCode(err, "42501") {
 		return st, fmt.Errorf("this role may not read the version of schema oxbow in database %q: make it a member of "+
-			"oxbow_app or oxbow_worker, or connect as the schema's owner; (%w)", st.database, err)
+			"oxbow_app or oxbow_worker, or connect as the schema's owner; after a restore, run oxbow migrate up as the owner; (%w)", st.database, err)
 	}
 	if err != nil {
 		return st, err
@@ -123,6 +128,10 @@ func (st state) check(files []codeFile) error {
 	if st.ours.Current < st.ours.Latest || st.river.Current < st.river.Latest {
 		return fmt.Errorf("%w: database %q is at %s, this binary needs %s; run oxbow migrate up",
 			ErrBehind, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
+	}
+	if len(st.bare) > 0 {
+		return fmt.Errorf("%w: rights of %s in schema oxbow of database %q are missing, as after a restore before the role was there; "+
+			"run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
 	}
 	if changed, gone := st.changedCode(files); len(changed)+len(gone) > 0 {
 		return fmt.Errorf("%w: %w: database %q, files %s; run oxbow migrate up with the newest oxbow in use",

@@ -30,6 +30,10 @@ func sentence(err error) string {
 		return fmt.Sprintf("the database's vectors are of %s, and %s is what the embedding flags and OXBOW_EMBEDDING_… choose: "+
 			"choose the database's model, or change the database's with %s", mismatch.Database, mismatch.Given, reembedCommand(mismatch.Given))
 	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "25006" {
+		return "the database is a read-only replica, or read-only by default: connect to the primary; (" + oneLine(err.Error()) + ")"
+	}
 	return oneLine(err.Error())
 }
 

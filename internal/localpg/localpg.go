@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -157,6 +158,14 @@ func (s *Server) Dir() string { return s.cluster.dir }
 
 // BinDir returns the directory of the server's programs (psql and pg_dump are there where they are installed).
 func (s *Server) BinDir() string { return s.cluster.install.bin }
+
+// Command returns one of the server's programs, to be run as the account that runs the server: it may read and write
+// what the server may, with the right owner.
+func (s *Server) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.BinDir(), program), args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.Dir(), environment(), s.cluster.account.attributes()
+	return cmd
+}
 
 // Started says whether this Start started the server; otherwise it was running already.
 func (s *Server) Started() bool { return s.started }
