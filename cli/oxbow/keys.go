@@ -86,8 +86,8 @@ func (a *app) printKeys(k *oxbow.Keys) error {
 func newRotateKeysCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate-keys",
-		Short: "Seal all memories of sensitivity 3 with the primary key",
-		Long: `Seal all memories of sensitivity 3 anew that another key of OXBOW_KEYSET sealed than its primary one. It can be interrupted and
+		Short: "Seal all memories and messages of sensitivity 3 with the primary key",
+		Long: `Seal all memories and messages of sensitivity 3 anew that another key of OXBOW_KEYSET sealed than its primary one. It can be interrupted and
 repeated; clients that have both keys read everything meanwhile. Afterwards the old key opens nothing that is in the database,
 but it opens what backups have.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -110,7 +110,7 @@ but it opens what backups have.`,
 			if err != nil {
 				return err
 			}
-			a.printf("All secret memories are sealed with the key %s: %s now, the others before.\n", k.ID(), count(int64(n), "memory", "memories"))
+			a.printf("All secrets are sealed with the key %s: %s now, the others before.\n", k.ID(), count(int64(n), "text", "texts"))
 			return nil
 		},
 	}
