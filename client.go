@@ -31,7 +31,7 @@ type Client struct {
 	timeout  time.Duration
 	log      *slog.Logger
 	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
-	keys     *Keys        // nil: memories of sensitivity 3 can neither be stored nor read
+	keys     *Keys        // nil: what is of sensitivity 3 can neither be stored nor read
 	uses     *uses        // nil: they are not reported
 	tracer   trace.Tracer
 }

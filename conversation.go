@@ -29,10 +29,25 @@ func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uui
 		if err := c.nameTrace(ctx); err != nil {
 			return err
 		}
-		ids, err = store.AddMessages(ctx, tx, messages)
+		ids, err = store.AddMessages(ctx, tx, messages, c.sealer())
 		return err
 	})
 	return ids, err
+}
+
+// Messages returns what was said in a conversation, in its order. Messages of sensitivity 3 are opened with the client's keys; those
+// that these do not open come without their text, and with an ErrSealed.
+func (c *Client) Messages(ctx context.Context, userID, sessionID string) (said []Said, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		said, err = store.SessionSaid(ctx, tx, userID, sessionID)
+		return err
+	})
+	for i := range said {
+		if sealed := said[i].Open(userID, c.sealer()); err == nil {
+			err = sealed
+		}
+	}
+	return said, err
 }
 
 // EndSession ends a conversation: what was said in it is extracted at once, and then reflected on. It tells whether the

@@ -22,7 +22,7 @@ var (
 	ErrNoFile = store.ErrNoFile
 	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
 	ErrNoReceipt = store.ErrNoReceipt
-	// ErrSealed: the memory's text is sealed, and the client has no key that opens it.
+	// ErrSealed: the text of a memory or a message is sealed, and the client has no key that opens it.
 	ErrSealed = store.ErrSealed
 	// ErrDenied: the database role may not do this, or may see another user only.
 	ErrDenied = store.ErrDenied

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Keys seal and open the texts of secret memories. The database never has them.
+// Keys seal and open the texts of secret memories and messages. The database never has them.
 type Keys = sealing.Keys
 
 // NewKeys makes a key. What its Write returns is to be kept where secrets are: without it nobody can read what it sealed.
@@ -20,7 +20,7 @@ func NewKeys() (*Keys, error) { return sealing.New() }
 // encrypted with its key. A client of that service must have been registered with Tink (registry.RegisterKMSClient).
 func ReadKeys(keyset, kmsURI string) (*Keys, error) { return sealing.Read(keyset, kmsURI) }
 
-// WithKeys lets the client store and read memories of sensitivity 3. Default: it can do neither.
+// WithKeys lets the client store and read memories and messages of sensitivity 3. Default: it can do neither.
 func WithKeys(k *Keys) Option {
 	return func(c *Client) error {
 		if k == nil {
@@ -31,7 +31,7 @@ func WithKeys(k *Keys) Option {
 	}
 }
 
-// RotateKeys seals anew, with the primary key, what other keys sealed, of all users, and returns how many memories those were. It
+// RotateKeys seals anew, with the primary key, what other keys sealed, of all users, and returns how many memories and messages those were. It
 // needs a client of the owner or the worker, and works in transactions of its own, so that it can be repeated after an interruption.
 func (c *Client) RotateKeys(ctx context.Context) (total int, err error) {
 	if c.keys == nil {
@@ -40,16 +40,18 @@ func (c *Client) RotateKeys(ctx context.Context) (total int, err error) {
 	if err := c.check(ctx); err != nil {
 		return 0, err
 	}
-	for {
-		var n int
-		err := c.inTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
-			n, err = store.Reseal(ctx, tx, c.keys, 500)
-			return err
-		})
-		if total += n; err != nil || n == 0 {
-			return total, err
+	for _, reseal := range []func(context.Context, pgx.Tx, store.Sealer, int) (int, error){store.Reseal, store.ResealMessages} {
+		for n := -1; n != 0; total += n {
+			err := c.inTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
+				n, err = reseal(ctx, tx, c.keys, 500)
+				return err
+			})
+			if err != nil {
+				return total, err
+			}
 		}
 	}
+	return total, nil
 }
 
 // sealer is what the store seals with, nil if the client cannot.

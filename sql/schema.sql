@@ -1364,11 +1364,12 @@ declare
       from (select distinct (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = i.id) as hash
               from unnest(_ids) i(id)) n
      where (select count(*) from oxbow.memories_fact f
-             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null) > 1
+             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null and f.sensitivity < 3) > 1
      order by n.hash);
   _hash uuid;
   _keep uuid;
   _folded integer;
+  _level smallint;
   _gone uuid[] := '{}';
   _naming uuid[];
 begin
@@ -1387,7 +1388,7 @@ begin
   foreach _hash in array _repeated loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user_id and f.content_hash = _hash
-       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null
+       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
      order by f.created_at, f.id limit 1;
     continue when not found;
     with folded as (
@@ -1396,16 +1397,16 @@ begin
         from oxbow.memories_fact k
        where k.user_id = _user_id and k.id = _keep
          and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
-         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null
-      returning d.id, d.mention_count, d.content, d.metadata ? 'entities' as names
+         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null and d.sensitivity < 3
+      returning d.id, d.mention_count, d.sensitivity, d.content, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
       select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names) into _folded, _naming from folded;
+    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names), max(sensitivity) into _folded, _naming, _level from folded;
     _gone := _gone || _naming;
     if _folded > 0 then
-      update oxbow.memories_fact set mention_count = mention_count + _folded, updated_at = now()
+      update oxbow.memories_fact set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
        where user_id = _user_id and id = _keep;
     end if;
   end loop;
@@ -2255,6 +2256,17 @@ $$;
 CREATE FUNCTION oxbow.one_line(_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(regexp_replace(regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+'::text, ''::text, 'g'::text), '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+'::text, ' '::text, 'g'::text));
+
+-- Name: pass_over_secret(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.pass_over_secret() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  new.extracted_at := now();
+  return new;
+end $$;
 
 -- Name: person_actor(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -3668,7 +3680,7 @@ begin
              where v.user_id = _user_id and v.memory_type = 'fact'
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
-     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
+     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)
@@ -3716,7 +3728,7 @@ begin
   select count(*) into _new
     from (select from oxbow.messages m
            where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
-             and m.extracted_at is not null
+             and m.extracted_at is not null and m.sensitivity < 3
            order by m.seq limit _enough + 1) m;
   return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
 end $$;
@@ -4318,11 +4330,11 @@ begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
-  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
-  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata, sensitivity)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata, coalesce(s.level, 0)
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
            metadata jsonb, sources uuid[], operation text)
-   cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
   perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
@@ -4341,7 +4353,7 @@ begin
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null and m.sensitivity < 3
        and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
@@ -4384,6 +4396,10 @@ begin
                  strength = case when _policy = 'version_keep' then m.strength * 0.2 else m.strength end
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
+        if old.sensitivity > 0 then
+          update oxbow.memories m set sensitivity = old.sensitivity
+           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id and m.sensitivity < old.sensitivity;
+        end if;
         insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
         values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
         on conflict do nothing;
@@ -4393,7 +4409,9 @@ begin
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;
-        update oxbow.memories m set mention_count = m.mention_count + 1, updated_at = now()
+        update oxbow.memories m
+           set mention_count = m.mention_count + 1, updated_at = now(),
+               sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources)))
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
     end case;
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
@@ -4470,10 +4488,11 @@ begin
   end if;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
-    strength, mention_count, access_count, last_accessed_at, expires_at)
+    strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
   values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
     coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
-    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end);
+    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end,
+    greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)), 0));
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
   update oxbow.memory_links l set from_id = _id
    where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';
@@ -5059,8 +5078,15 @@ CREATE TABLE oxbow.messages (
     speaker text,
     extract_failures integer DEFAULT 0 NOT NULL,
     extract_error text,
+    sensitivity smallint DEFAULT 0 NOT NULL,
+    sealed bytea,
+    sealed_key text,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
     CONSTRAINT role_known CHECK (((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])) OR oxbow.reject('role'::text, role, 'must be user, assistant, system or tool'::text))),
+    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
+    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a message with speaker or metadata, which are not sealed'::text))),
+    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
+    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
     CONSTRAINT session_id_length CHECK ((((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
@@ -5801,14 +5827,6 @@ CREATE INDEX memories_forgotten_idx ON ONLY oxbow.memories USING btree (forgotte
 
 CREATE INDEX memories_document_forgotten_at_idx ON oxbow.memories_document USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
--- Name: memories_sealed_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX memories_sealed_idx ON ONLY oxbow.memories USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
-
--- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX memories_document_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_document USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
-
 -- Name: memories_document_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_document_user_id_id_key ON oxbow.memories_document USING btree (user_id, id);
@@ -5820,6 +5838,14 @@ CREATE INDEX memories_ended_idx ON ONLY oxbow.memories USING btree (user_id) WHE
 -- Name: memories_document_user_id_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_document_user_id_idx ON oxbow.memories_document USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+
+-- Name: memories_secret_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+
+-- Name: memories_document_user_id_memory_type_id_sealed_key_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
 -- Name: memories_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5845,10 +5871,6 @@ CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING b
 
 CREATE INDEX memories_episodic_forgotten_at_idx ON oxbow.memories_episodic USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
--- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX memories_episodic_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_episodic USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
-
 -- Name: memories_episodic_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_episodic_user_id_id_key ON oxbow.memories_episodic USING btree (user_id, id);
@@ -5856,6 +5878,10 @@ CREATE UNIQUE INDEX memories_episodic_user_id_id_key ON oxbow.memories_episodic 
 -- Name: memories_episodic_user_id_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_episodic_user_id_idx ON oxbow.memories_episodic USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+
+-- Name: memories_episodic_user_id_memory_type_id_sealed_key_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
 -- Name: memories_episodic_user_id_session_id_seq_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5885,10 +5911,6 @@ CREATE INDEX memories_fact_forgotten_at_idx ON oxbow.memories_fact USING btree (
 
 CREATE INDEX memories_fact_hash_idx ON oxbow.memories_fact USING btree (user_id, content_hash) WHERE (expired_at IS NULL);
 
--- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX memories_fact_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_fact USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
-
 -- Name: memories_fact_user_id_id_key; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE UNIQUE INDEX memories_fact_user_id_id_key ON oxbow.memories_fact USING btree (user_id, id);
@@ -5896,6 +5918,10 @@ CREATE UNIQUE INDEX memories_fact_user_id_id_key ON oxbow.memories_fact USING bt
 -- Name: memories_fact_user_id_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_fact_user_id_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+
+-- Name: memories_fact_user_id_memory_type_id_sealed_key_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
 -- Name: memories_fact_user_id_session_id_seq_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5929,10 +5955,6 @@ CREATE INDEX memories_trait_parent_idx ON oxbow.memories_trait USING btree (user
 
 CREATE INDEX memories_trait_review_idx ON oxbow.memories_trait USING btree (user_id) WHERE (trait_review_due_at IS NOT NULL);
 
--- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX; Schema: oxbow; Owner: -
-
-CREATE INDEX memories_trait_sealed_key_user_id_memory_type_id_idx ON oxbow.memories_trait USING btree (sealed_key, user_id, memory_type, id) WHERE (sealed IS NOT NULL);
-
 -- Name: memories_trait_stage_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_trait_stage_idx ON oxbow.memories_trait USING btree (user_id, trait_stage, trait_confidence DESC) WHERE (expired_at IS NULL);
@@ -5944,6 +5966,10 @@ CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING 
 -- Name: memories_trait_user_id_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX memories_trait_user_id_idx ON oxbow.memories_trait USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+
+-- Name: memories_trait_user_id_memory_type_id_sealed_key_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX memories_trait_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_trait USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
 -- Name: memories_trait_user_id_session_id_seq_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -5984,6 +6010,10 @@ CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (u
 -- Name: messages_failed_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX messages_failed_idx ON oxbow.messages USING btree (extract_failures) WHERE ((extracted_at IS NULL) AND (extract_failures > 0));
+
+-- Name: messages_secret_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX messages_secret_idx ON oxbow.messages USING btree (user_id, id, sealed_key) WHERE (sensitivity = 3);
 
 -- Name: messages_session_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -6101,10 +6131,6 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_documen
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_document_pkey;
 
--- Name: memories_document_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
-
-ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_document_sealed_key_user_id_memory_type_id_idx;
-
 -- Name: memories_document_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_document_user_id_idx;
@@ -6112,6 +6138,10 @@ ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_document_us
 -- Name: memories_document_user_id_memory_type_external_id_key; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_user_id_memory_type_external_id_key ATTACH PARTITION oxbow.memories_document_user_id_memory_type_external_id_key;
+
+-- Name: memories_document_user_id_memory_type_id_sealed_key_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_secret_idx ATTACH PARTITION oxbow.memories_document_user_id_memory_type_id_sealed_key_idx;
 
 -- Name: memories_document_user_id_session_id_seq_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -6133,10 +6163,6 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_episodi
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_episodic_pkey;
 
--- Name: memories_episodic_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
-
-ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_episodic_sealed_key_user_id_memory_type_id_idx;
-
 -- Name: memories_episodic_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_episodic_user_id_idx;
@@ -6144,6 +6170,10 @@ ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_episodic_us
 -- Name: memories_episodic_user_id_memory_type_external_id_key; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_user_id_memory_type_external_id_key ATTACH PARTITION oxbow.memories_episodic_user_id_memory_type_external_id_key;
+
+-- Name: memories_episodic_user_id_memory_type_id_sealed_key_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_secret_idx ATTACH PARTITION oxbow.memories_episodic_user_id_memory_type_id_sealed_key_idx;
 
 -- Name: memories_episodic_user_id_session_id_seq_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -6165,10 +6195,6 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_fact_fo
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_fact_pkey;
 
--- Name: memories_fact_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
-
-ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_fact_sealed_key_user_id_memory_type_id_idx;
-
 -- Name: memories_fact_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_fact_user_id_idx;
@@ -6176,6 +6202,10 @@ ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_fact_user_i
 -- Name: memories_fact_user_id_memory_type_external_id_key; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_user_id_memory_type_external_id_key ATTACH PARTITION oxbow.memories_fact_user_id_memory_type_external_id_key;
+
+-- Name: memories_fact_user_id_memory_type_id_sealed_key_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_secret_idx ATTACH PARTITION oxbow.memories_fact_user_id_memory_type_id_sealed_key_idx;
 
 -- Name: memories_fact_user_id_session_id_seq_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -6197,10 +6227,6 @@ ALTER INDEX oxbow.memories_forgotten_idx ATTACH PARTITION oxbow.memories_trait_f
 
 ALTER INDEX oxbow.memories_pkey ATTACH PARTITION oxbow.memories_trait_pkey;
 
--- Name: memories_trait_sealed_key_user_id_memory_type_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
-
-ALTER INDEX oxbow.memories_sealed_idx ATTACH PARTITION oxbow.memories_trait_sealed_key_user_id_memory_type_id_idx;
-
 -- Name: memories_trait_user_id_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_trait_user_id_idx;
@@ -6208,6 +6234,10 @@ ALTER INDEX oxbow.memories_ended_idx ATTACH PARTITION oxbow.memories_trait_user_
 -- Name: memories_trait_user_id_memory_type_external_id_key; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
 ALTER INDEX oxbow.memories_user_id_memory_type_external_id_key ATTACH PARTITION oxbow.memories_trait_user_id_memory_type_external_id_key;
+
+-- Name: memories_trait_user_id_memory_type_id_sealed_key_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
+
+ALTER INDEX oxbow.memories_secret_idx ATTACH PARTITION oxbow.memories_trait_user_id_memory_type_id_sealed_key_idx;
 
 -- Name: memories_trait_user_id_session_id_seq_idx; Type: INDEX ATTACH; Schema: oxbow; Owner: -
 
@@ -6320,6 +6350,10 @@ CREATE TRIGGER leave_parent AFTER DELETE ON oxbow.memories_trait FOR EACH ROW EX
 -- Name: memories note_again; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER note_again AFTER UPDATE OF metadata ON oxbow.memories FOR EACH ROW WHEN ((((old.metadata -> 'entities'::text) IS DISTINCT FROM (new.metadata -> 'entities'::text)) OR ((old.metadata -> 'relations'::text) IS DISTINCT FROM (new.metadata -> 'relations'::text)))) EXECUTE FUNCTION oxbow.note_again();
+
+-- Name: messages pass_over_secret; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER pass_over_secret BEFORE INSERT OR UPDATE OF sensitivity, extracted_at ON oxbow.messages FOR EACH ROW WHEN (((new.sensitivity = 3) AND (new.extracted_at IS NULL))) EXECUTE FUNCTION oxbow.pass_over_secret();
 
 -- Name: memories refuse_change; Type: TRIGGER; Schema: oxbow; Owner: -
 

@@ -35,3 +35,28 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 	addVector(t, tx, ann(t), "fact", id, axis(5))
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "", "embedding": axis(5)}))
 }
+
+func TestPlainMessagesAreNotSecret(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	user := ann(t)
+	exec(t, tx, `insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', 'a', 0), ($1, 's', 'b', 2)`, user)
+	exec(t, tx, `insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key) values ($1, 'secret', '[sealed]', 3, 'x', '7')`, user)
+	for says, sql := range map[string]string{
+		"sensitivity must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear": "insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', '密码 swordfish', 3)",
+		"sensitivity must be below 3 for plain text: what is secret is sealed":                                                           "update oxbow.messages set sensitivity = 3 where user_id = $1 and sensitivity = 2",
+		"sensitivity must be 0, 1, 2 or 3":                       "insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', 'swordfish', 4)",
+		"sensitivity must be below 3 for a message with speaker": "insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key, speaker) values ($1, 's', '[sealed]', 3, 'x', '7', 'swordfish')",
+		"sensitivity must be 3 for what is sealed":               "update oxbow.messages set sensitivity = 1 where user_id = $1 and sensitivity = 3",
+	} {
+		err := fails(t, tx, sql, user)
+		require.Equal(t, "23514", err.Code, sql)
+		require.Contains(t, err.Message, says)
+		require.NotContains(t, err.Message+err.Detail+err.Hint, "swordfish")
+	}
+	// it begins its session, and nothing waits for it, not even if somebody has all extracted again
+	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.sessions where user_id = $1`, user))
+	require.Equal(t, "s", one[string](t, tx, `select args ->> 'session_id' from oxbow.river_job where kind = 'extract' and args ->> 'user_id' = $1`, user))
+	exec(t, tx, `update oxbow.messages set extracted_at = null where user_id = $1`, user)
+	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.messages where user_id = $1 and extracted_at is not null`, user))
+}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,6 +60,7 @@ func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed boo
 		), earlier as (
 		  select m.id from oxbow.messages m
 		   where m.user_id = $1 and m.session_id = $2 and m.seq < (select min(seq) from fresh) and m.extracted_at is not null
+		     and m.sensitivity < 3
 		   order by m.seq desc, m.id desc limit $4
 		)
 		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.extracted_at is null
@@ -112,10 +116,34 @@ type NewMessage struct {
 	Content   string
 	At        time.Time      // zero: now
 	Metadata  map[string]any // {"recalled": [ids]} names the memories that were recalled for it
+	// Sensitivity is 0 (default) to 3; what is remembered of a message has its level at least. The content of a message of 3 is sealed
+	// with the client's keys: nothing is made of it. Such a message has neither Speaker nor Metadata, which would not be sealed.
+	Sensitivity int
 }
 
-// AddMessages inserts messages in one statement, and returns their ids.
-func AddMessages(ctx context.Context, db DB, messages []NewMessage) ([]uuid.UUID, error) {
+// check refuses what must not be sent to the database, whose log would have it. Values are not told: errors are logged too.
+func (m *NewMessage) check() error {
+	if m.Sensitivity < 0 || m.Sensitivity > Secret {
+		return invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
+	}
+	if m.Sensitivity < Secret {
+		return nil // the rest the database says
+	}
+	if m.Speaker != "" || len(m.Metadata) > 0 {
+		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 for a message with speaker or metadata, which are not sealed"}
+	}
+	if strings.TrimSpace(m.Content) == "" || len(m.Content) > maxContent {
+		return &InvalidError{Index: -1, Field: "content", Rule: "must not be blank, nor longer than 1 MiB"}
+	}
+	err := text("content", m.Content)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		bad.Value = ""
+	}
+	return err
+}
+
+// AddMessages inserts messages in one statement, and returns their ids. sealer may be nil, where none is secret.
+func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Sealer) ([]uuid.UUID, error) {
 	type row struct {
 		ID        uuid.UUID      `json:"id"`
 		UserID    string         `json:"user_id"`
@@ -126,6 +154,9 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage) ([]uuid.UUID
 		At        *time.Time     `json:"at"`
 		Metadata  map[string]any `json:"metadata"`
 		Nth       int            `json:"nth"`
+		Level     int            `json:"sensitivity"`
+		Sealed    *string        `json:"sealed"`
+		SealedKey *string        `json:"sealed_key"`
 	}
 	rows, ids := make([]row, len(messages)), make([]uuid.UUID, len(messages))
 	for i, m := range messages {
@@ -133,24 +164,48 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage) ([]uuid.UUID
 		if m.ID == uuid.Nil {
 			ids[i] = uuid.New()
 		}
-		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content, pointer(m.At.UTC()), m.Metadata, i}
+		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content, pointer(m.At.UTC()), m.Metadata, i, m.Sensitivity, nil, nil}
+		err := m.check()
+		if err == nil && m.Sensitivity == Secret {
+			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content, messagePlace(m.UserID, ids[i]))
+		}
+		if bad, ok := errors.AsType[*InvalidError](err); ok {
+			bad.Index = i
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	given, err := json.Marshal(rows)
 	if err != nil {
 		return nil, fmt.Errorf("the messages cannot be written as JSON: %w", err)
 	}
 	_, err = db.Exec(ctx, `
-		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, seq)
-		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()), coalesce(m.metadata, '{}'),
+		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, sensitivity, sealed, sealed_key, seq)
+		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()), coalesce(m.metadata, '{}'), m.sensitivity, m.sealed, m.sealed_key,
 		       (extract(epoch from coalesce(m.at, clock_timestamp())) * 1000000)::bigint + m.nth
 		  from json_to_recordset($1::json) m (user_id text, id uuid, session_id text, role text, speaker text, content text, at timestamptz,
-		       metadata jsonb, nth integer)
+		       metadata jsonb, nth integer, sensitivity smallint, sealed bytea, sealed_key text)
 		 order by m.nth
 		on conflict do nothing`, string(given))
 	if err != nil {
 		return nil, Explain(err)
 	}
 	return ids, nil
+}
+
+// SessionSaid returns what was said in a conversation, in its order. What is secret is to be opened.
+func SessionSaid(ctx context.Context, db DB, userID, sessionID string) ([]Said, error) {
+	rows, err := db.Query(ctx, `
+		select id, session_id, role, coalesce(speaker, ''), content, created_at, sensitivity, coalesce(sealed_key, ''), sealed
+		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	said, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Said, err error) {
+		return s, row.Scan(&s.ID, &s.SessionID, &s.Role, &s.Speaker, &s.Content, &s.At, &s.Sensitivity, &s.SealedKey, &s.sealed)
+	})
+	return said, Explain(err)
 }
 
 // Known is a fact as it was known at a moment.

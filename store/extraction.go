@@ -26,7 +26,7 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e
 		         where g.user_id = $1 and g.id = any($2)) r
 		 cross join lateral (select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m -- each by itself, not all of the user's
-		 where m.expired_at is null and m.forgotten_at is null
+		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
 	if err != nil {
 		return nil, fmt.Errorf("load what was recalled: %w", err)
@@ -241,7 +241,7 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (map[string]uuid.UUID, 
 		  from (select distinct unnest($2::text[]) as content) c
 		 cross join lateral (
 		       select m.id from oxbow.memories_fact m
-		        where m.user_id = $1 and m.content_hash = md5(c.content)::uuid and m.expired_at is null and m.forgotten_at is null
+		        where m.user_id = $1 and m.content_hash = md5(c.content)::uuid and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		          and (m.invalid_at is null or m.invalid_at > now())
 		        order by m.created_at, m.id limit 1) m`, e.Session.UserID, contents)
 	if err != nil {

@@ -52,6 +52,10 @@ type Said struct {
 	Speaker   string    `json:"speaker,omitzero"`
 	Content   string    `json:"content"` // its first 6,000 characters
 	At        time.Time `json:"at"`
+
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened
+	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
+	sealed      []byte
 }
 
 // Supersede stores a new version of a memory and returns its id.
@@ -137,7 +141,8 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 		return Explain(err)
 	}
 	for _, r := range rows { // in their order
-		said := Said{ID: r.ID, SessionID: r.SessionID, Role: r.Role, Speaker: or(r.Speaker), Content: r.Content, At: r.CreatedAt}
+		said := Said{ID: r.ID, SessionID: r.SessionID, Role: r.Role, Speaker: or(r.Speaker), Content: r.Content, At: r.CreatedAt,
+			Sensitivity: int(r.Sensitivity), SealedKey: or(r.SealedKey), sealed: r.Sealed}
 		for i := range changes {
 			if slices.Contains(sources[i], r.ID) {
 				changes[i].Messages = append(changes[i].Messages, said)

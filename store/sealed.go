@@ -15,8 +15,8 @@ const Secret = 3
 // sealedContent stands in place of a text that is sealed.
 const sealedContent = "[sealed]"
 
-// ErrSealed says that the memory's text is sealed, and the client has no key that opens it.
-var ErrSealed = errors.New("the memory is sealed")
+// ErrSealed says that the text of a memory or a message is sealed, and the client has no key that opens it.
+var ErrSealed = errors.New("the text is sealed")
 
 // Sealer has the keys that the database does not have. Both calls name the place of a text, which cannot be opened elsewhere.
 type Sealer interface {
@@ -30,17 +30,28 @@ func sealedPlace(userID string, memoryType MemoryType, id uuid.UUID) string {
 	return userID + "\x00" + string(memoryType) + "\x00" + id.String()
 }
 
+// messagePlace is no memory's place: there is no such type.
+func messagePlace(userID string, id uuid.UUID) string { return sealedPlace(userID, "message", id) }
+
 // sealRow takes the text of a secret memory out of the row.
 func sealRow(r *row, sealer Sealer) error {
+	content, sealed, key, err := seal(sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
+	if err == nil {
+		r.Content, r.Sealed, r.SealedKey = content, *sealed, *key
+	}
+	return err
+}
+
+// seal returns what is stored of a secret text: what stands in its place, itself as PostgreSQL reads a bytea, and the key's id.
+func seal(sealer Sealer, text, place string) (content string, sealed, key *string, err error) {
 	if sealer == nil {
-		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 without keys to seal the text with (WithKeys, OXBOW_KEYSET)"}
+		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 without keys to seal the text with (WithKeys, OXBOW_KEYSET)"}
 	}
-	sealed, err := sealer.Seal(r.Content, sealedPlace(r.UserID, r.Type, r.ID))
+	bytes, err := sealer.Seal(text, place)
 	if err != nil {
-		return fmt.Errorf("seal a memory: %w", err)
+		return "", nil, nil, fmt.Errorf("seal a text: %w", err)
 	}
-	r.Content, r.Sealed, r.SealedKey = sealedContent, fmt.Sprintf(`\x%x`, sealed), sealer.ID()
-	return nil
+	return sealedContent, new(fmt.Sprintf(`\x%x`, bytes)), new(sealer.ID()), nil
 }
 
 // Open puts the text of a secret memory in its place. An error is ErrSealed, and leaves the memory as it is.
@@ -48,15 +59,70 @@ func (m *Memory) Open(sealer Sealer) error {
 	if m.Sensitivity < Secret {
 		return nil
 	}
+	text, err := open(sealer, m.sealed, m.SealedKey, m.ID, sealedPlace(m.UserID, m.Type, m.ID))
+	if err == nil {
+		m.Content = text
+	}
+	return err
+}
+
+// Open puts the text of a secret message of a user in its place. An error is ErrSealed, and leaves the message as it is.
+func (s *Said) Open(userID string, sealer Sealer) error {
+	if s.Sensitivity < Secret {
+		return nil
+	}
+	text, err := open(sealer, s.sealed, s.SealedKey, s.ID, messagePlace(userID, s.ID))
+	if err == nil {
+		s.Content = text
+	}
+	return err
+}
+
+func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) (string, error) {
 	if sealer == nil {
-		return fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithKeys, OXBOW_KEYSET)", ErrSealed, m.ID, m.SealedKey)
+		return "", fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithKeys, OXBOW_KEYSET)", ErrSealed, id, key)
 	}
-	text, err := sealer.Open(m.sealed, sealedPlace(m.UserID, m.Type, m.ID))
+	text, err := sealer.Open(sealed, place)
 	if err != nil {
-		return fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or it was changed", ErrSealed, m.ID, m.SealedKey)
+		return "", fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or it was changed", ErrSealed, id, key)
 	}
-	m.Content = text
-	return nil
+	return text, nil
+}
+
+// ResealMessages is Reseal for messages.
+func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
+	type secret struct {
+		UserID string
+		Said
+	}
+	rows, err := tx.Query(ctx, `
+		select user_id, id, sealed, sealed_key from oxbow.messages
+		where sensitivity = 3 and sealed_key <> $1
+		order by user_id, id limit $2 for no key update`, sealer.ID(), limit)
+	if err != nil {
+		return 0, Explain(err)
+	}
+	messages, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (m secret, err error) {
+		m.Sensitivity = Secret
+		return m, r.Scan(&m.UserID, &m.ID, &m.sealed, &m.SealedKey)
+	})
+	if err != nil {
+		return 0, Explain(err)
+	}
+	for _, m := range messages {
+		if err := m.Open(m.UserID, sealer); err != nil {
+			return 0, err
+		}
+		sealed, err := sealer.Seal(m.Content, messagePlace(m.UserID, m.ID))
+		if err != nil {
+			return 0, fmt.Errorf("seal a message: %w", err)
+		}
+		if _, err := tx.Exec(ctx, `update oxbow.messages set sealed = $3, sealed_key = $4 where user_id = $1 and id = $2`,
+			m.UserID, m.ID, sealed, sealer.ID()); err != nil {
+			return 0, Explain(err)
+		}
+	}
+	return len(messages), nil
 }
 
 // Reseal seals up to limit memories, of any users, with the primary key that are sealed with another one, and returns how many those
@@ -64,7 +130,7 @@ func (m *Memory) Open(sealer Sealer) error {
 func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
 	rows, err := tx.Query(ctx, `
 		select user_id, memory_type::text, id, sealed, sealed_key from oxbow.memories
-		where sealed is not null and sealed_key <> $1
+		where sensitivity = 3 and sealed_key <> $1
 		order by user_id, memory_type, id limit $2 for no key update`, sealer.ID(), limit)
 	if err != nil {
 		return 0, Explain(err)

@@ -72,6 +72,7 @@ func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) 
 		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.seq
 		  from oxbow.messages m
 		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808) and m.extracted_at is not null
+		   and m.sensitivity < 3
 		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the messages: %w", err)

@@ -41,14 +41,6 @@ func (a *app) connect(ctx context.Context, options ...oxbow.Option) (*database, 
 	if err != nil {
 		return nil, err
 	}
-	k, err := keys()
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	if k != nil {
-		options = append(options, oxbow.WithKeys(k))
-	}
 	client, err := oxbow.New(pool, append(options, oxbow.WithoutUseReports(), oxbow.WithLogger(a.logger()))...)
 	if err != nil {
 		pool.Close()

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
 )
 
 // restorable is how long a forgotten memory is kept.
@@ -22,7 +25,7 @@ func newForgetCommand(a *app) *cobra.Command {
 				return err
 			}
 			m, err := d.client.Get(ctx, userID, id)
-			if err != nil {
+			if err != nil && !errors.Is(err, oxbow.ErrSealed) { // nobody needs to read what is to go
 				return err
 			}
 			a.printf("Forgotten. Until %s \"oxbow restore\" takes it back; then it is erased.\n",

@@ -128,7 +128,7 @@ func TestSecret(t *testing.T) {
 
 	old := decoded[shown](t, d.ok("show", id, "--json")).Memory.SealedKey
 	t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
-	require.Regexp(t, `^All secret memories are sealed with the key \d+: 1 memory now, the others before\.$`, d.ok("rotate-keys"))
+	require.Regexp(t, `^All secrets are sealed with the key \d+: 1 text now, the others before\.$`, d.ok("rotate-keys"))
 	s := decoded[shown](t, d.ok("show", id, "--json"))
 	require.Equal(t, "The code is 剑鱼.", s.Memory.Content)
 	require.NotEqual(t, old, s.Memory.SealedKey)

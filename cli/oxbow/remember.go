@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // rememberFlags are what a memory has besides its user and its text.
@@ -87,7 +88,13 @@ func (a *app) remember(cmd *cobra.Command, userID, text string, flags *rememberF
 	}
 
 	ctx := cmd.Context()
-	d, err := a.connect(ctx)
+	var options []oxbow.Option
+	if m.Sensitivity == store.Secret {
+		if options, err = withKeys(ctx); err != nil {
+			return err
+		}
+	}
+	d, err := a.connect(ctx, options...)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,11 @@ func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID
 		}
 	}
 	var s shown
-	if s.Memory, err = d.client.Get(ctx, userID, id); err != nil {
+	s.Memory, err = d.client.Get(ctx, userID, id)
+	if errors.Is(err, oxbow.ErrSealed) {
+		err = open(ctx, &s.Memory)
+	}
+	if err != nil {
 		return err
 	}
 	if s.History, err = d.client.History(ctx, userID, id); err != nil {
@@ -79,6 +83,18 @@ func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID
 		return err
 	}
 	return a.printShown(s, location)
+}
+
+// open opens a secret memory with the keys of the environment.
+func open(ctx context.Context, m *oxbow.Memory) error {
+	k, err := keys(ctx)
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return m.Open(nil)
+	}
+	return m.Open(k)
 }
 
 // ownerOf looks for the user of a memory.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/core/registry"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
+	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
@@ -20,6 +22,7 @@ type Keys struct {
 	handle *keyset.Handle
 	aead   tink.AEAD
 	id     string
+	ids    []string
 }
 
 // New makes one key (AES-256-GCM).
@@ -34,13 +37,21 @@ func New() (*Keys, error) {
 // Read reads a keyset of Tink, in JSON: in clear, or with the URI of a key management service encrypted by its key. The
 // program must have registered a client of that service with Tink (registry.RegisterKMSClient). Errors never show the keyset.
 func Read(text, kmsURI string) (*Keys, error) {
+	encrypted, malformed := keyset.NewJSONReader(strings.NewReader(text)).ReadEncrypted()
+	isEncrypted := malformed == nil && len(encrypted.GetEncryptedKeyset()) > 0
 	reader := keyset.NewJSONReader(strings.NewReader(text))
 	if kmsURI == "" {
+		if isEncrypted {
+			return nil, errors.New("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
+		}
 		handle, err := insecurecleartextkeyset.Read(reader)
 		if err != nil {
 			return nil, errors.New("the keyset cannot be read: it must be what oxbow keys new prints, a keyset of Tink in JSON")
 		}
 		return of(handle)
+	}
+	if !isEncrypted {
+		return nil, fmt.Errorf("the keyset is in clear, or none, though the key %s is to open it: oxbow keys encrypt encrypts it", kmsURI)
 	}
 	master, err := masterKey(kmsURI)
 	if err != nil {
@@ -48,7 +59,7 @@ func Read(text, kmsURI string) (*Keys, error) {
 	}
 	handle, err := keyset.Read(reader, master)
 	if err != nil {
-		return nil, fmt.Errorf("the keyset cannot be opened with %s: %w", kmsURI, err)
+		return nil, fmt.Errorf("the keyset cannot be opened with %s: %w", kmsURI, line(err))
 	}
 	return of(handle)
 }
@@ -74,7 +85,14 @@ func of(handle *keyset.Handle) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the keyset has no primary key: %w", err)
 	}
-	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10)}, nil
+	var ids []string
+	for _, info := range handle.KeysetInfo().GetKeyInfo() {
+		if info.GetOutputPrefixType() != tinkpb.OutputPrefixType_TINK {
+			return nil, errors.New("the keyset has a key whose id does not stand before what it seals: the output prefix type of all must be TINK")
+		}
+		ids = append(ids, strconv.FormatUint(uint64(info.GetKeyId()), 10))
+	}
+	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10), ids}, nil
 }
 
 // Add returns the keys with a new primary one. The others still open what they sealed.
@@ -108,13 +126,19 @@ func (k *Keys) Write(kmsURI string) (string, error) {
 		return "", err
 	}
 	if err := k.handle.Write(keyset.NewJSONWriter(&text), master); err != nil {
-		return "", fmt.Errorf("write the keyset: %w", err)
+		return "", fmt.Errorf("the keyset cannot be encrypted with %s: %w", kmsURI, line(err))
 	}
 	return text.String(), nil
 }
 
+// line puts what a service said on one line. It never has the key: a service is sent keysets and says why it does nothing with them.
+func line(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
+
 // ID is the id of the primary key.
 func (k *Keys) ID() string { return k.id }
+
+// IDs are those of all keys.
+func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 
 // String shows no key.
 func (k *Keys) String() string { return "keys with the primary " + k.id }

@@ -49,6 +49,17 @@ end $$;
 create or replace trigger take_messages after insert on oxbow.messages
   referencing new table as inserted for each statement execute function oxbow.take_messages();
 
+-- What is secret is never extracted from: nothing waits for it.
+create or replace function oxbow.pass_over_secret() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.extracted_at := now();
+  return new;
+end $$;
+
+create or replace trigger pass_over_secret before insert or update of sensitivity, extracted_at on oxbow.messages
+  for each row when (new.sensitivity = 3 and new.extracted_at is null) execute function oxbow.pass_over_secret();
+
 -- end_session ends a conversation: what was said in it and is not extracted yet is extracted at once, and then reflected on.
 -- One that ended already stays as it was. It returns whether the session was open; there has to be one.
 create or replace function oxbow.end_session(user_id text, session_id text) returns boolean
@@ -125,7 +136,7 @@ begin
              where v.user_id = _user_id and v.memory_type = 'fact'
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
-     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null
+     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)

@@ -65,7 +65,7 @@ end $$;
 
 -- fold_facts keeps one of several identical current facts: the oldest, by (created_at, id). The others are superseded by
 -- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
--- the same for both, and the lock lets the second see what the first did. Rows are locked in the order of their ids, as
+-- the same for both, and the lock lets the second see what the first did. What was kept is as delicate as what was folded. Rows are locked in the order of their ids, as
 -- everywhere, and no more than embed's own lock of the memories that it indexes allows.
 create or replace function oxbow.fold_facts(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -75,11 +75,12 @@ declare
       from (select distinct (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = i.id) as hash
               from unnest(_ids) i(id)) n
      where (select count(*) from oxbow.memories_fact f
-             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null) > 1
+             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null and f.sensitivity < 3) > 1
      order by n.hash);
   _hash uuid;
   _keep uuid;
   _folded integer;
+  _level smallint;
   _gone uuid[] := '{}';
   _naming uuid[];
 begin
@@ -98,7 +99,7 @@ begin
   foreach _hash in array _repeated loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user_id and f.content_hash = _hash
-       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null
+       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
      order by f.created_at, f.id limit 1;
     continue when not found;
     with folded as (
@@ -107,16 +108,16 @@ begin
         from oxbow.memories_fact k
        where k.user_id = _user_id and k.id = _keep
          and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
-         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null
-      returning d.id, d.mention_count, d.content, d.metadata ? 'entities' as names
+         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null and d.sensitivity < 3
+      returning d.id, d.mention_count, d.sensitivity, d.content, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
       select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names) into _folded, _naming from folded;
+    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names), max(sensitivity) into _folded, _naming, _level from folded;
     _gone := _gone || _naming;
     if _folded > 0 then
-      update oxbow.memories_fact set mention_count = mention_count + _folded, updated_at = now()
+      update oxbow.memories_fact set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
        where user_id = _user_id and id = _keep;
     end if;
   end loop;

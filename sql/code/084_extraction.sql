@@ -9,6 +9,7 @@
 --   latest_wins     it was true until now, and is superseded
 --   version_keep    it was true until now, and is kept with a fifth of its strength
 --   weight_balance  both stand; the old one has half its strength
+-- A memory is as delicate as the messages that it rests on, and as what it takes the place of.
 -- What was said before the old memory was said the last time does not replace it: then the new one was true until the old one
 -- began.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
@@ -29,11 +30,11 @@ begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
-  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata)
-  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata, sensitivity)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata, coalesce(s.level, 0)
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
            metadata jsonb, sources uuid[], operation text)
-   cross join lateral (select min(g.seq) as seq from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
   perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
@@ -52,7 +53,7 @@ begin
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null and m.sensitivity < 3
        and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
@@ -95,6 +96,10 @@ begin
                  strength = case when _policy = 'version_keep' then m.strength * 0.2 else m.strength end
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
+        if old.sensitivity > 0 then
+          update oxbow.memories m set sensitivity = old.sensitivity
+           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id and m.sensitivity < old.sensitivity;
+        end if;
         insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
         values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
         on conflict do nothing;
@@ -104,7 +109,9 @@ begin
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;
-        update oxbow.memories m set mention_count = m.mention_count + 1, updated_at = now()
+        update oxbow.memories m
+           set mention_count = m.mention_count + 1, updated_at = now(),
+               sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources)))
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
     end case;
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)

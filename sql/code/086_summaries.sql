@@ -18,7 +18,7 @@ begin
   select count(*) into _new
     from (select from oxbow.messages m
            where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
-             and m.extracted_at is not null
+             and m.extracted_at is not null and m.sensitivity < 3
            order by m.seq limit _enough + 1) m;
   return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
 end $$;
@@ -35,7 +35,7 @@ $$;
 --   _from, _old  what was read: sessions.summarized_seq and summary_id
 --   _messages    what is new in it
 -- The new one stands in no session, because in recall it would pass for a neighbour of what was said last; memory_sources
--- has the session. It has links of the relation source to all memories that were drawn from what it covers, also those that
+-- has the session. It is as delicate as what it tells. It has links of the relation source to all memories that were drawn from what it covers, also those that
 -- its forerunner had. How much a summary was used stays with it.
 create or replace function oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid,
   _id uuid, _content text, _at timestamptz, _importance double precision, _metadata jsonb, _messages uuid[]) returns boolean
@@ -69,10 +69,11 @@ begin
   end if;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
-    strength, mention_count, access_count, last_accessed_at, expires_at)
+    strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
   values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
     coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
-    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end);
+    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end,
+    greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)), 0));
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
   update oxbow.memory_links l set from_id = _id
    where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';

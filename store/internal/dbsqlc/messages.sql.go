@@ -13,7 +13,7 @@ import (
 )
 
 const messagesSaid = `-- name: MessagesSaid :many
-select id, session_id, role, speaker, left(content, 6000)::text as content, created_at
+select id, session_id, role, speaker, left(content, 6000)::text as content, created_at, sensitivity, sealed, sealed_key
 from oxbow.messages
 where user_id = $1::text and id = any(($2::text[])::uuid[])
 order by seq, id
@@ -25,12 +25,15 @@ type MessagesSaidParams struct {
 }
 
 type MessagesSaidRow struct {
-	ID        uuid.UUID
-	SessionID string
-	Role      string
-	Speaker   *string
-	Content   string
-	CreatedAt time.Time
+	ID          uuid.UUID
+	SessionID   string
+	Role        string
+	Speaker     *string
+	Content     string
+	CreatedAt   time.Time
+	Sensitivity int16
+	Sealed      []byte
+	SealedKey   *string
 }
 
 // Of what was erased nothing is told.
@@ -50,6 +53,9 @@ func (q *Queries) MessagesSaid(ctx context.Context, db DBTX, arg *MessagesSaidPa
 			&i.Speaker,
 			&i.Content,
 			&i.CreatedAt,
+			&i.Sensitivity,
+			&i.Sealed,
+			&i.SealedKey,
 		); err != nil {
 			return nil, err
 		}

@@ -552,6 +552,9 @@ type OxbowMessage struct {
 	Speaker         *string
 	ExtractFailures int32
 	ExtractError    *string
+	Sensitivity     int16
+	Sealed          []byte
+	SealedKey       *string
 }
 
 type OxbowReflectionCycle struct {

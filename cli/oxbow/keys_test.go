@@ -1,0 +1,231 @@
+package main
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// service is a key management service at the far end: Vault's transit engine and AWS KMS, with keys of its own by name.
+type service struct {
+	*httptest.Server
+	keys   map[string]cipher.AEAD
+	denies atomic.Bool
+	asked  atomic.Int64
+}
+
+func newService(t *testing.T, names ...string) *service {
+	t.Helper()
+	s := &service{keys: map[string]cipher.AEAD{}}
+	for _, name := range names {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key)
+		block, err := aes.NewCipher(key)
+		require.NoError(t, err)
+		s.keys[name], err = cipher.NewGCMWithRandomNonce(block)
+		require.NoError(t, err)
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+	s.asked.Add(1)
+	body, _ := io.ReadAll(r.Body)
+	if operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "TrentService."); ok {
+		s.serveAWS(w, r, operation, body)
+		return
+	}
+	var in struct{ Plaintext, Ciphertext string }
+	path := strings.Split(r.URL.Path, "/") // /v1/transit/encrypt/NAME
+	if json.Unmarshal(body, &in) != nil || len(path) != 5 || path[2] != "transit" || s.denies.Load() || r.Header.Get("X-Vault-Token") != "a-token" {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"errors": ["1 error occurred:\n\t* permission denied\n\n"]}`)
+		return
+	}
+	key, data := s.keys[path[4]], map[string]string{}
+	if key == nil {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"errors": ["encryption key not found"]}`)
+		return
+	}
+	if path[3] == "encrypt" {
+		plain, _ := base64.StdEncoding.DecodeString(in.Plaintext)
+		data["ciphertext"] = "vault:v1:" + base64.StdEncoding.EncodeToString(key.Seal(nil, nil, plain, nil))
+	} else {
+		sealed, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(in.Ciphertext, "vault:v1:"))
+		plain, err := key.Open(nil, nil, sealed, nil)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"errors": ["cipher: message authentication failed"]}`)
+			return
+		}
+		data["plaintext"] = base64.StdEncoding.EncodeToString(plain)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+}
+
+func (s *service) serveAWS(w http.ResponseWriter, r *http.Request, operation string, body []byte) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	refuse := func(code, message string) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"__type": code, "message": message})
+	}
+	var in struct {
+		KeyID                     string `json:"KeyId"`
+		Plaintext, CiphertextBlob []byte
+	}
+	if json.Unmarshal(body, &in) != nil || s.denies.Load() || !strings.Contains(r.Header.Get("Authorization"), "Credential=AKIATEST/") {
+		refuse("AccessDeniedException", "User is not authorized to perform kms:"+operation)
+		return
+	}
+	key := s.keys[in.KeyID[strings.LastIndexByte(in.KeyID, '/')+1:]]
+	if key == nil {
+		refuse("NotFoundException", "Key is not found")
+		return
+	}
+	out := map[string]any{"KeyId": in.KeyID}
+	if operation == "Encrypt" {
+		out["CiphertextBlob"] = key.Seal(nil, nil, in.Plaintext, nil)
+	} else {
+		plain, err := key.Open(nil, nil, in.CiphertextBlob, nil)
+		if err != nil {
+			refuse("IncorrectKeyException", "The key ID in the request does not identify a CMK that can perform this operation.")
+			return
+		}
+		out["Plaintext"] = plain
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// The keyset is worth nothing without the service: it is made, extended, rotated to and read with it.
+func TestKeyManagementServices(t *testing.T) {
+	for _, kind := range []string{"vault", "aws"} {
+		t.Run(kind, func(t *testing.T) {
+			d := onDatabase(t)
+			s := newService(t, "seal", "other")
+			host := strings.TrimPrefix(s.URL, "http://")
+			uri, other, missing := "hcvault://"+host+"/transit/keys/seal", "hcvault://"+host+"/transit/keys/other", "hcvault://"+host+"/transit/keys/none"
+			t.Setenv("VAULT_ADDR", s.URL)
+			t.Setenv("VAULT_TOKEN", "a-token")
+			if kind == "aws" {
+				const arn = "aws-kms://arn:aws:kms:eu-central-1:111122223333:key/"
+				uri, other, missing = arn+"seal", arn+"other", arn+"none"
+				t.Setenv("AWS_ENDPOINT_URL_KMS", s.URL)
+				t.Setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
+				t.Setenv("AWS_SECRET_ACCESS_KEY", "a-token")
+				t.Setenv("AWS_CONFIG_FILE", "none")
+				t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "none")
+			}
+			clear := d.ok("keys", "new")
+			material := secretOf(t, clear)
+
+			t.Setenv("OXBOW_KMS_URI", uri)
+			t.Setenv("OXBOW_KEYSET", clear)
+			r := d.run("keys", "add")
+			require.Contains(t, r.err, "the keyset is in clear, or none, though the key "+uri+" is to open it: oxbow keys encrypt encrypts it")
+			keyset := d.ok("keys", "encrypt")
+			require.NotContains(t, keyset, material)
+			t.Setenv("OXBOW_KEYSET", keyset)
+			id := d.ok("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
+			require.Contains(t, d.ok("show", id), "The code is 剑鱼.\n")
+			t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
+			require.Contains(t, d.ok("rotate-keys"), ": 1 text now, the others before.")
+			require.Contains(t, d.ok("show", id), "The code is 剑鱼.\n")
+			keyset = d.ok("keys", "add")
+			t.Setenv("OXBOW_KEYSET", keyset)
+			require.NotContains(t, d.ok("keys", "new"), `"value"`)
+
+			fails := func(says ...string) {
+				t.Helper()
+				began := time.Now()
+				r := d.run("show", id)
+				require.Equal(t, exitFailed, r.code)
+				require.Less(t, time.Since(began), 25*time.Second)
+				for _, s := range append(says, "OXBOW_K") {
+					require.Contains(t, r.err, s)
+				}
+				require.Equal(t, 1, strings.Count(r.err, "\n"), r.err)
+				for _, secret := range []string{material, "a-token", "剑鱼", secretOf(t, keyset)} {
+					require.NotContains(t, r.err, secret)
+				}
+			}
+			t.Setenv("OXBOW_KMS_URI", other)
+			fails("OXBOW_KEYSET: the keyset cannot be opened with " + other)
+			t.Setenv("OXBOW_KMS_URI", missing)
+			fails("cannot be opened with "+missing, "not found")
+			t.Setenv("OXBOW_KMS_URI", "")
+			fails("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
+			t.Setenv("OXBOW_KMS_URI", uri)
+			s.denies.Store(true)
+			fails("cannot be opened with "+uri, map[string]string{"vault": "permission denied", "aws": "not authorized to perform kms:Decrypt"}[kind])
+			s.denies.Store(false)
+
+			// what needs no key does not ask
+			asked := s.asked.Load()
+			s.Close()
+			require.Contains(t, d.ok("status"), "memories")
+			d.ok("remember", "ada", "The boat is blue.", "--sensitivity", "1")
+			d.ok("forget", "ada", id)
+			d.ok("restore", "ada", id)
+			require.Equal(t, asked, s.asked.Load())
+			fails("cannot be opened with "+uri, "refused")
+			d.ok("erase", "--memory", id, "--user", "ada", "--yes")
+		})
+	}
+}
+
+// secretOf returns what nobody is to see of a keyset.
+func secretOf(t *testing.T, keyset string) string {
+	t.Helper()
+	found := regexp.MustCompile(`"(?:value|encryptedKeyset)":"([^"]{20,})"`).FindStringSubmatch(keyset)
+	require.NotNil(t, found)
+	return found[1]
+}
+
+// A service that takes the connection and never answers keeps nobody.
+func TestKeyManagementServiceHangs(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	t.Setenv("OXBOW_KMS_URI", "hcvault://"+listener.Addr().String()+"/transit/keys/seal")
+	t.Setenv("VAULT_ADDR", "http://"+listener.Addr().String())
+	t.Setenv("VAULT_TOKEN", "a-token")
+	began := time.Now()
+	r := cli(t, "keys", "new")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "the keyset cannot be encrypted with hcvault://")
+	require.Less(t, time.Since(began), 25*time.Second)
+	require.Empty(t, r.out)
+}
+
+func TestWrongKeyURI(t *testing.T) {
+	t.Setenv("VAULT_TOKEN", "")
+	for uri, says := range map[string]string{
+		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: this program knows aws-kms://arn:… and hcvault://HOST/MOUNT/keys/NAME",
+		"密钥":                                     "OXBOW_KMS_URI: 密钥: this program knows",
+		"aws-kms://alias/oxbow":                  "it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
+		"hcvault://vault:8200/transit/seal":      "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
+		"hcvault://vault:8200/transit/keys/seal": "VAULT_TOKEN is not set",
+	} {
+		t.Setenv("OXBOW_KMS_URI", uri)
+		r := cli(t, "keys", "new")
+		require.Equal(t, exitFailed, r.code, uri)
+		require.Contains(t, r.err, says)
+		require.Empty(t, r.out)
+	}
+}

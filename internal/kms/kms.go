@@ -1,0 +1,101 @@
+// Package kms gives Tink the clients of key management services that the program oxbow knows. Applications that use the Go
+// client register those that they need themselves, so that they inherit none.
+package kms
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/hashicorp/vault/api"
+	"github.com/tink-crypto/tink-go-awskms/v3/integration/awskms"
+	"github.com/tink-crypto/tink-go-hcvault/v2/integration/hcvault"
+	"github.com/tink-crypto/tink-go/v2/core/registry"
+)
+
+// How long a service has to answer: nothing starts without its keys, and nothing may hang for them.
+const (
+	callTime  = 5 * time.Second
+	totalTime = 15 * time.Second
+)
+
+// Register gives Tink a client of the service that the URI of a key names. Where the service is and who asks it comes from the
+// environment, as its own tools have it. Nothing is sent yet.
+func Register(ctx context.Context, uri string) error {
+	scheme, _, _ := strings.Cut(uri, "://")
+	var client registry.KMSClient
+	var err error
+	switch scheme {
+	case "aws-kms":
+		client, err = aws(ctx, uri)
+	case "hcvault":
+		client, err = vault(uri)
+	default:
+		return fmt.Errorf("%s: this program knows aws-kms://arn:… and hcvault://HOST/MOUNT/keys/NAME; others a Go application registers itself (docs/privacy.md)", uri)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", uri, err)
+	}
+	registry.RegisterKMSClient(client)
+	return nil
+}
+
+// aws reads the environment, files and roles as the AWS command line does.
+func aws(ctx context.Context, uri string) (registry.KMSClient, error) {
+	arn := strings.Split(strings.TrimPrefix(uri, "aws-kms://"), ":") // arn:aws:kms:REGION:ACCOUNT:key/ID
+	if len(arn) != 6 || arn[0] != "arn" || arn[2] != "kms" || arn[3] == "" {
+		return nil, fmt.Errorf("it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID")
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(arn[3]), config.WithRetryMaxAttempts(2),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(callTime)))
+	if err != nil {
+		return nil, err
+	}
+	return awskms.NewClientWithOptions(ctx, uri, awskms.WithKMS(timed{kms.NewFromConfig(cfg)}))
+}
+
+// timed bounds a call with all that it needs, such as asking for credentials.
+type timed struct{ *kms.Client }
+
+func (t timed) Encrypt(ctx context.Context, in *kms.EncryptInput, o ...func(*kms.Options)) (*kms.EncryptOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	defer cancel()
+	return t.Client.Encrypt(ctx, in, o...)
+}
+
+func (t timed) Decrypt(ctx context.Context, in *kms.DecryptInput, o ...func(*kms.Options)) (*kms.DecryptOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	defer cancel()
+	return t.Client.Decrypt(ctx, in, o...)
+}
+
+// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. VAULT_ADDR may say that the host of the URI speaks http.
+func vault(uri string) (registry.KMSClient, error) {
+	at, err := url.Parse(uri)
+	if path := strings.Split(at.EscapedPath(), "/"); err != nil || at.Host == "" || len(path) < 4 || path[len(path)-2] != "keys" || path[len(path)-1] == "" {
+		return nil, fmt.Errorf("it must be like hcvault://vault.example.com:8200/transit/keys/NAME")
+	}
+	if os.Getenv("VAULT_TOKEN") == "" {
+		return nil, fmt.Errorf("VAULT_TOKEN is not set")
+	}
+	cfg := api.DefaultConfig()
+	if cfg.Error != nil {
+		return nil, cfg.Error
+	}
+	address, err := url.Parse(cfg.Address)
+	if err != nil || address.Host != at.Host || address.Scheme != "http" {
+		address = &url.URL{Scheme: "https", Host: at.Host}
+	}
+	cfg.Address, cfg.AgentAddress, cfg.Timeout, cfg.MaxRetries = address.String(), "", callTime, 1
+	client, err := api.NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return hcvault.NewClientWithAEADOptions(uri, client.Logical())
+}
