@@ -41,6 +41,7 @@ type Options struct {
 	V1         int           // rows in the table of version 1
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
+	Program    string        // the oxbow that runs as a process of its own; default: this program
 	Notes      io.Writer     // what goes on meanwhile
 }
 
@@ -79,6 +80,7 @@ func Sections() []string {
 type bench struct {
 	Options
 	server *localpg.Server
+	base   string // a directory on disk that is gone afterwards
 	report *Report
 
 	v1Stages []string // how long those of an import took
@@ -105,7 +107,12 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 
-	b := &bench{Options: o, server: server, report: &report}
+	if o.Program == "" {
+		if o.Program, err = os.Executable(); err != nil {
+			return report, err
+		}
+	}
+	b := &bench{Options: o, server: server, base: base, report: &report}
 	if report.Machine, err = machine(ctx, server); err != nil {
 		return report, err
 	}
