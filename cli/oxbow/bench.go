@@ -52,6 +52,9 @@ Sections: ` + strings.Join(bench.Sections(), ", ") + `.`,
 	f.IntVar(&flags.People, "people", flags.People, "users who are reflected on at once, each with 1,000 memories; at least 10")
 	f.IntVar(&flags.History, "history", flags.History, "memories of the user with the longest history that is reflected on")
 	f.IntVar(&flags.V1, "v1", flags.V1, "rows in the table of version 1")
+	f.IntVar(&flags.Pipelined, "pipelined", flags.Pipelined, "memories that wait to be embedded; a tenth of them one by one")
+	f.IntVar(&flags.Jobs, "jobs", flags.Jobs, "jobs that wait to be worked in a round of the queue")
+	f.IntVar(&flags.Churn, "churn", flags.Churn, "jobs that come and go until their table is looked at")
 	return cmd
 }
 

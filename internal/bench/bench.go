@@ -39,15 +39,19 @@ type Options struct {
 	People     int           // who are reflected on at once, each with 1,000 memories; at least 10
 	History    int           // memories of the user with the longest history that is reflected on
 	V1         int           // rows in the table of version 1
+	Pipelined  int           // memories that wait to be embedded
+	Jobs       int           // that wait to be worked in a round of the queue
+	Churn      int           // jobs that come and go until their table is looked at
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
+	Program    string        // the oxbow that runs as a process of its own; default: this program
 	Notes      io.Writer     // what goes on meanwhile
 }
 
 // Defaults are what is measured if nothing else is said.
 func Defaults() Options {
 	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
-		Settles: 9, People: 12, History: 50_000, V1: 200_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
+		Settles: 9, People: 12, History: 50_000, V1: 200_000, Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
 type section struct {
@@ -59,8 +63,10 @@ var sections = []section{
 	{"insert", (*bench).insertRates},
 	{"recall", (*bench).recallTimes},
 	{"latency", (*bench).latencies},
+	{"pipeline", (*bench).pipelines},
 	{"import", (*bench).importTimes},
 	{"import-v1", (*bench).importV1},
+	{"queue", (*bench).queueRates},
 	{"settle", (*bench).settleTimes},
 	{"reflect", (*bench).reflections},
 	{"extract", (*bench).extractions},
@@ -79,6 +85,7 @@ func Sections() []string {
 type bench struct {
 	Options
 	server *localpg.Server
+	base   string // a directory on disk that is gone afterwards
 	report *Report
 
 	v1Stages []string // how long those of an import took
@@ -105,7 +112,12 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 
-	b := &bench{Options: o, server: server, report: &report}
+	if o.Program == "" {
+		if o.Program, err = os.Executable(); err != nil {
+			return report, err
+		}
+	}
+	b := &bench{Options: o, server: server, base: base, report: &report}
 	if report.Machine, err = machine(ctx, server); err != nil {
 		return report, err
 	}

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -52,28 +55,22 @@ func (w writer) write(encoder *json.Encoder, l line) {
 	}
 }
 
-// chineseFile has n memories of five people, 143 characters long on average, in conversations of a dozen.
-func (b *bench) chineseFile(n int) []byte {
-	w := newWriter(b.Seed)
-	var file bytes.Buffer
-	encoder := json.NewEncoder(&file)
-	for i := range n {
+// chineseLines writes memories of five people, 143 characters long on average, in conversations of a dozen.
+func (w writer) chineseLines(file io.Writer, from, to int) {
+	encoder := json.NewEncoder(file)
+	for i := from; i < to; i++ {
 		w.write(encoder, line{"memory", fmt.Sprintf("person-%d", i%5), fmt.Sprint("m/", i), fmt.Sprint("s/", i/60), i,
 			time.Date(2025, 1, 1, 0, i*16, 0, 0, time.UTC), w.chinese(90 + w.IntN(66)), ""})
 	}
-	return file.Bytes()
 }
 
-// importTimes measures from the beginning of an import to the moment when everything can be recalled.
+// memoryGoal is the most memory, in MiB, that a worker is to have while a million memories are imported.
+const memoryGoal = 200
+
+// importTimes measures from the beginning of an import to the moment when everything can be recalled. Import and worker are
+// processes of their own, as people run them.
 func (b *bench) importTimes(ctx context.Context) error {
-	open := func() (io.Reader, error) { return bytes.NewReader(b.chineseFile(b.Imported)), nil }
-	if b.ImportFile != "" {
-		open = func() (io.Reader, error) {
-			content, err := os.ReadFile(b.ImportFile)
-			return bytes.NewReader(content), err
-		}
-	}
-	file, err := open()
+	file, err := b.fileToImport()
 	if err != nil {
 		return err
 	}
@@ -81,24 +78,85 @@ func (b *bench) importTimes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var report oxbow.ImportReport
-	var stored time.Duration
-	start := time.Now()
-	total, err := b.importAndEmbed(ctx, dsn, func(ctx context.Context, client *oxbow.Client) (err error) {
-		report, err = client.Import(ctx, file, oxbow.ImportOptions{})
-		stored = time.Since(start)
-		return err
-	})
+	pool, err := openPool(ctx, dsn, 1)
 	if err != nil {
 		return err
 	}
-	out := Table{Title: "Import, seconds until every memory is embedded"}
-	out.add("memories", "stored after", "embedded after", "a second", "promised")
-	promise := fmt.Sprintf("≤ 20 for 31,439 %s", verdict(total.Seconds()*31_439/float64(report.Memories) <= 20))
-	out.add(fmt.Sprint(report.Memories), fmt.Sprintf("%.1f", stored.Seconds()), fmt.Sprintf("%.1f", total.Seconds()),
-		fmt.Sprintf("%.0f", float64(report.Memories)/total.Seconds()), promise)
-	b.show(out)
+	defer pool.Close()
+	start := time.Now()
+	work, err := b.oxbow(ctx, dsn, "work")
+	if err != nil {
+		return err
+	}
+	load, stored, err := b.load(ctx, dsn, file, start)
+	var total time.Duration
+	if err == nil {
+		if err = waitEmbedded(ctx, pool); err == nil {
+			total = time.Since(start)
+		}
+	}
+	if err := errors.Join(err, work.stop()); err != nil {
+		return err
+	}
+	var memories int
+	if err := pool.QueryRow(ctx, "select count(*) from oxbow.memories").Scan(&memories); err != nil {
+		return err
+	}
+	b.show(importTable(memories, stored, total))
+	b.show(importMemory(memories, load, work))
+	pool.Close()
 	return b.drop(ctx, "bench_import")
+}
+
+// fileToImport is the one that was given, or one of texts that are made up.
+func (b *bench) fileToImport() (string, error) {
+	if b.ImportFile != "" {
+		return b.ImportFile, nil
+	}
+	file, err := os.Create(filepath.Join(b.base, "import.jsonl"))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	w := newWriter(b.Seed)
+	for i := 0; i < b.Imported; i += 10_000 {
+		var lines bytes.Buffer
+		w.chineseLines(&lines, i, min(i+10_000, b.Imported))
+		if _, err := file.Write(lines.Bytes()); err != nil {
+			return "", err
+		}
+	}
+	return file.Name(), file.Close()
+}
+
+// load imports a file, and tells when it was stored.
+func (b *bench) load(ctx context.Context, dsn, file string, start time.Time) (load *process, stored time.Duration, err error) {
+	if load, err = b.oxbow(ctx, dsn, "import", file); err != nil {
+		return nil, 0, err
+	}
+	err = load.wait(ctx)
+	return load, time.Since(start), err
+}
+
+func importTable(memories int, stored, total time.Duration) Table {
+	out := Table{Title: "Import, seconds until every memory is embedded; import and worker as processes of their own"}
+	out.add("memories", "stored after", "embedded after", "a second", "promised")
+	promise := fmt.Sprintf("≤ 20 for 31,439 %s", verdict(total.Seconds()*31_439/float64(memories) <= 20))
+	out.add(fmt.Sprint(memories), fmt.Sprintf("%.1f", stored.Seconds()), fmt.Sprintf("%.1f", total.Seconds()),
+		fmt.Sprintf("%.0f", float64(memories)/total.Seconds()), promise)
+	return out
+}
+
+func importMemory(memories int, load, work *process) Table {
+	out := Table{Title: "Memory during the import, peak of what was resident, MiB (Linux)"}
+	out.add("process", "memories", "peak", "promised")
+	out.add("oxbow import", fmt.Sprint(memories), load.peakMiB(), "")
+	promise := ""
+	if peak := work.peak.Load(); peak > 0 {
+		promise = fmt.Sprintf("< %d for 1,000,000 %s", memoryGoal, verdict(peak < memoryGoal<<20))
+	}
+	out.add("oxbow work", fmt.Sprint(memories), work.peakMiB(), promise)
+	return out
 }
 
 // importAndEmbed runs a worker beside what the function does, and returns after how long no memory was left without
@@ -122,32 +180,33 @@ func (b *bench) importAndEmbed(ctx context.Context, dsn string, fill func(contex
 	if err := fill(ctx, client); err != nil {
 		return 0, err
 	}
-	for {
-		var waiting bool
+	if err := waitEmbedded(ctx, pool); err != nil {
+		return 0, err
+	}
+	return time.Since(start), nil
+}
+
+// waitEmbedded returns when no memory is left without terms or vector.
+func waitEmbedded(ctx context.Context, pool *pgxpool.Pool) error {
+	for waiting := true; waiting; {
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
 		if err := pool.QueryRow(ctx, `
 			select exists (select from oxbow.river_job where kind = 'embed' and state not in ('completed', 'discarded', 'cancelled'))`).Scan(&waiting); err != nil {
-			return 0, err
-		}
-		if !waiting {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+			return err
 		}
 	}
-	total = time.Since(start)
 	var left int
 	if err := pool.QueryRow(ctx, `
 		select (select count(*) from oxbow.memories) - (select count(*) from oxbow.memory_terms t join oxbow.memory_vectors v
 			using (user_id, memory_type, memory_id))`).Scan(&left); err != nil {
-		return 0, err
+		return err
 	}
 	if left != 0 {
-		return 0, fmt.Errorf("%d memories are not embedded", left)
+		return fmt.Errorf("%d memories are not embedded", left)
 	}
-	return total, nil
+	return nil
 }
 
 // startWorker runs a worker until the function that it returns is called.
