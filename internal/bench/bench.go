@@ -39,6 +39,7 @@ type Options struct {
 	People     int           // who are reflected on at once, each with 1,000 memories; at least 10
 	History    int           // memories of the user with the longest history that is reflected on
 	V1         int           // rows in the table of version 1
+	Databases  []int         // memories in the databases in which recall and jobs are measured at scale
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
 	Notes      io.Writer     // what goes on meanwhile
@@ -47,7 +48,7 @@ type Options struct {
 // Defaults are what is measured if nothing else is said.
 func Defaults() Options {
 	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
-		Settles: 9, People: 12, History: 50_000, V1: 200_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
+		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
 type section struct {
@@ -64,6 +65,8 @@ var sections = []section{
 	{"settle", (*bench).settleTimes},
 	{"reflect", (*bench).reflections},
 	{"extract", (*bench).extractions},
+	{"scale", (*bench).recallAtScale},
+	{"growth", (*bench).jobGrowth},
 }
 
 // Sections names what can be measured, in order.
@@ -79,9 +82,11 @@ func Sections() []string {
 type bench struct {
 	Options
 	server *localpg.Server
+	base   string // where it keeps its files
 	report *Report
 
 	v1Stages []string // how long those of an import took
+	grown    *growth  // what jobs took in the databases of recall at scale
 }
 
 // Run measures. With an error, the report has what was measured before.
@@ -103,9 +108,8 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-
-	b := &bench{Options: o, server: server, report: &report}
+	b := &bench{Options: o, server: server, base: base, report: &report}
+	defer func() { err = errors.Join(err, b.server.Stop(context.WithoutCancel(ctx))) }()
 	if report.Machine, err = machine(ctx, server); err != nil {
 		return report, err
 	}
@@ -165,6 +169,26 @@ func (b *bench) database(ctx context.Context, name string) (string, error) {
 	}
 	dsn := b.server.DSN(name)
 	return dsn, migrations.Up(ctx, dsn, migrations.Options{})
+}
+
+// measures tells whether a section is to be measured.
+func (b *bench) measures(name string) bool { return len(b.Only) == 0 || slices.Contains(b.Only, name) }
+
+// restartCold restarts PostgreSQL, and tells whether the system has forgotten its files meanwhile.
+func (b *bench) restartCold(ctx context.Context) (cold bool, err error) {
+	dir := b.server.Dir()
+	if err := b.server.Stop(ctx); err != nil {
+		return false, err
+	}
+	if cold, err = dropCached(dir); err != nil {
+		return false, err
+	}
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base})
+	if err != nil {
+		return false, err
+	}
+	b.server = server
+	return cold, nil
 }
 
 // drop frees the disk for what comes next.
