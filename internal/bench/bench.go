@@ -40,6 +40,7 @@ type Options struct {
 	History    int           // memories of the user with the longest history that is reflected on
 	V1         int           // rows in the table of version 1
 	Databases  []int         // memories in the databases in which recall and jobs are measured at scale
+	Growers    int           // users to whom the change happens of which the growth is measured
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
 	Notes      io.Writer     // what goes on meanwhile
@@ -48,7 +49,7 @@ type Options struct {
 // Defaults are what is measured if nothing else is said.
 func Defaults() Options {
 	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
-		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Seed: 1, Out: io.Discard, Notes: io.Discard}
+		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Growers: 7, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
 type section struct {

@@ -40,11 +40,11 @@ func (b *bench) jobGrowth(ctx context.Context) error {
 			return err
 		}
 	}
-	b.show(b.grown.table())
+	b.show(b.grown.table(b.Growers))
 	return nil
 }
 
-func (g *growth) table() Table {
+func (g *growth) table(growers int) Table {
 	out := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d; "+
 		"the exponent of growth, by least squares, of what is left when the reference is divided out", growers)}
 	head := []string{"what"}

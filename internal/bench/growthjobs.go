@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	growers      = 7   // users, the same people in each database, to whom the change happens; each is one measurement
-	growerKnown  = 500 // memories of each before
+	growerKnown  = 500 // memories that each of those has before to whom the change happens
 	growerAdds   = 50  // memories that are the change
 	growerSays   = 40  // messages
 	growerDue    = 20  // traits that are settled
@@ -72,7 +71,7 @@ type growing struct {
 func (g *growth) measure(ctx context.Context, base *scaled) error {
 	g.totals = append(g.totals, base.total)
 	w := &growing{growth: g, scaled: base, writer: newWriter(base.Seed), spans: &spans{kinds: map[string]time.Duration{}}, model: embedding.LocalModel}
-	for i := range growers {
+	for i := range base.Growers {
 		w.people = append(w.people, base.newLife(fmt.Sprintf("grower-%d-in-%d", i, base.total), 5_000+i, []float64{0.9, 0.1}[i%2]))
 	}
 	if err := w.work(ctx); err != nil {

@@ -56,7 +56,9 @@ func (b *bench) recallAtScale(ctx context.Context) error {
 	s.restarted.Title += "milliseconds, medians of the first question of each user; the bare query after a restart of its own"
 	s.atOnce.Title = fmt.Sprintf("Users of %d memories asked about by clients at once, milliseconds, %d questions each", newcomerHistory, asksUnderLoad)
 	for _, t := range []Table{s.times, s.found, s.restarted, s.atOnce} {
-		b.show(t)
+		if len(t.Rows) > 0 {
+			b.show(t)
+		}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	mostTexts     = 120_000 // that are made up; other users say the same again
+	mostTexts     = 60_000 // that are made up; other users say the same again
 	strangers     = 100     // memories of each user who is there to fill the database
 	strangeTraits = 5       // traits of each of them
 	loadedAtOnce  = 5_000   // memories in a transaction
