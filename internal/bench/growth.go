@@ -48,6 +48,9 @@ func (g *growth) table(growers int) Table {
 	out := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d; "+
 		"the exponent of growth, by least squares, of what is left when the reference is divided out", growers)}
 	head := []string{"what"}
+	if len(g.totals) == 0 {
+		return out
+	}
 	for _, total := range g.totals {
 		head = append(head, fmt.Sprintf("of %d", total))
 	}

@@ -69,7 +69,6 @@ type growing struct {
 
 // measure lets the same happen to the same people, who are new in the database and erased in the end.
 func (g *growth) measure(ctx context.Context, base *scaled) error {
-	g.totals = append(g.totals, base.total)
 	w := &growing{growth: g, scaled: base, writer: newWriter(base.Seed), spans: &spans{kinds: map[string]time.Duration{}}, model: embedding.LocalModel}
 	for i := range base.Growers {
 		w.people = append(w.people, base.newLife(fmt.Sprintf("grower-%d-in-%d", i, base.total), 5_000+i, []float64{0.9, 0.1}[i%2]))
@@ -77,7 +76,12 @@ func (g *growth) measure(ctx context.Context, base *scaled) error {
 	if err := w.work(ctx); err != nil {
 		return err
 	}
-	return w.look(ctx)
+	if err := w.look(ctx); err != nil {
+		return err
+	}
+	g.totals = append(g.totals, base.total)
+	base.notef("the jobs were measured among %d memories", base.total)
+	return nil
 }
 
 // step times something.

@@ -41,9 +41,7 @@ func (b *bench) recallAtScale(ctx context.Context) error {
 		cold, err = s.restart(ctx, base)
 		return err
 	})
-	if err := b.atScales(ctx, visits...); err != nil {
-		return err
-	}
+	failed := b.atScales(ctx, visits...)
 	s.times.Title = "Recall by users of all sizes in databases of all sizes, milliseconds, in turns; bare query and channels: medians; " +
 		"the fastest tenth is what is compared with the smallest database"
 	s.found.Title = "What recall finds of what there is, mean share"
@@ -55,12 +53,16 @@ func (b *bench) recallAtScale(ctx context.Context) error {
 	}
 	s.restarted.Title += "milliseconds, medians of the first question of each user; the bare query after a restart of its own"
 	s.atOnce.Title = fmt.Sprintf("Users of %d memories asked about by clients at once, milliseconds, %d questions each", newcomerHistory, asksUnderLoad)
-	for _, t := range []Table{s.times, s.found, s.restarted, s.atOnce} {
+	tables := []Table{s.times, s.found, s.restarted, s.atOnce}
+	if failed != nil && b.grown != nil { // that section will not come
+		tables = append(tables, b.grown.table(b.Growers))
+	}
+	for _, t := range tables {
 		if len(t.Rows) > 0 {
 			b.show(t)
 		}
 	}
-	return nil
+	return failed
 }
 
 // bySize returns the questions to the users of each size, those of one user after the other's in turn.
@@ -114,6 +116,7 @@ func (s *scaling) measure(ctx context.Context, base *scaled) error {
 			return err
 		}
 	}
+	base.notef("recall was measured among %d memories", base.total)
 	if !slices.Contains(sizes, newcomerHistory) {
 		return nil
 	}
