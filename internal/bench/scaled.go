@@ -19,9 +19,9 @@ import (
 
 const (
 	mostTexts     = 60_000 // that are made up; other users say the same again
-	strangers     = 100     // memories of each user who is there to fill the database
-	strangeTraits = 5       // traits of each of them
-	loadedAtOnce  = 5_000   // memories in a transaction
+	strangers     = 100    // memories of each user who is there to fill the database
+	strangeTraits = 5      // traits of each of them
+	loadedAtOnce  = 5_000  // memories in a transaction
 )
 
 // scaled is a database that grows in place. What it grows by is written as a worker leaves it, and not by one: embedded,
