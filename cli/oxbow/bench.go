@@ -51,6 +51,7 @@ Sections: ` + strings.Join(bench.Sections(), ", ") + `.`,
 	f.IntVar(&flags.Settles, "settles", flags.Settles, "rounds of settling")
 	f.IntVar(&flags.People, "people", flags.People, "users who are reflected on at once, each with 1,000 memories; at least 10")
 	f.IntVar(&flags.History, "history", flags.History, "memories of the user with the longest history that is reflected on")
+	f.IntSliceVar(&flags.Databases, "databases", flags.Databases, "memories in the databases in which recall and jobs are measured at scale")
 	f.IntVar(&flags.V1, "v1", flags.V1, "rows in the table of version 1")
 	f.IntVar(&flags.Pipelined, "pipelined", flags.Pipelined, "memories that wait to be embedded; a tenth of them one by one")
 	f.IntVar(&flags.Jobs, "jobs", flags.Jobs, "jobs that wait to be worked in a round of the queue")

@@ -42,6 +42,8 @@ type Options struct {
 	Pipelined  int           // memories that wait to be embedded
 	Jobs       int           // that wait to be worked in a round of the queue
 	Churn      int           // jobs that come and go until their table is looked at
+	Databases  []int         // memories in the databases in which recall and jobs are measured at scale
+	Growers    int           // users to whom the change happens of which the growth is measured
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
 	Program    string        // the oxbow that runs as a process of its own; default: this program
@@ -51,7 +53,8 @@ type Options struct {
 // Defaults are what is measured if nothing else is said.
 func Defaults() Options {
 	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
-		Settles: 9, People: 12, History: 50_000, V1: 200_000, Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
+		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Growers: 7,
+		Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
 type section struct {
@@ -70,6 +73,8 @@ var sections = []section{
 	{"settle", (*bench).settleTimes},
 	{"reflect", (*bench).reflections},
 	{"extract", (*bench).extractions},
+	{"scale", (*bench).recallAtScale},
+	{"growth", (*bench).jobGrowth},
 }
 
 // Sections names what can be measured, in order.
@@ -89,6 +94,7 @@ type bench struct {
 	report *Report
 
 	v1Stages []string // how long those of an import took
+	grown    *growth  // what jobs took in the databases of recall at scale
 }
 
 // Run measures. With an error, the report has what was measured before.
@@ -110,14 +116,13 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-
 	if o.Program == "" {
 		if o.Program, err = os.Executable(); err != nil {
-			return report, err
+			return report, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 		}
 	}
 	b := &bench{Options: o, server: server, base: base, report: &report}
+	defer func() { err = errors.Join(err, b.server.Stop(context.WithoutCancel(ctx))) }()
 	if report.Machine, err = machine(ctx, server); err != nil {
 		return report, err
 	}
@@ -177,6 +182,26 @@ func (b *bench) database(ctx context.Context, name string) (string, error) {
 	}
 	dsn := b.server.DSN(name)
 	return dsn, migrations.Up(ctx, dsn, migrations.Options{})
+}
+
+// measures tells whether a section is to be measured.
+func (b *bench) measures(name string) bool { return len(b.Only) == 0 || slices.Contains(b.Only, name) }
+
+// restartCold restarts PostgreSQL, and tells whether the system has forgotten its files meanwhile.
+func (b *bench) restartCold(ctx context.Context) (cold bool, err error) {
+	dir := b.server.Dir()
+	if err := b.server.Stop(ctx); err != nil {
+		return false, err
+	}
+	if cold, err = dropCached(dir); err != nil {
+		return false, err
+	}
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base})
+	if err != nil {
+		return false, err
+	}
+	b.server = server
+	return cold, nil
 }
 
 // drop frees the disk for what comes next.

@@ -3,6 +3,8 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,60 @@ func TestRun(t *testing.T) {
 	o.Only = []string{"latency", "speed"}
 	_, err = Run(t.Context(), o)
 	require.ErrorContains(t, err, `no section "speed"`)
+}
+
+// A database grows in place, and what is measured in it is complete: each size of it has its rows and columns.
+func TestScaleAndGrowth(t *testing.T) {
+	o := Defaults()
+	o.Only, o.Databases, o.Questions, o.Growers = []string{"scale", "growth"}, []int{1_200, 3_000}, 6, 1
+	report, err := Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, report.Sections, 2)
+
+	scale := report.Sections[0].Tables
+	require.Len(t, scale, 3)
+	for _, table := range scale {
+		require.Len(t, table.Rows, 2, table.Title)
+		for i, total := range []Cell{"1200", "3000"} {
+			require.Equal(t, []Cell{total, "100"}, table.Rows[i][:2], table.Title)
+			require.Len(t, table.Rows[i], len(table.Columns), table.Title)
+			require.NotContains(t, table.Rows[i], Cell("0.00"), table.Title)
+		}
+	}
+	require.Equal(t, Cell("1.000"), scale[1].Rows[0][2], "without an index nothing is missed")
+
+	require.Len(t, report.Sections[1].Tables, 1)
+	grown := report.Sections[1].Tables[0]
+	require.Equal(t, []string{"what", "of 1200", "of 3000", "exponent", "promised"}, grown.Columns)
+	var steps []string
+	for _, row := range grown.Rows {
+		steps = append(steps, string(row[0]))
+		require.Len(t, row, len(grown.Columns))
+		for _, cell := range row[1:3] {
+			took, err := strconv.ParseFloat(string(cell), 64)
+			require.NoError(t, err)
+			require.Positive(t, took, row[0])
+		}
+	}
+	for _, kind := range []string{"embed", "check_trigger", "reflect", "extract", "summarize", "contradiction_review", "expire_trend", "sweep", "settle", "sensory", "recall"} {
+		require.True(t, slices.ContainsFunc(steps, func(step string) bool { return strings.HasPrefix(step, kind) }), "%s is not in %v", kind, steps)
+	}
+}
+
+func TestExponent(t *testing.T) {
+	g := newGrowth()
+	g.totals = []int{1_000, 10_000, 100_000}
+	for i, total := range g.totals {
+		g.took(reference, total, []time.Duration{1000, 3000, 2000}[i]) // a machine that is now slower, now faster
+		g.took("flat", total, []time.Duration{500, 1500, 1000}[i])
+		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i])
+		g.took("linear", total, time.Second)
+	}
+	require.InDelta(t, 0, g.exponent("flat"), 1e-9)
+	require.InDelta(t, 1, g.exponent("linear"), 1e-9, "the fastest counts")
+	table := g.table(2)
+	require.Equal(t, Cell("≤ 0.1 reached"), table.Rows[1][5])
+	require.Equal(t, Cell("≤ 0.1 missed"), table.Rows[2][5])
 }
 
 // A page keeps what a run has not measured, in the order of the sections.

@@ -150,10 +150,17 @@ func (b *bench) fill(ctx context.Context, dsn string, pool *pgxpool.Pool) ([][]a
 
 // ask times everything for each question, in an order that changes, after some questions that do not count.
 func (b *bench) ask(ctx context.Context, pool *pgxpool.Pool, questions []asked) (map[string][]time.Duration, error) {
-	parts := append([]part{bareQuery, wholeRecall}, recallParts...)
+	return timeParts(ctx, pool, append([]part{bareQuery, wholeRecall}, recallParts...), questions, false)
+}
+
+// timeParts is ask of any parts; cold, every question counts.
+func timeParts(ctx context.Context, pool *pgxpool.Pool, parts []part, questions []asked, cold bool) (map[string][]time.Duration, error) {
 	times := map[string][]time.Duration{}
-	const warmUp = 10
-	for i, q := range append(questions[:min(warmUp, len(questions)):warmUp], questions...) {
+	warmUp := min(10, len(questions))
+	if cold {
+		warmUp = 0
+	}
+	for i, q := range append(questions[:warmUp:warmUp], questions...) {
 		order := slices.Clone(parts)
 		if i%2 == 0 {
 			slices.Reverse(order)

@@ -1,0 +1,25 @@
+package bench
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropCached asks the system to forget what it keeps in memory of the files of a directory. They must be on the disk.
+func dropCached(dir string) (dropped bool, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		file, err := os.Open(path) //nolint:gosec // a file of the bench's own PostgreSQL
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
+	})
+	return err == nil, err
+}
