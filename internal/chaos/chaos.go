@@ -216,6 +216,7 @@ func (r *run) oxbow(ctx context.Context, args ...string) error {
 func (r *run) disturb(ctx context.Context) error {
 	r.say("begins")
 	r.begun = time.Now()
+	whole := ctx
 	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(r.plan.Duration))
 	defer cancel()
 	r.crew.set(ctx, r.plan.Workers)
@@ -232,7 +233,7 @@ func (r *run) disturb(ctx context.Context) error {
 	}
 	r.injectAll(ctx)
 	all.Wait()
-	return nil
+	return whole.Err()
 }
 
 // clear stops everything, and removes the directory or leaves the logs in it.

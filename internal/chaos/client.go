@@ -436,7 +436,7 @@ func (r *run) complaint(kind string, err error) {
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		what = "no answer in time"
-	} else if judge(err) == failed && !pgconn.SafeToRetry(err) && !errors.As(err, new(*pgconn.ConnectError)) {
+	} else if judge(err) == failed && !errors.As(err, new(*pgconn.ConnectError)) {
 		what = err.Error()
 	}
 	r.mu.Lock()

@@ -26,7 +26,8 @@ const (
 
 func (o outcome) String() string { return [...]string{"never", "failed", "unknown", "acknowledged"}[o] }
 
-// judge tells what is known after a statement, or several of one transaction that commits itself, ended with an error.
+// judge tells what is known after a statement, or several of one transaction that commits itself, ended with an error. What
+// pgconn.SafeToRetry says is not asked: pgx 5.12 says so too ("conn closed") where a connection ends before the answer to COMMIT.
 func judge(err error) outcome {
 	var answered *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -35,7 +36,7 @@ func judge(err error) outcome {
 		return acked
 	case errors.As(err, &answered) && answered.Severity == "ERROR":
 		return failed
-	case errors.As(err, &connect), pgconn.SafeToRetry(err), errors.Is(err, pgx.ErrTxCommitRollback):
+	case errors.As(err, &connect), errors.Is(err, pgx.ErrTxCommitRollback):
 		return failed
 	case errors.Is(err, oxbow.ErrBehind), errors.Is(err, oxbow.ErrNotMigrated), errors.As(err, new(*oxbow.InvalidError)):
 		return failed
@@ -222,6 +223,9 @@ func transact(ctx context.Context, db oxbow.DB, user string, abandon bool, do fu
 	}
 	if abandon {
 		return failed, errAbandoned
+	}
+	if tx.Conn().IsClosed() {
+		return failed, errors.New("the connection was lost before the commit")
 	}
 	err = tx.Commit(ctx)
 	return judge(err), err
