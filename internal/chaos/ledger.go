@@ -138,6 +138,23 @@ func (l *ledger) add(w *write) {
 	}
 }
 
+// isGone tells whether a user's life was erased for certain.
+func (l *ledger) isGone(user, life int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lifeErased(user, life) == acked
+}
+
+// lifeErased tells what is known of the erasure of a user's life.
+func (l *ledger) lifeErased(user, life int) outcome {
+	for _, e := range l.erasures {
+		if e.user == user && e.life == life {
+			return e.outcome
+		}
+	}
+	return never
+}
+
 // begin records a conversation in which something was said.
 func (l *ledger) begin(user int, session string) {
 	l.mu.Lock()
@@ -202,6 +219,11 @@ func (l *ledger) set(of *outcome, to outcome) {
 func (l *ledger) endLife(user int, how outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, e := range l.erasures { // what an earlier one may have left
+		if e.user == user && how == acked {
+			e.outcome = acked
+		}
+	}
 	l.erasures = append(l.erasures, &erasure{user, l.lives[user], how})
 	l.lives[user]++
 	l.mine[user] = nil
