@@ -24,7 +24,6 @@ type Options struct {
 	Duration time.Duration // of the faults; the healing comes on top
 	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
 	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
-	Dir      string        // where directories are made; default: that of temporary files
 	Out      io.Writer     // the report
 	Notes    io.Writer     // what goes on meanwhile
 }
@@ -68,6 +67,7 @@ type run struct {
 	options  Options
 	plan     Plan
 	dir      string
+	notes    *os.File
 	log      *slog.Logger
 	ledger   *ledger
 	postgres *postgres
@@ -88,20 +88,11 @@ var discard = slog.New(slog.DiscardHandler)
 
 // Run runs a seed. The error is that of an instrument that does not work; what it found is in the result.
 func Run(ctx context.Context, o Options) (result Result, err error) {
-	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{}, points: map[string]int{}, complaints: map[string]int{}}
-	if r.dir, err = os.MkdirTemp(o.Dir, "oxbow-chaos-"); err != nil {
-		return result, err
-	}
-	if err := os.Chmod(r.dir, 0o755); err != nil { // PostgreSQL may run as another user
-		return result, err
-	}
-	notes, err := os.Create(filepath.Join(r.dir, "driver.log"))
+	r, err := newRun(o)
 	if err != nil {
 		return result, err
 	}
-	r.log = slog.New(slog.NewTextHandler(notes, nil))
 	defer func() {
-		_ = notes.Close() // what is in it is for a person, if at all
 		keep := err != nil || len(result.Violations) > 0
 		if cleared := r.clear(keep); err == nil {
 			err = cleared
@@ -112,21 +103,31 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	}()
 	fmt.Fprintf(o.Out, "seed %d, %s, plan %s: %d actions of %d clients, %d faults, %d workers at first%s\n", o.Seed, o.Duration, r.plan.Digest(), r.plan.actionCount(),
 		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the version before", false: ""}[r.plan.Behind])
-	if err := r.begin(ctx); err != nil {
-		return result, err
-	}
-	if err := r.disturb(ctx); err != nil {
-		return result, err
-	}
-	if err := r.heal(ctx); err != nil {
-		return result, err
-	}
-	if err := r.check(ctx); err != nil {
-		return result, err
+	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
+		if err := step(ctx); err != nil {
+			return result, err
+		}
 	}
 	r.report(o.Out)
 	result.Violations = r.violations
 	return result, ctx.Err()
+}
+
+// newRun makes the directory of a run.
+func newRun(o Options) (*run, error) {
+	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{}, points: map[string]int{}, complaints: map[string]int{}}
+	var err error
+	if r.dir, err = os.MkdirTemp("", "oxbow-chaos-"); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(r.dir, 0o755); err != nil { // PostgreSQL may run as another user
+		return nil, err
+	}
+	if r.notes, err = os.Create(filepath.Join(r.dir, "driver.log")); err != nil {
+		return nil, err
+	}
+	r.log = slog.New(slog.NewTextHandler(r.notes, nil))
+	return r, nil
 }
 
 func (r *run) violate(v Violation) {
@@ -215,6 +216,7 @@ func (r *run) oxbow(ctx context.Context, args ...string) error {
 func (r *run) disturb(ctx context.Context) error {
 	r.say("begins")
 	r.begun = time.Now()
+	whole := ctx
 	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(r.plan.Duration))
 	defer cancel()
 	r.crew.set(ctx, r.plan.Workers)
@@ -231,7 +233,7 @@ func (r *run) disturb(ctx context.Context) error {
 	}
 	r.injectAll(ctx)
 	all.Wait()
-	return nil
+	return whole.Err()
 }
 
 // clear stops everything, and removes the directory or leaves the logs in it.
@@ -247,6 +249,7 @@ func (r *run) clear(keep bool) error {
 	if r.provider != nil {
 		r.provider.close()
 	}
+	_ = r.notes.Close() // what is in it is for a person, if at all
 	data := filepath.Join(r.dir, "postgres")
 	if r.postgres != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

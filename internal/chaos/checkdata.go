@@ -197,7 +197,7 @@ var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consist
 // jobs looks at what is left of the queue, after all workers have stopped.
 func (k *checker) jobs(ctx context.Context) (int, error) {
 	_, err := k.each(ctx, `select coalesce(args ->> 'user_id', ''), id, kind, state, attempt, coalesce(errors[cardinality(errors)] ->> 'error', ''), scheduled_at <= now()
-		from oxbow.river_job where state <> 'completed' order by id`, func(c []string) {
+		from oxbow.river_job where state <> 'completed' and not `+long+` order by id`, func(c []string) {
 		user, id, kind, state, attempt, why, due := c[0], c[1], c[2], c[3], c[4], c[5], c[6] == "t"
 		found := fmt.Sprintf("%s, %s, attempt %s: %s", kind, state, attempt, why)
 		switch {

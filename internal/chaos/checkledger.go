@@ -16,16 +16,6 @@ type there struct {
 	expired, forgotten, hasNext bool
 }
 
-// lifeErased tells what is known of the erasure of a user's life.
-func (l *ledger) lifeErased(user, life int) outcome {
-	for _, e := range l.erasures {
-		if e.user == user && e.life == life {
-			return e.outcome
-		}
-	}
-	return never
-}
-
 // writes compares the database with what the clients were told.
 func (k *checker) writes(ctx context.Context) (int, error) {
 	tables := map[string]map[uuid.UUID]there{}

@@ -300,7 +300,7 @@ func (c *client) eraseUser(ctx context.Context, user int) (outcome, error) {
 
 // recall asks, and looks at whose memories come back.
 func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
-	user, life := userName(a.User), c.run.ledger.life(a.User)
+	user := userName(a.User)
 	question := questions[int(a.Pick)%len(questions)]
 	var texts []string
 	how, err := transact(ctx, c.pool, user, false, func(tx pgx.Tx) error {
@@ -325,8 +325,11 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 	}
 	for _, text := range texts {
 		for _, m := range marksIn(text) {
-			if m.user != a.User || (a.User != sharedUser && m.life != life) {
-				c.run.violate(Violation{Check: "isolation", User: user, Where: a.Kind, Expected: fmt.Sprintf("texts of user %d in life %d", a.User, life), Found: text})
+			switch {
+			case m.user != a.User:
+				c.run.violate(Violation{Check: "isolation", User: user, Where: a.Kind, Expected: "texts of this user alone", Found: text})
+			case c.run.ledger.isGone(m.user, m.life):
+				c.run.violate(Violation{Check: "erased", User: user, Where: a.Kind, Expected: "nothing of a life that was erased before", Found: text})
 			}
 		}
 	}
@@ -436,7 +439,7 @@ func (r *run) complaint(kind string, err error) {
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		what = "no answer in time"
-	} else if judge(err) == failed && !pgconn.SafeToRetry(err) && !errors.As(err, new(*pgconn.ConnectError)) {
+	} else if judge(err) == failed && !errors.As(err, new(*pgconn.ConnectError)) {
 		what = err.Error()
 	}
 	r.mu.Lock()

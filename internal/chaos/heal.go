@@ -14,6 +14,9 @@ import (
 // taken up after 45 seconds and what a call of a provider may take, and River looks every 30.
 const drainTime = 5 * time.Minute
 
+// long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.
+const long = `(kind = 'consistency_check' and state = 'running' and attempted_at > now() - interval '5 minutes')`
+
 // heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
 func (r *run) heal(ctx context.Context) error {
 	r.say("the faults end")
@@ -86,6 +89,7 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
 		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled' and kind = 'expire_trend')
 		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check') and created_at > now() - interval '15 seconds' and state <> 'running')
+		   and not `+long+`
 		 group by kind, state
 		union all
 		select format('%s messages are not extracted', count(*)) from oxbow.messages where extracted_at is null having count(*) > 0

@@ -26,7 +26,8 @@ const (
 
 func (o outcome) String() string { return [...]string{"never", "failed", "unknown", "acknowledged"}[o] }
 
-// judge tells what is known after a statement, or several of one transaction that commits itself, ended with an error.
+// judge tells what is known after a statement, or several of one transaction that commits itself, ended with an error. What
+// pgconn.SafeToRetry says is not asked: pgx 5.12 says so too ("conn closed") where a connection ends before the answer to COMMIT.
 func judge(err error) outcome {
 	var answered *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -35,7 +36,7 @@ func judge(err error) outcome {
 		return acked
 	case errors.As(err, &answered) && answered.Severity == "ERROR":
 		return failed
-	case errors.As(err, &connect), pgconn.SafeToRetry(err), errors.Is(err, pgx.ErrTxCommitRollback):
+	case errors.As(err, &connect), errors.Is(err, pgx.ErrTxCommitRollback):
 		return failed
 	case errors.Is(err, oxbow.ErrBehind), errors.Is(err, oxbow.ErrNotMigrated), errors.As(err, new(*oxbow.InvalidError)):
 		return failed
@@ -137,6 +138,23 @@ func (l *ledger) add(w *write) {
 	}
 }
 
+// isGone tells whether a user's life was erased for certain.
+func (l *ledger) isGone(user, life int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lifeErased(user, life) == acked
+}
+
+// lifeErased tells what is known of the erasure of a user's life.
+func (l *ledger) lifeErased(user, life int) outcome {
+	for _, e := range l.erasures {
+		if e.user == user && e.life == life {
+			return e.outcome
+		}
+	}
+	return never
+}
+
 // begin records a conversation in which something was said.
 func (l *ledger) begin(user int, session string) {
 	l.mu.Lock()
@@ -201,6 +219,11 @@ func (l *ledger) set(of *outcome, to outcome) {
 func (l *ledger) endLife(user int, how outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, e := range l.erasures { // what an earlier one may have left
+		if e.user == user && how == acked {
+			e.outcome = acked
+		}
+	}
 	l.erasures = append(l.erasures, &erasure{user, l.lives[user], how})
 	l.lives[user]++
 	l.mine[user] = nil
@@ -222,6 +245,9 @@ func transact(ctx context.Context, db oxbow.DB, user string, abandon bool, do fu
 	}
 	if abandon {
 		return failed, errAbandoned
+	}
+	if tx.Conn().IsClosed() {
+		return failed, errors.New("the connection was lost before the commit")
 	}
 	err = tx.Commit(ctx)
 	return judge(err), err
