@@ -34,13 +34,13 @@ var large = []string{strings.Repeat("水", 1<<20/3), strings.Repeat("a'", 1<<19)
 // unstorable is what no text of PostgreSQL may be.
 var unstorable = []string{"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "水\xe6\xb0"}
 
-// statementsOfCode take SQL, by their purpose, and only the owner may call them.
-var statementsOfCode = []string{"oxbow.set_policy"}
+// exempt take what they are given by their purpose: SQL, by the owner only, and the words of an error.
+var exempt = []string{"oxbow.set_policy", "oxbow.reject"}
 
 // called is a function of the catalog with an argument that is a text, or has one in it.
 type called struct {
 	Name  string
-	Ours  bool // no application may call it
+	Ours  bool // no application can call it
 	Names []string
 	Types []string
 }
@@ -50,13 +50,13 @@ var texts = []string{"text", "text[]", "json", "jsonb", "jsonb[]", "name"}
 func callable(t testing.TB, conn db) []called {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
-		select p.oid::regproc::text, not has_function_privilege('oxbow_app', p.oid, 'execute'),
+		select p.oid::regproc::text, not (has_function_privilege('oxbow_app', p.oid, 'execute') and (p.prosecdef or p.provolatile <> 'v')),
 		       array(select coalesce(p.proargnames[nth], '') from generate_series(1, p.pronargs) nth),
 		       array(select arg::regtype::text from unnest(p.proargtypes) with ordinality a(arg, nth) order by nth)
 		  from pg_proc p
 		 where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and p.prorettype <> 'trigger'::regtype and p.oid::regproc::text <> all ($1)
 		   and exists (select from unnest(p.proargtypes) arg where arg::regtype::text = any ($2))
-		 order by 1`, statementsOfCode, texts)
+		 order by 1`, exempt, texts)
 	require.NoError(t, err)
 	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[called])
 	require.NoError(t, err)
@@ -122,6 +122,8 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 	case strings.HasPrefix(pg.Code, "22"), strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "OX"), pg.Code == "P0001":
 		assert.NotEmpty(t, pg.Message, at)
 	case pg.Code == "54000" && ours:
+	case pg.Code == "54001": // JSON that is nested too deeply, which PostgreSQL finds before anything of ours
+	case pg.Code == "42P01" && strings.Contains(pg.Message, "memory_vectors_next"): // there only while the model is changed
 	default:
 		assert.Fail(t, at)
 	}
