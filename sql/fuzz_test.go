@@ -1,13 +1,16 @@
 package sqlcode_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
@@ -96,4 +99,72 @@ func FuzzTerms(f *testing.F) {
 			require.True(t, found, "%q is not found by %q", content, words)
 		}
 	})
+}
+
+// The database replays what package lifecycle replays, event by event.
+func FuzzReplayInTheDatabase(f *testing.F) {
+	pool := fuzzed(f)
+	f.Add([]byte{0, 40, 0, 0, 1, 9, 9, 5, 1, 5, 60, 0, 2, 30, 90, 0, 7, 250, 0, 0, 8, 250, 0, 0, 9, 9, 0, 51, 10, 1, 5, 0})
+	f.Add([]byte{0, 0, 0, 200, 3, 1, 0, 77, 4, 0, 0, 1, 5, 200, 0, 0, 6, 3, 0, 255})
+	f.Add([]byte{1, 0, 9, 0, 2, 1, 1, 0, 9, 1, 1, 40})
+	kinds := []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited,
+		lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used}
+	type event struct {
+		Event     lifecycle.Kind `json:"event"`
+		At        time.Time      `json:"at"`
+		Factor    float64        `json:"factor"`
+		Sets      *float64       `json:"sets"`
+		Memories  int            `json:"memories"`
+		Subtype   string         `json:"subtype"`
+		WindowEnd *time.Time     `json:"window_end"`
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		now := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
+		var events []lifecycle.Event
+		given := []event{}
+		for ; len(data) >= 4 && len(events) < 100; data = data[4:] { // kind, moment, factor, what is set
+			if data[1]%7 == 0 { // late, or long after
+				now = now.Add(-time.Duration(data[1]) * time.Minute)
+			} else {
+				now = now.Add(time.Duration(data[1]) * time.Duration(data[1]) * 11 * time.Hour)
+			}
+			e := lifecycle.Event{Kind: kinds[int(data[0])%len(kinds)], At: now, Factor: float64(data[2]) / 256, Sets: float64(data[3]) / 256,
+				Count: int(data[2]) % 5, Subtype: subtypes[int(data[2])%3]}
+			if e.Kind == lifecycle.Created && e.Sets == 0 {
+				e.WindowEnd = now.Add(30 * 24 * time.Hour)
+			}
+			events = append(events, e)
+			given = append(given, event{e.Kind, e.At, e.Factor, pointer(e.Sets), e.Count, string(e.Subtype), pointer(e.WindowEnd)})
+		}
+		var subtype, stage *string
+		var confidence *float64
+		var at, end *time.Time
+		var reinforcements, contradictions *int
+		require.NoError(t, pool.QueryRow(t.Context(), `
+			with recursive s as (
+			  select 0 as nth, null::text as subtype, null::text as stage, null::float8 as confidence, null::timestamptz as confidence_at, null::int as reinforcements,
+			         null::int as contradictions, null::timestamptz as window_end
+			  union all
+			  select s.nth + 1, r.* from s, oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end,
+			    jsonb_populate_record(null::oxbow.trait_events, $1::jsonb -> s.nth)) r where s.nth < jsonb_array_length($1::jsonb))
+			select subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end from s order by nth desc limit 1`, given).
+			Scan(&subtype, &stage, &confidence, &at, &reinforcements, &contradictions, &end))
+		want := lifecycle.Replay(events)
+		about := fmt.Sprintf("%+v", events)
+		require.Equal(t, string(want.Stage), value(stage), about)
+		require.Equal(t, string(want.Subtype), value(subtype), about)
+		require.Equal(t, want.Reinforcements, value(reinforcements), about)
+		require.Equal(t, want.Contradictions, value(contradictions), about)
+		require.True(t, want.At.Equal(value(at)) && want.WindowEnd.Equal(value(end)), "%s: %v %v, not %v %v", about, at, end, want.At, want.WindowEnd)
+		require.InDelta(t, want.Confidence, value(confidence), 1e-9, about)
+		require.True(t, confidence == nil || *confidence > 0 && *confidence < 1, about)
+	})
+}
+
+// value is the zero value for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -33,12 +34,13 @@ var large = []string{strings.Repeat("水", 1<<20/3), strings.Repeat("a'", 1<<19)
 // unstorable is what no text of PostgreSQL may be.
 var unstorable = []string{"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "水\xe6\xb0"}
 
-// statementsOfCode take SQL, by their purpose, and only the owner may call them.
-var statementsOfCode = []string{"oxbow.set_policy"}
+// exempt take what they are given by their purpose: SQL, by the owner only, and the words of an error.
+var exempt = []string{"oxbow.set_policy", "oxbow.reject"}
 
 // called is a function of the catalog with an argument that is a text, or has one in it.
 type called struct {
 	Name  string
+	Ours  bool // no application can call it
 	Names []string
 	Types []string
 }
@@ -48,12 +50,13 @@ var texts = []string{"text", "text[]", "json", "jsonb", "jsonb[]", "name"}
 func callable(t testing.TB, conn db) []called {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
-		select p.oid::regproc::text, array(select coalesce(p.proargnames[nth], '') from generate_series(1, p.pronargs) nth),
+		select p.oid::regproc::text, not (has_function_privilege('oxbow_app', p.oid, 'execute') and (p.prosecdef or p.provolatile <> 'v')),
+		       array(select coalesce(p.proargnames[nth], '') from generate_series(1, p.pronargs) nth),
 		       array(select arg::regtype::text from unnest(p.proargtypes) with ordinality a(arg, nth) order by nth)
 		  from pg_proc p
 		 where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and p.prorettype <> 'trigger'::regtype and p.oid::regproc::text <> all ($1)
 		   and exists (select from unnest(p.proargtypes) arg where arg::regtype::text = any ($2))
-		 order by 1`, statementsOfCode, texts)
+		 order by 1`, exempt, texts)
 	require.NoError(t, err)
 	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[called])
 	require.NoError(t, err)
@@ -102,37 +105,43 @@ func (f called) call(user, memory string, given ...string) (sql string, args []a
 }
 
 // requireTold checks that an error is one of a value, and says of which: none of the code's own, and none that shows that a text
-// was read as SQL.
-func requireTold(t *testing.T, err error, about string, args ...any) {
+// was read as SQL. What ours alone may call need not say itself that an index has a limit.
+func requireTold(t *testing.T, err error, ours bool, about string, args ...any) {
 	t.Helper()
 	if err == nil {
 		return
 	}
-	about = fmt.Sprintf("%s %.300q", about, args)
+	about = fmt.Sprintf("%s %.40q", about, args)
 	var pg *pgconn.PgError
 	require.True(t, errors.As(err, &pg), "%s: %v", about, err)
 	at := fmt.Sprintf("%s: %s %s (%.200s) in %.300s", about, pg.Code, pg.Message, pg.Detail, pg.Where)
 	switch {
 	case pg.Code == "23514" && pg.ConstraintName == "":
-		require.NotEmpty(t, pg.ColumnName, at)
-		require.Contains(t, pg.Message, pg.ColumnName, at)
-	case strings.HasPrefix(pg.Code, "22"), strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "OX1"), pg.Code == "P0001":
-		require.NotEmpty(t, pg.Message, at)
+		assert.NotEmpty(t, pg.ColumnName, at)
+		assert.Contains(t, pg.Message, pg.ColumnName, at)
+	case strings.HasPrefix(pg.Code, "22"), strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "OX"), pg.Code == "P0001":
+		assert.NotEmpty(t, pg.Message, at)
+	case pg.Code == "54000" && ours:
+	case pg.Code == "42704" && strings.HasPrefix(pg.Message, "role "): // an argument that names a role
+	case pg.Code == "54001": // JSON that is nested too deeply, which PostgreSQL finds before anything of ours
+	case pg.Code == "42P01" && strings.Contains(pg.Message, "memory_vectors_next"): // there only while the model is changed
 	default:
-		require.Fail(t, at)
+		assert.Fail(t, at)
 	}
-	require.Less(t, len(pg.Message)+len(pg.Detail), 4000, "an error of %d bytes: %.300s", len(pg.Message)+len(pg.Detail), about)
-	require.True(t, utf8.ValidString(pg.Message+pg.Detail), at)
+	if strings.HasPrefix(pg.Code, "OX") || pg.Code == "P0001" || pg.ColumnName != "" { // ours
+		assert.Less(t, len(pg.Message)+len(pg.Detail), 4000, "an error of %d bytes: %.300s", len(pg.Message)+len(pg.Detail), about)
+	}
+	assert.True(t, utf8.ValidString(pg.Message+pg.Detail), at)
 }
 
 // attack runs a statement and takes it back.
-func attack(t *testing.T, conn db, sql string, args ...any) {
+func attack(t *testing.T, conn db, ours bool, sql string, args ...any) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), sql, args...)
-	requireTold(t, err, sql, args...)
 	require.NoError(t, tx.Rollback(t.Context()))
+	requireTold(t, err, ours, sql, args...)
 }
 
 // besieged is a database with a user who has a row in every table, and connections on which no statement lasts for long.
@@ -170,13 +179,13 @@ func TestHostileTexts(t *testing.T) {
 			t.Parallel()
 			for _, given := range slices.Concat(hostile, unstorable) {
 				sql, args := f.call("ann", memory, given, "水")
-				attack(t, pool, sql, args...)
+				attack(t, pool, f.Ours, sql, args...)
 				sql, args = f.call("", memory, given)
-				attack(t, pool, sql, args...)
+				attack(t, pool, f.Ours, sql, args...)
 			}
 			for _, given := range large {
 				sql, args := f.call("ann", memory, given)
-				attack(t, pool, sql, args...)
+				attack(t, pool, f.Ours, sql, args...)
 			}
 		})
 	}
@@ -191,6 +200,7 @@ func TestHostileColumns(t *testing.T) {
 	for _, table := range tables {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
+			ours := !one[bool](t, pool, "select has_table_privilege('oxbow_app', $1, 'insert')", table)
 			type column struct{ Name, Type string }
 			rows, err := pool.Query(t.Context(), `select quote_ident(a.attname), a.atttypid::regtype::text from pg_attribute a
 				where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attidentity <> 'a' order by a.attnum`, table)
@@ -215,7 +225,7 @@ func TestHostileColumns(t *testing.T) {
 				}
 				sql := fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where user_id = 'ann' limit 1", table, strings.Join(names, ", "), strings.Join(values, ", "))
 				for _, given := range slices.Concat(hostile, unstorable, large[:1]) {
-					attack(t, pool, sql, given)
+					attack(t, pool, ours, sql, given)
 				}
 			}
 		})
@@ -235,7 +245,8 @@ func FuzzFunctions(f *testing.F) {
 		if anyone {
 			user = ""
 		}
-		sql, args := functions[int(which)%len(functions)].call(user, memory, writing(one), writing(two))
-		attack(t, pool, sql, args...)
+		function := functions[int(which)%len(functions)]
+		sql, args := function.call(user, memory, writing(one), writing(two))
+		attack(t, pool, function.Ours, sql, args...)
 	})
 }

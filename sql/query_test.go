@@ -153,3 +153,12 @@ func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 		require.Equal(t, query == "+lamp", len(rows) == 1, query)
 	}
 }
+
+// Whatever stands in a term, it is one word and no operator.
+func TestTermQueries(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for term, want := range map[string]string{"boat": "'boat'", "茶*": "'茶':*", "a' | 'b": "'a'' | ''b'", `\`: `'\\'`, "'": "''''", "a & !b:*": "'a & !b:':*", "": "", "*": "", strings.Repeat("z", 2048): ""} {
+		require.Equal(t, want, one[string](t, tx, "select coalesce(oxbow.term_query($1)::text, '')", term), term)
+	}
+}

@@ -263,7 +263,7 @@ begin
   end if;
   raise exception using
     errcode = 'insufficient_privilege',
-    message = format('%s may see one user only, and that is not %L', caller, _user_id),
+    message = format('%s may see one user only, and that is not %L', caller, left(_user_id, 255)),
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
@@ -591,7 +591,7 @@ begin
   if not found then
     raise exception using
       errcode = 'OX110',
-      message = format('user %L has no file %L', delete_file.user_id, delete_file.path),
+      message = format('user %L has no file %L', left(delete_file.user_id, 255), left(delete_file.path, 1024)),
       hint    = 'The table oxbow.document_files lists the files of a user.';
   end if;
   _erased := oxbow.erase_documents(delete_file.user_id, oxbow.lock_chunks(delete_file.user_id, _file_id));
@@ -918,6 +918,7 @@ CREATE FUNCTION oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) RETU
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   with named as (
@@ -1925,7 +1926,7 @@ begin
   if not found then
     raise exception using
       errcode = 'OX101',
-      message = format('user %L has no memory %s', _user_id, _id),
+      message = format('user %L has no memory %s', left(_user_id, 255), _id),
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
   return memory;
@@ -2021,6 +2022,7 @@ CREATE FUNCTION oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents t
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth) into ids, new
@@ -3853,7 +3855,7 @@ end $$;
 
 CREATE FUNCTION oxbow.term_query(term text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (((''''::text || rtrim(term, '*'::text)) || CASE WHEN (term ~~ '%*'::text) THEN ''':*'::text ELSE ''''::text END))::tsquery;
+    RETURN CASE WHEN ((rtrim(term, '*'::text) = ''::text) OR (octet_length(term) > 2047)) THEN NULL::tsquery ELSE (((''''::text || replace(replace(rtrim(term, '*'::text), '\'::text, '\\'::text), ''''::text, ''''''::text)) || CASE WHEN (term ~~ '%*'::text) THEN ''':*'::text ELSE ''''::text END))::tsquery END;
 
 -- Name: terms(text); Type: FUNCTION; Schema: oxbow; Owner: -
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -170,7 +171,7 @@ func (t *transport) message(body []byte) string {
 // retryAfter reads either form of the header: seconds, or a date.
 func retryAfter(header string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
-	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
+	if seconds, err := strconv.ParseFloat(header, 64); err == nil && !math.IsNaN(seconds) {
 		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(header); err == nil {

@@ -86,5 +86,17 @@ func FuzzReplay(f *testing.F) {
 			}
 		}
 		require.Equal(t, s, Replay(events))
+
+		// of what happened at one moment, reinforcements among themselves may come in any order, and so may contradictions
+		for i := 1; i < len(events); i++ {
+			a, b := events[i-1], events[i]
+			if a.Kind == b.Kind && (a.Kind == Reinforced || a.Kind == Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {
+				events[i-1], events[i] = b, a
+			}
+		}
+		other := Replay(events)
+		require.InDelta(t, s.Confidence, other.Confidence, 1e-6)
+		require.True(t, s.At.Equal(other.At))
+		require.Equal(t, []int{s.Reinforcements, s.Contradictions}, []int{other.Reinforcements, other.Contradictions})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
@@ -245,6 +246,10 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("<think></think>{")
 	f.Add(`{"patterns":[{"evidence":null}],"reinforcements":[{}],"contradictions":[{}],"clusters":[{}]}`)
 	known := map[string]bool{}
+	var traits []uuid.UUID // that were shown
+	for _, trait := range given.Traits[:2] {
+		traits = append(traits, trait.ID)
+	}
 	for _, m := range given.Memories {
 		known[m.ID.String()] = true
 	}
@@ -255,6 +260,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		p := show(given).resolve(read)
 		for _, pattern := range p.Patterns {
+			requireLine(t, pattern.Content, maxSentence)
 			if pattern.Content == "" || len(pattern.Evidence) == 0 || strings.ContainsAny(pattern.Content, "\n\x00") {
 				t.Fatalf("%q: %+v", answer, pattern)
 			}
@@ -263,6 +269,22 @@ func FuzzAnswer(f *testing.F) {
 					t.Fatalf("%q: %+v", answer, pattern)
 				}
 			}
+		}
+		for _, r := range p.Reinforcements {
+			require.Contains(t, traits, r.Trait)
+			require.NotEmpty(t, r.Evidence)
+		}
+		for _, c := range p.Contradictions {
+			require.Contains(t, traits, c.Trait)
+			requireLine(t, c.Reason, maxSentence)
+		}
+		for _, c := range p.Clusters {
+			requireLine(t, c.Content, maxSentence)
+			require.Subset(t, traits, c.Members)
+		}
+		require.LessOrEqual(t, max(len(p.Patterns), len(p.Reinforcements), len(p.Contradictions), len(p.Clusters)), maxEntries)
+		for _, d := range p.Dropped {
+			require.LessOrEqual(t, len([]rune(d.What)), 501)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -565,9 +566,26 @@ func FuzzExtraction(f *testing.F) {
 			for _, source := range c.Sources {
 				bad = bad || !sayable[source]
 			}
+			named := map[string]bool{"": true}
+			for _, entity := range c.Entities {
+				named[entity.Name] = true
+				bad = bad || entity.Name == "" || !slices.Contains(kinds, entity.Kind)
+				requireLine(t, entity.Name, maxName)
+			}
+			for _, r := range c.Relations {
+				bad = bad || !named[r.From] || !named[r.To] || r.From == r.To || r.Relation == ""
+				requireLine(t, r.Relation, maxRelation)
+			}
+			bad = bad || len(c.Entities) > maxEntities || len(c.Relations) > maxRelations || !slices.Contains(types, c.Type) ||
+				!slices.Contains(categories, string(c.Category)) || !c.Time.IsZero() && (c.Time.Year() < 1 || c.Time.Year() > 9999)
+			requireLine(t, c.Content, maxStatement)
 			if bad {
 				t.Fatalf("%q: %+v", answer, c)
 			}
+		}
+		for _, d := range e.Dropped {
+			require.LessOrEqual(t, len([]rune(d.What)), 501)
+			require.LessOrEqual(t, len([]rune(d.Reason)), 500)
 		}
 		for _, id := range e.Used {
 			if id != given.Recalled[0].ID {

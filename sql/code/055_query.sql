@@ -78,7 +78,9 @@ begin
   end if;
 end $$;
 
--- A term as a query of the text index.
+-- A term as a query of the text index: whatever is in it, it is one word. What can be none, being empty or too long, is found
+-- nowhere.
 create or replace function oxbow.term_query(term text) returns tsquery
 language sql immutable parallel safe
-return ('''' || rtrim(term, '*') || case when term like '%*' then ''':*' else '''' end)::tsquery;
+return case when rtrim(term, '*') = '' or octet_length(term) > 2047 then null
+            else ('''' || replace(replace(rtrim(term, '*'), '\', '\\'), '''', '''''') || case when term like '%*' then ''':*' else '''' end)::tsquery end;

@@ -17,7 +17,7 @@ begin
   if not found then
     raise exception using
       errcode = 'OX101',
-      message = format('user %L has no memory %s', _user_id, _id),
+      message = format('user %L has no memory %s', left(_user_id, 255), _id),
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
   return memory;

@@ -86,7 +86,7 @@ end $$;
 -- match_chunks finds the memory of each text among those that there are, and makes an id where there is none. A text that
 -- is in a file several times is matched as often as it was there. Lists of any length are compared, so not row by row.
 create or replace function oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], out ids uuid[], out new boolean[])
-language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 begin
   select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth) into ids, new
     from (select h.nth, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
@@ -167,7 +167,7 @@ revoke all on function oxbow.erase_documents from public;
 
 -- erase_documents_from_jobs is erase_from_jobs for many memories at once.
 create or replace function oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) returns void
-language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 begin
   with named as (
     select j.id as job, i.id, i.nth
@@ -202,7 +202,7 @@ begin
   if not found then
     raise exception using
       errcode = 'OX110',
-      message = format('user %L has no file %L', delete_file.user_id, delete_file.path),
+      message = format('user %L has no file %L', left(delete_file.user_id, 255), left(delete_file.path, 1024)),
       hint    = 'The table oxbow.document_files lists the files of a user.';
   end if;
   _erased := oxbow.erase_documents(delete_file.user_id, oxbow.lock_chunks(delete_file.user_id, _file_id));

@@ -33,7 +33,7 @@ const maxText = 4 << 10
 
 // Find returns the first time that text says, relative to when it was said. A day without an hour is its noon; a week its Wednesday, a
 // month its 15th, a year its 1 July, each at noon; "a week ago" and the like count back from the day. What recurs ("every
-// Tuesday") is no time, and neither is how long something takes.
+// Tuesday") is no time, and neither is how long something takes, nor what lies outside the years 1 to 9999.
 func Find(text string, said time.Time) (Expression, bool) {
 	if len(text) > maxText {
 		end := maxText
@@ -44,9 +44,12 @@ func Find(text string, said time.Time) (Expression, bool) {
 	}
 	e, ok := findEn(text, said)
 	if zh, found := findZh(text, said); found && (!ok || zh.Start < e.Start) {
-		return zh, true
+		e, ok = zh, true
 	}
-	return e, ok
+	if year := e.Time.UTC().Year(); !ok || year < 1 || year > 9999 {
+		return Expression{}, false
+	}
+	return e, true
 }
 
 // noon returns noon of a day, which may lie outside its month: the 32nd is the first of the next.

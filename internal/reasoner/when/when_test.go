@@ -3,6 +3,7 @@ package when
 import (
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -197,16 +198,28 @@ func TestPlace(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
-	for _, text := range []string{"last Tuesday at 3pm", "上周三下午3点", "31 February 2024", "in 2019-13-45", "昨天25点", "十十十天前", "1000 years ago"} {
-		f.Add(text)
+	const may = 1778775600 // 14 May 2026, 16:20 in UTC
+	for _, text := range []string{"last Tuesday at 3pm", "上周三下午3点", "31 February 2024", "in 2019-13-45", "昨天25点", "十十十天前", "1000 years ago",
+		"in 99999999999999999999 days", "三千万年前", "下下下下个月的第三个周五", "on 29 February", "二〇二五年十三月四十日", "12:99 tomorrow", "since 0000"} {
+		for _, said := range []int64{may, -62135596800, 253402300799} { // and the first and the last second of the years 1 to 9999
+			f.Add(text, said, 8*3600)
+		}
 	}
-	said := time.Date(2026, time.May, 14, 16, 20, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string, unix int64, offset int) {
+		first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+		said := time.Unix(unix, 0)
+		if said.Before(first) || said.After(last) {
+			said = last
+		}
+		said = said.In(time.FixedZone("", offset%(14*3600)))
 		e, ok := Find(text, said)
 		if !ok {
 			return
 		}
 		require.True(t, e.Start >= 0 && e.Start < e.End && e.End <= len(text), "%q %v", text, e)
-		require.False(t, e.Time.IsZero())
+		require.True(t, utf8.RuneStart(text[e.Start]) && (e.End == len(text) || utf8.RuneStart(text[e.End])) || !utf8.ValidString(text), "%q %v", text, e)
+		require.NotEmpty(t, e.Precision.String())
+		require.Equal(t, said.Location(), e.Time.Location())
+		require.True(t, e.Time.UTC().Year() >= 1 && e.Time.UTC().Year() <= 9999, "%q, said at %s: %s", text, said, e.Time)
 	})
 }

@@ -1,0 +1,102 @@
+package llm
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// requireLine checks that a text is one line of at most so many characters that can be stored.
+func requireLine(t *testing.T, text string, most int) {
+	t.Helper()
+	require.True(t, utf8.ValidString(text), "%q", text)
+	require.False(t, strings.ContainsFunc(text, unprintable), "%q", text)
+	require.LessOrEqual(t, utf8.RuneCountInString(text), most+1) // an ellipsis
+}
+
+// FuzzVerdict: no answer to a review does harm.
+func FuzzVerdict(f *testing.F) {
+	split := []llmtest.Tendency{{Context: "work", Tendency: "drinks what there is"}, {Context: "personal", Tendency: "在家手冲咖啡"}}
+	f.Add(llmtest.Verdict{Action: "split", Content: "makes coffee by hand at home", Tendencies: split, Reason: "it\ndepends"}.JSON(), false)
+	f.Add(llmtest.Verdict{Action: "revise", Content: "周末手冲咖啡", Reason: "周末"}.JSON(), true)
+	f.Add(`{"action":"keep","content":null,"tendencies":null,"reason":"\u202e\ud800"}`, false)
+	f.Fuzz(func(t *testing.T, answer string, edited bool) {
+		var read reviewAnswer
+		if decode(answer, &read) != nil {
+			return
+		}
+		trait := reviewCase().Trait
+		trait.Edited = edited
+		v, err := read.verdict(trait)
+		if err != nil {
+			require.Less(t, len(err.Error()), 500) // it is told to the model and kept
+			return
+		}
+		requireLine(t, v.Reason, maxSentence)
+		requireLine(t, v.Content, maxSentence)
+		switch v.Action {
+		case reasoner.Keep, reasoner.Dissolve:
+			require.Empty(t, v.Content)
+			require.Empty(t, v.Tendencies)
+		case reasoner.Revise:
+			require.NotEmpty(t, v.Content)
+			require.False(t, edited)
+		case reasoner.Split:
+			require.NotEmpty(t, v.Content)
+			require.GreaterOrEqual(t, len(v.Tendencies), 2)
+			for context, tendency := range v.Tendencies {
+				require.Contains(t, contexts, context)
+				require.NotEmpty(t, tendency)
+				requireLine(t, tendency, maxSentence)
+			}
+		default:
+			t.Fatalf("%q: %+v", answer, v)
+		}
+	})
+}
+
+// FuzzSummary: no summary is kept that is long, or in a language in which nothing was said.
+func FuzzSummary(f *testing.F) {
+	f.Add(llmtest.Summary("The user lives in Bergen."), "I live in Bergen.")
+	f.Add("```json\n"+llmtest.Summary("用户住在卑尔根。")+"\n```", "我住在卑尔根")
+	f.Add(`<think>hm</think>{"summary":"\u2028\ud800"}`, "")
+	f.Fuzz(func(t *testing.T, answer, said string) {
+		var read summaryAnswer
+		if decode(answer, &read) != nil {
+			return
+		}
+		summary, err := read.check([]string{said})
+		if err != nil {
+			require.Less(t, len(err.Error()), 500)
+			return
+		}
+		requireLine(t, summary, reasoner.MaxSummary)
+		require.False(t, instructs(summary), "%q", summary)
+		require.Empty(t, translated(summary, []string{said}))
+	})
+}
+
+// FuzzProvider: whatever a server answers, what is kept of it is short, without the key, and no waiting without end.
+func FuzzProvider(f *testing.F) {
+	f.Add(200, `{"done_reason":"length"}`, "")
+	f.Add(429, `{"error":{"message":"slow down, sk-secret-key","code":"rate_limit"}}`, "1e300")
+	f.Add(500, `{"error":"x","message":1,"detail":[]}`, "Wed, 21 Oct 2099 07:28:00 GMT")
+	f.Add(400, "\xff\x00{", "NaN")
+	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, status int, body, header string) {
+		x := &exchange{status: status}
+		(&transport{apiKey: "sk-secret-key"}).note([]byte(body), x)
+		requireLine(t, x.message, 300)
+		require.NotContains(t, x.message, "sk-secret-key")
+		wait := retryAfter(http.Header{"Retry-After": {header}}.Get("Retry-After"), now)
+		require.GreaterOrEqual(t, wait, time.Duration(0))
+		require.LessOrEqual(t, wait, 24*time.Hour)
+	})
+}
