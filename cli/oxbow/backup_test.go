@@ -74,6 +74,8 @@ const (
 	keeper    = "keeper" // the owner, no superuser
 	clerk     = "clerk"  // login in oxbow_worker
 	dimension = 16
+
+	patience = 5 * time.Minute // with a machine that others use too
 )
 
 // provider is a server of embeddings that takes its time. While it fails, every 5th of its answers makes no sense.
@@ -238,7 +240,7 @@ func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, aft
 func (l *load) write(n int) {
 	l.Helper()
 	n += l.acknowledged()
-	require.Eventually(l, func() bool { return l.acknowledged() >= n }, time.Minute, 5*time.Millisecond)
+	require.Eventually(l, func() bool { return l.acknowledged() >= n }, patience, 5*time.Millisecond)
 }
 
 func (l *load) acknowledged() int {
@@ -260,7 +262,7 @@ func (l *load) dump() (transactions []int32) {
 		var n int
 		require.NoError(l, conn.QueryRow(l.Context(), `select count(*) from `+busy).Scan(&n))
 		return n > 0
-	}, time.Minute, time.Millisecond)
+	}, patience, time.Millisecond)
 	var snapshot string
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_export_snapshot()`).Scan(&snapshot))
 	transactions = numbers(l.T, conn)
@@ -281,7 +283,7 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 
 // restorePoint names a moment, and waits until the archive has it.
 func (l *load) restorePoint(name string) (at uint64) {
-	require.Eventually(l, func() bool { return l.count(l.DSN(appName), busy) > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(l, func() bool { return l.count(l.DSN(appName), busy) > 0 }, patience, time.Millisecond)
 	conn := l.connect(l.DSN(appName))
 	defer conn.Close(context.Background())
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_create_restore_point($1) - '0/0'::pg_lsn`, name).Scan(&at))
@@ -290,7 +292,7 @@ func (l *load) restorePoint(name string) (at uint64) {
 	require.Eventually(l, func() bool {
 		_, err := os.Stat(filepath.Join(l.root, file))
 		return err == nil && l.count(l.DSN(appName), `pg_stat_archiver where last_archived_wal >= '`+file+`'`) > 0
-	}, time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	return at
 }
 
@@ -315,7 +317,7 @@ func (l *load) start(name string, settings ...string) string {
 	for _, s := range append(settings, "port="+fmt.Sprint(6000+len(name))) {
 		options += " -c " + strings.ReplaceAll(s, " ", `\ `)
 	}
-	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"), "--options="+options, "--wait", "start"))
+	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"), "--options="+options, "--wait", "--timeout=300", "start"))
 	l.Cleanup(func() {
 		l.run(l.Command(context.Background(), "pg_ctl", "--pgdata="+l.dir(name), "--mode=immediate", "stop"))
 	})
@@ -408,7 +410,7 @@ func (l *load) promote(dsn string, written []ack) {
 
 func (l *load) promoted(dsn string) {
 	l.Helper()
-	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, patience, 10*time.Millisecond)
 }
 
 // works lets a worker bring a restored database to where nothing is left to do, and looks whether each thing was done once.
@@ -436,7 +438,7 @@ func (l *load) works(dsn string, transactions []int32) {
 		}
 		// What was running when it failed the second time waits for 16 seconds.
 		require.Contains(l, string(out), "to be tried again later")
-		require.Less(l, time.Since(begun), time.Minute)
+		require.Less(l, time.Since(begun), patience)
 		l.exec(owner, `update oxbow.river_job set scheduled_at = now() where state = 'retryable'`)
 	}
 	l.Logf("%d transactions were there, and what was left to do took %s", len(transactions), time.Since(begun).Round(time.Millisecond))
