@@ -32,7 +32,14 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 const sweepPause = 10 * 60
 
 func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
-	var led bool
+	var led, standby bool
+	if err := tx.QueryRow(ctx, `select pg_is_in_recovery()`).Scan(&standby); err != nil {
+		return err
+	}
+	if standby { // the table of the leader is unlogged, and cannot be read here
+		e.fine = "workers are connected to the primary, if any are running"
+		return nil
+	}
 	var processes, listening, hidden, due int64
 	var swept float64
 	err := tx.QueryRow(ctx, `

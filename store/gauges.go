@@ -129,11 +129,16 @@ func (g *Gauges) readRest(ctx context.Context, db DB) error {
 		return err
 	}
 	g.Inconsistencies = c.Problems
-	return db.QueryRow(ctx, `
-		select exists (select from oxbow.river_leader where expires_at > now()),
+	var standby bool
+	err := db.QueryRow(ctx, `
+		select pg_is_in_recovery(),
 		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
 		         where datname = current_database() and pid <> pg_backend_pid())`).
-		Scan(&g.Led, &g.TransactionSeconds)
+		Scan(&standby, &g.TransactionSeconds)
+	if err != nil || standby { // the table of the leader is unlogged, and cannot be read on a standby
+		return err
+	}
+	return db.QueryRow(ctx, `select exists (select from oxbow.river_leader where expires_at > now())`).Scan(&g.Led)
 }
 
 // Of returns the statistics of a table, zero if there is none of the name.

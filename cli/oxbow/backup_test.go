@@ -74,9 +74,11 @@ const (
 	keeper    = "keeper" // the owner, no superuser
 	clerk     = "clerk"  // login in oxbow_worker
 	dimension = 16
+
+	patience = 5 * time.Minute // with a machine that others use too
 )
 
-// provider is a server of embeddings that takes its time. While it fails, every 10th of its answers makes no sense.
+// provider is a server of embeddings that takes its time. While it fails, every 5th of its answers makes no sense.
 type provider struct {
 	url     string
 	failing atomic.Bool
@@ -100,7 +102,7 @@ func newProvider(t *testing.T) *provider {
 		for i, text := range asked.Input {
 			data = append(data, vector{i, embeddingtest.Vector(text, dimension)})
 		}
-		if requests.Add(1)%10 == 0 && p.failing.Load() {
+		if requests.Add(1)%5 == 0 && p.failing.Load() {
 			data = data[1:]
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": data}) // the worker may have been killed
@@ -163,7 +165,7 @@ func (l *load) run(cmd *exec.Cmd) string {
 // dir is where a copy of the server is or will be.
 func (l *load) dir(name string) string { return filepath.Join(l.root, "copy-"+name) }
 
-// begin starts to write and to work. Every 10th answer of the provider makes no sense, as long as the source lives.
+// begin starts to write and to work. Some answers of the provider make no sense, as long as the source lives.
 func (l *load) begin() {
 	ctx, cancel := context.WithCancel(l.Context())
 	l.stop = cancel
@@ -203,7 +205,7 @@ func (l *load) writeFor(ctx context.Context, writer int) {
 		l.mu.Lock()
 		l.acks = append(l.acks, a)
 		l.mu.Unlock()
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -238,7 +240,7 @@ func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, aft
 func (l *load) write(n int) {
 	l.Helper()
 	n += l.acknowledged()
-	require.Eventually(l, func() bool { return l.acknowledged() >= n }, time.Minute, 5*time.Millisecond)
+	require.Eventually(l, func() bool { return l.acknowledged() >= n }, patience, 5*time.Millisecond)
 }
 
 func (l *load) acknowledged() int {
@@ -260,7 +262,7 @@ func (l *load) dump() (transactions []int32) {
 		var n int
 		require.NoError(l, conn.QueryRow(l.Context(), `select count(*) from `+busy).Scan(&n))
 		return n > 0
-	}, time.Minute, time.Millisecond)
+	}, patience, time.Millisecond)
 	var snapshot string
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_export_snapshot()`).Scan(&snapshot))
 	transactions = numbers(l.T, conn)
@@ -281,7 +283,7 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 
 // restorePoint names a moment, and waits until the archive has it.
 func (l *load) restorePoint(name string) (at uint64) {
-	require.Eventually(l, func() bool { return l.count(l.DSN(appName), busy) > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(l, func() bool { return l.count(l.DSN(appName), busy) > 0 }, patience, time.Millisecond)
 	conn := l.connect(l.DSN(appName))
 	defer conn.Close(context.Background())
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_create_restore_point($1) - '0/0'::pg_lsn`, name).Scan(&at))
@@ -290,7 +292,7 @@ func (l *load) restorePoint(name string) (at uint64) {
 	require.Eventually(l, func() bool {
 		_, err := os.Stat(filepath.Join(l.root, file))
 		return err == nil && l.count(l.DSN(appName), `pg_stat_archiver where last_archived_wal >= '`+file+`'`) > 0
-	}, time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	return at
 }
 
@@ -315,7 +317,7 @@ func (l *load) start(name string, settings ...string) string {
 	for _, s := range append(settings, "port="+fmt.Sprint(6000+len(name))) {
 		options += " -c " + strings.ReplaceAll(s, " ", `\ `)
 	}
-	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"), "--options="+options, "--wait", "start"))
+	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"), "--options="+options, "--wait", "--timeout=300", "start"))
 	l.Cleanup(func() {
 		l.run(l.Command(context.Background(), "pg_ctl", "--pgdata="+l.dir(name), "--mode=immediate", "stop"))
 	})
@@ -344,6 +346,7 @@ func (l *load) restoreDump(transactions []int32) {
 
 	l.run(l.Command(l.Context(), "psql", "--quiet", "--dbname="+fresh.DSN("postgres"), "--file="+filepath.Join(l.root, "globals.sql")))
 	l.run(l.Command(l.Context(), "pg_restore", "--exit-on-error", "--create", "--jobs=2", "--dbname="+fresh.DSN("postgres"), dump))
+	l.run(l.Command(l.Context(), "vacuumdb", "--quiet", "--analyze-only", "--dbname="+fresh.DSN(appName)))
 	l.works(fresh.DSN(appName), transactions)
 	l.isolated(fresh.DSN(appName))
 	functions := `pg_proc p where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('public', p.oid, 'execute')`
@@ -388,6 +391,7 @@ func (l *load) promote(dsn string, written []ack) {
 	require.Positive(l, l.count(dsn, `(select where oxbow.context('person 1', '打羽毛球') like '%打羽毛球%') c`))
 	out := l.run(l.withProvider(dsn, "recall", "person 1", "climbing"))
 	require.Contains(l, out, "Went climbing")
+	require.Contains(l, l.run(l.command(dsn, "top", "--once")), "none leads")
 	for _, cmd := range []*exec.Cmd{l.withProvider(dsn, "work"), l.command(dsn, "remember", "person 1", "x")} {
 		out, err := cmd.CombinedOutput()
 		require.Error(l, err)
@@ -406,15 +410,15 @@ func (l *load) promote(dsn string, written []ack) {
 
 func (l *load) promoted(dsn string) {
 	l.Helper()
-	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, patience, 10*time.Millisecond)
 }
 
 // works lets a worker bring a restored database to where nothing is left to do, and looks whether each thing was done once.
 func (l *load) works(dsn string, transactions []int32) {
 	l.Helper()
 	conn := l.connect(dsn)
-	defer conn.Close(context.Background())
 	require.Equal(l, transactions, numbers(l.T, conn))
+	require.NoError(l, conn.Close(l.Context()))
 	l.none(dsn, `acks a where (select count(*) from oxbow.memories m where m.user_id = a.user_id and m.id = any(a.ids)) <> 2
 		or not exists (select from oxbow.messages g where g.user_id = a.user_id and g.seq = a.n)`)
 	require.Equal(l, len(transactions), l.count(dsn, `oxbow.messages`))
@@ -434,7 +438,7 @@ func (l *load) works(dsn string, transactions []int32) {
 		}
 		// What was running when it failed the second time waits for 16 seconds.
 		require.Contains(l, string(out), "to be tried again later")
-		require.Less(l, time.Since(begun), time.Minute)
+		require.Less(l, time.Since(begun), patience)
 		l.exec(owner, `update oxbow.river_job set scheduled_at = now() where state = 'retryable'`)
 	}
 	l.Logf("%d transactions were there, and what was left to do took %s", len(transactions), time.Since(begun).Round(time.Millisecond))
@@ -451,7 +455,8 @@ func (l *load) works(dsn string, transactions []int32) {
 // done finds what was lost, and what was done twice.
 func (l *load) done(dsn string, transactions int) {
 	l.Helper()
-	l.none(dsn, `oxbow.river_job where state not in ('completed', 'scheduled')`)
+	// What is periodic has one attempt, and comes again of itself.
+	l.none(dsn, `oxbow.river_job where state not in ('completed', 'scheduled') and not (state = 'discarded' and metadata ? 'periodic')`)
 	l.none(dsn, `oxbow.river_job where state = 'scheduled' and kind <> 'expire_trend'`)
 	memories := `oxbow.memories m where m.memory_type <> 'trait'`
 	l.none(dsn, memories+` and not exists (select from oxbow.memory_terms t where t.user_id = m.user_id and t.memory_id = m.id)`)
