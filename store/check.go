@@ -44,7 +44,7 @@ type CheckOptions struct {
 // CheckReport is what a check looked at.
 type CheckReport struct {
 	Users    int64 `json:"users"`
-	Traits   int64 `json:"traits"` // older wordings included
+	Traits   int64 `json:"traits"`           // older wordings included
 	Secrets  int64 `json:"secrets,omitzero"` // memories and messages of sensitivity 3
 	Problems int64 `json:"problems"`
 	Repaired int64 `json:"repaired"`
