@@ -12,12 +12,15 @@ import (
 	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
-// Problem is a contradiction between a trait's row, its events, its evidence and what these refer to.
+// Problem is a contradiction between a trait's row, its events, its evidence and what these refer to, or something of what is
+// secret in clear.
 type Problem struct {
 	UserID  string    `json:"user_id"`
 	TraitID uuid.UUID `json:"trait_id,omitzero"`
+	// MemoryID is the secret memory or message that it is about.
+	MemoryID uuid.UUID `json:"memory_id,omitzero"`
 	// Kind names what is wrong: orphan, no events, beginning, gap, event, factor, memories, evidence, counted twice, stage,
-	// subtype, confidence, confidence_at, reinforcements, contradictions, window, next transition, parent, superseded, due.
+	// subtype, confidence, confidence_at, reinforcements, contradictions, window, next transition, parent, superseded, due; of secrets: not sealed, key, told.
 	Kind     string `json:"kind"`
 	Found    string `json:"found"`    // what stands in the database
 	Expected string `json:"expected"` // what follows from the events and the evidence
@@ -30,6 +33,8 @@ type CheckOptions struct {
 	UserID string
 	// Repair puts right what follows from events and evidence, each trait in a transaction of its own.
 	Repair bool
+	// KeyIDs are the keys that open what is secret. Default: not known, any is right.
+	KeyIDs []string
 	// Found gets each problem, after it was repaired. An error of it ends the check.
 	Found func(Problem) error
 	// Progress is called after each page. Default: nobody.
@@ -39,7 +44,8 @@ type CheckOptions struct {
 // CheckReport is what a check looked at.
 type CheckReport struct {
 	Users    int64 `json:"users"`
-	Traits   int64 `json:"traits"` // older wordings included
+	Traits   int64 `json:"traits"`           // older wordings included
+	Secrets  int64 `json:"secrets,omitzero"` // memories and messages of sensitivity 3
 	Problems int64 `json:"problems"`
 	Repaired int64 `json:"repaired"`
 }
@@ -50,7 +56,8 @@ const (
 	checkedTraits = 500
 )
 
-// Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to nothing.
+// Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to nothing, and
+// for what is secret and not sealed or told elsewhere.
 func Check(ctx context.Context, db DB, o CheckOptions) (CheckReport, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
@@ -88,6 +95,9 @@ type checker struct {
 func (c *checker) users(ctx context.Context, users []string) error {
 	first, last := users[0], users[len(users)-1]
 	if err := c.orphans(ctx, first, last); err != nil {
+		return err
+	}
+	if err := c.secrets(ctx, first, last); err != nil {
 		return err
 	}
 	page := dbsqlc.CheckTraitsParams{First: first, Last: last, Max: checkedTraits}

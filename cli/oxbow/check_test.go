@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, "oxbow: 1 problem: with --repair those are put right of which the events tell how\n", r.err)
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
-	require.Equal(t, []string{"user", "trait", "problem", "found", "expected"}, strings.Fields(lines[0]))
+	require.Equal(t, []string{"user", "id", "problem", "found", "expected"}, strings.Fields(lines[0]))
 	require.Equal(t, []string{"ada", id.String(), "confidence", "0.5", "0.4"}, strings.Fields(lines[2]))
 	require.Equal(t, "2 traits of 2 users: 1 problem.", lines[len(lines)-1])
 	require.Zero(t, d.run("check", "林").code, "that of another user")

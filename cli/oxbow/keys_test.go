@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // service is a key management service at the far end: Vault's transit engine and AWS KMS, with keys of its own by name.
@@ -228,4 +231,73 @@ func TestWrongKeyURI(t *testing.T) {
 		require.Contains(t, r.err, says)
 		require.Empty(t, r.out)
 	}
+}
+
+// Each thing that must not be known of a secret is found, and nothing else.
+func TestCheckSecrets(t *testing.T) {
+	d := onDatabase(t)
+	t.Setenv("OXBOW_KMS_URI", "")
+	t.Setenv("OXBOW_KEYSET", d.ok("keys", "new"))
+	id := d.ok("remember", "林", "门的密码是剑鱼。", "--sensitivity", "3")
+	d.ok("remember", "ada", "The code is swordfish.", "--sensitivity", "3")
+	plain := d.ok("remember", "ada", "Ada's boat is blue.")
+	d.work()
+	d.ok("forget", "林", id)
+	d.ok("restore", "林", id)
+	conn, err := pgx.Connect(t.Context(), d.dsn)
+	require.NoError(t, err)
+	trait := traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
+	require.NoError(t, conn.Close(t.Context()))
+	require.Equal(t, "1 trait and 2 secrets of 2 users: no problems.", d.ok("check"))
+	require.Equal(t, "0 traits and 1 secret of 1 user: no problems.", d.ok("check", "ada"))
+
+	for says, sql := range map[string]string{
+		"told +fact: a row of memory_vectors +nothing, because it is secret": `insert into oxbow.memory_vectors select '林', 'fact', $1, embedding from oxbow.memory_vectors where memory_id = '` + plain + `'`,
+		"told +fact: a row of memory_terms +nothing":                         `insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv) values ('林', 'fact', $1, 1, 'a')`,
+		"told +fact: a row of reflection_inbox +nothing":                     `insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at) values ('林', 'fact', $1, 0.5, now())`,
+		"told +fact: a row of entity_mentions +nothing": `with e as (insert into oxbow.entities (user_id, kind, name, key, head) values ('林', 'person', 'Bo', 'bo', 'bo') returning id)
+			insert into oxbow.entity_mentions select '林', id, 'fact', $1 from e`,
+		"told +fact: a row of entity_edges +nothing": `with e as (select gen_random_uuid() as id)
+			insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at) select '林', id, 'sister', id, 'fact', $1, now(), now() from e`,
+		"told +fact: a row of trait_evidence +nothing": `insert into oxbow.trait_evidence (user_id, trait_id, memory_type, memory_id, direction, quality, session_key, observed_at, timezone, event_seq)
+			values ('林', '` + trait.String() + `', 'fact', $1, 'supporting', 'C', 's', now(), 'UTC', 1)`,
+		"told +fact: a row of trait_clues +nothing":                `insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, observed_at) values ('林', 'k', 'c', 'fact', $1, 's', now())`,
+		"told +fact: a row of memory_history in clear +nothing":    `update oxbow.memory_history set old_content = 'swordfish' where memory_id = $1`,
+		`not sealed +fact: no sealed text +a text that the client`: `update oxbow.memories set sealed = convert_to('门的密码是剑鱼。 The code is swordfish.', 'UTF8') where id = $1`,
+		"key +fact: sealed with the key 7 +one of [0-9]+":          `update oxbow.memories set sealed_key = '7' where id = $1`,
+	} {
+		t.Run(says, func(t *testing.T) {
+			d := on{t, d.dsn}
+			d.exec(`create table public.saved as select user_id, sealed, sealed_key from oxbow.memories where id = '` + id + `'`)
+			d.exec(`set session_replication_role = replica; ` + strings.ReplaceAll(sql, "$1", "'"+id+"'"))
+			r := d.run("check", "林")
+			require.Equal(t, exitFailed, r.code)
+			require.Regexp(t, "林 +"+id+" +"+says, r.out)
+			require.NotContains(t, r.out, "剑鱼")
+			require.NotContains(t, r.out, "swordfish")
+			require.Zero(t, d.run("check", "ada").code, "that of another user")
+			d.exec(`set session_replication_role = replica;
+				delete from oxbow.memory_vectors where memory_id = '` + id + `'; delete from oxbow.memory_terms where memory_id = '` + id + `';
+				delete from oxbow.reflection_inbox where memory_id = '` + id + `'; delete from oxbow.entity_mentions where memory_id = '` + id + `';
+				delete from oxbow.entities where user_id = '林'; delete from oxbow.entity_edges where memory_id = '` + id + `';
+				delete from oxbow.trait_evidence where memory_id = '` + id + `'; delete from oxbow.trait_clues where memory_id = '` + id + `';
+				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id + `' and old_content <> '[sealed]';
+				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where m.id = '` + id + `'; drop table public.saved`)
+			require.Equal(t, "1 trait and 1 secret of 1 user: no problems.", d.ok("check", "林"))
+		})
+	}
+
+	// messages too; and what has no content in its place, which only the constraint keeps out
+	d.exec(`insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key) values ('mia', 's', '[sealed]', 3, 'swordfish', '7')`)
+	r := d.run("check", "mia")
+	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +message: no sealed text`, r.out)
+	require.Regexp(t, `mia +[0-9a-f-]{36} +key +message: sealed with the key 7`, r.out)
+	d.exec(`delete from oxbow.messages; alter table oxbow.memories drop constraint sensitivity_sealed;
+		insert into oxbow.memories (user_id, content, sensitivity) values ('mia', 'swordfish', 3)`)
+	r = d.run("check")
+	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +fact: no sealed text`, r.out)
+	require.NotContains(t, r.out, "swordfish")
+	require.Contains(t, r.out, "1 trait and 3 secrets of 3 users: 1 problem.")
+	t.Setenv("OXBOW_KEYSET", "")
+	require.Contains(t, d.run("check").out, "3 secrets of 3 users: 1 problem.", "without keys any key is right")
 }

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// secrets reports what is wrong with what is secret of users between two. Nothing of it is repaired: what stands in clear where it
+// must not, a person has to see.
+func (c *checker) secrets(ctx context.Context, first, last string) error {
+	var n int64
+	err := c.db.QueryRow(ctx, `
+		select (select count(*) from oxbow.memories where sensitivity = 3 and user_id between $1 and $2)
+		     + (select count(*) from oxbow.messages where sensitivity = 3 and user_id between $1 and $2)`, first, last).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("count what is secret: %w", Explain(err))
+	}
+	if c.report.Secrets += n; n == 0 {
+		return nil
+	}
+	rows, err := c.db.Query(ctx, checkSecrets, first, last, c.options.KeyIDs)
+	if err != nil {
+		return fmt.Errorf("check what is secret: %w", Explain(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Problem, err error) {
+		var id uuid.UUID
+		var what string
+		err = row.Scan(&p.UserID, &what, &id, &p.Kind, &p.Found, &p.Expected)
+		p.MemoryID, p.Found = id, what+": "+p.Found
+		return p, err
+	})
+	if err != nil {
+		return fmt.Errorf("check what is secret: %w", Explain(err))
+	}
+	return c.found(problems...)
+}
+
+// What is sealed begins with the id of its key, as Tink writes it. Of a secret memory there is nothing in clear, and nothing derived.
+const checkSecrets = `
+	with secret as materialized (
+	  select m.user_id, m.memory_type::text as type, m.id, m.content, m.sealed, m.sealed_key
+	    from oxbow.memories m where m.sensitivity = 3 and m.user_id between $1 and $2
+	  union all
+	  select g.user_id, 'message', g.id, g.content, g.sealed, g.sealed_key
+	    from oxbow.messages g where g.sensitivity = 3 and g.user_id between $1 and $2
+	)
+	select s.user_id, s.type, s.id, p.kind, p.found, p.expected
+	  from secret s
+	 cross join lateral (
+	  select 1 as nth, 'not sealed' as kind, 'no sealed text' as found, 'a text that the client sealed' as expected
+	   where s.content is distinct from '[sealed]' or coalesce(octet_length(s.sealed), 0) < 33
+	      or case when s.sealed_key ~ '^[0-9]{1,10}$' then encode(substr(s.sealed, 1, 5), 'hex') <> '01' || lpad(to_hex(s.sealed_key::bigint), 8, '0') else true end
+	  union all
+	  select 2, 'key', 'sealed with the key ' || s.sealed_key, 'one of ' || array_to_string($3::text[], ', ')
+	   where s.sealed_key <> all ($3::text[])
+	  union all
+	  select 3, 'told', t.found, 'nothing, because it is secret'
+	    from (
+	      select 'a row of memory_vectors' where exists (
+	        select from oxbow.memory_vectors d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of memory_terms' where exists (
+	        select from oxbow.memory_terms d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of reflection_inbox' where exists (
+	        select from oxbow.reflection_inbox d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of entity_mentions' where exists (
+	        select from oxbow.entity_mentions d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of entity_edges' where exists (
+	        select from oxbow.entity_edges d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of trait_evidence' where exists (
+	        select from oxbow.trait_evidence d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of trait_clues' where exists (
+	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	      union all
+	      select 'a row of memory_history in clear' where exists (
+	        select from oxbow.memory_history d
+	         where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id
+	           and (d.old_content <> '[sealed]' or d.new_content <> '[sealed]' or d.old_metadata <> '{}' or d.new_metadata <> '{}'))
+	    ) t(found)
+	   where s.type <> 'message'
+	 ) p
+	 order by s.user_id, s.type, s.id, p.nth, p.found`
