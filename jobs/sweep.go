@@ -207,7 +207,11 @@ func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 	return store.EraseForgotten(ctx, w.db, time.Now().Add(-restorable), sweepForgotten)
 }
 
+// recountTerms rests while the queue is long: whoever embeds waits for the user whose memories are being counted.
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
+	if long, err := store.EmbedQueueIsLong(ctx, w.db, sweepLong); err != nil || long {
+		return 0, err
+	}
 	return store.RecountTerms(ctx, w.db, sweepCounted)
 }
 

@@ -223,9 +223,14 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (in
 	return len(old), nil
 }
 
+// recountTime is after how long RecountTerms leaves the other users for the next time. It is a third of what a job has.
+const recountTime = 10 * time.Second
+
 // RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and begins
-// anew after the last. It returns how many statistics were wrong. Each user is a statement of its own.
-func RecountTerms(ctx context.Context, db DB, limit int) (int, error) {
+// anew after the last. It returns how many statistics were wrong. Each user is a statement of its own. One whose memories
+// cannot be counted in the time that there is does not keep the others from it: the next time begins after them.
+func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) {
+	begun := time.Now()
 	var after string
 	if err := readSetting(ctx, db, sweepStatsKey, &after); err != nil {
 		return 0, err
@@ -234,20 +239,25 @@ func RecountTerms(ctx context.Context, db DB, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count terms: %w", err)
 	}
-	wrong := 0
-	for _, user := range users {
-		n, err := dbsqlc.New().StatsRecount(ctx, db, user)
-		if err != nil {
-			return wrong, fmt.Errorf("count terms: %w", err)
-		}
-		wrong += int(n)
-	}
 	next := ""
-	if len(users) == limit {
-		next = users[limit-1]
+	for i, user := range users {
+		n, failed := dbsqlc.New().StatsRecount(ctx, db, user)
+		wrong += int(n)
+		late := failed != nil || time.Since(begun) > recountTime
+		if late || i == limit-1 {
+			next = user
+		}
+		if failed != nil {
+			err = fmt.Errorf("count terms: %w", failed)
+		}
+		if late {
+			break
+		}
 	}
 	if next == after {
-		return wrong, nil
+		return wrong, err
 	}
-	return wrong, writeSetting(ctx, db, sweepStatsKey, next)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // the job's time may be over
+	defer cancel()
+	return wrong, errors.Join(err, writeSetting(ctx, db, sweepStatsKey, next))
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -160,6 +161,31 @@ func TestSweepCorrectsStatistics(t *testing.T) {
 }
 
 // What memories name that were there before entities were is noted once.
+// A user who cannot be counted in time does not keep the others from it.
+func TestRecountGoesOn(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", "one")
+	b.insert("ben", "two")
+	require.NoError(t, b.drain())
+	b.exec(`update oxbow.memory_term_stats set documents = 7`)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(t.Context(), `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = store.RecountTerms(short, b.pool, 10)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	wrong, err := store.RecountTerms(t.Context(), b.pool, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, wrong, "ben's")
+	require.NoError(t, tx.Rollback(t.Context()))
+	wrong, err = store.RecountTerms(t.Context(), b.pool, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, wrong, "ann's, in the next round")
+}
+
 func TestSweepNotesOldEntities(t *testing.T) {
 	b := setup(t)
 	for _, user := range []string{"ann", "bob", "林"} {

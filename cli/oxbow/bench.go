@@ -31,7 +31,8 @@ PostgreSQL and pgvector installed, as "oxbow dev" does, and some GiB of disk und
 What is promised is compared with a reference (a bare table, a bare query, COPY, …) in the same run and in turns, so that a
 noisy machine weighs on both. The texts are made up, from a seed.
 
-Sections: ` + strings.Join(bench.Sections(), ", ") + `.`,
+Sections: ` + strings.Join(bench.Sections(), ", ") + `. The last is left out unless it is named or --soak
+says how long it is (30 minutes, if only named); an interrupt ends it, and what was seen so far is printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), &flags) },
 	}
@@ -56,6 +57,8 @@ Sections: ` + strings.Join(bench.Sections(), ", ") + `.`,
 	f.IntVar(&flags.Pipelined, "pipelined", flags.Pipelined, "memories that wait to be embedded; a tenth of them one by one")
 	f.IntVar(&flags.Jobs, "jobs", flags.Jobs, "jobs that wait to be worked in a round of the queue")
 	f.IntVar(&flags.Churn, "churn", flags.Churn, "jobs that come and go until their table is looked at")
+	f.DurationVar(&flags.Soak, "soak", flags.Soak, "also load a worker for so long, for example 30m")
+	f.Float64Var(&flags.SoakRate, "soak-rate", flags.SoakRate, "acts of users a second in the section soak")
 	return cmd
 }
 

@@ -44,6 +44,8 @@ type Options struct {
 	Churn      int           // jobs that come and go until their table is looked at
 	Databases  []int         // memories in the databases in which recall and jobs are measured at scale
 	Growers    int           // users to whom the change happens of which the growth is measured
+	Soak       time.Duration // of mixed load; 0: none, unless the section is named
+	SoakRate   float64       // acts of users a second
 	Seed       uint64        // of the texts
 	Out        io.Writer     // the tables, as they come
 	Program    string        // the oxbow that runs as a process of its own; default: this program
@@ -54,7 +56,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
 		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Growers: 7,
-		Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, Seed: 1, Out: io.Discard, Notes: io.Discard}
+		Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, SoakRate: 20, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
 type section struct {
@@ -75,6 +77,7 @@ var sections = []section{
 	{"extract", (*bench).extractions},
 	{"scale", (*bench).recallAtScale},
 	{"growth", (*bench).jobGrowth},
+	{"soak", (*bench).soaking},
 }
 
 // Sections names what can be measured, in order.
@@ -167,7 +170,15 @@ func (o Options) sections() ([]section, error) {
 			return nil, fmt.Errorf("there is no section %q: there are %s", name, strings.Join(Sections(), ", "))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, s.name) }), nil
+	return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return o.leaves(s.name) }), nil
+}
+
+// leaves tells whether a section is left out: what takes long by its nature is only measured if somebody asks for it.
+func (o Options) leaves(name string) bool {
+	if len(o.Only) > 0 {
+		return !slices.Contains(o.Only, name)
+	}
+	return name == "soak" && o.Soak == 0
 }
 
 // database makes a migrated database and returns its connection URL.

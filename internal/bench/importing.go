@@ -99,7 +99,7 @@ func (b *bench) importTimes(ctx context.Context) error {
 		return err
 	}
 	var memories int
-	if err := pool.QueryRow(ctx, "select count(*) from oxbow.memories").Scan(&memories); err != nil {
+	if err := pool.QueryRow(ctx, "select count(*) from oxbow.memories where memory_type <> 'trait'").Scan(&memories); err != nil {
 		return err
 	}
 	b.show(importTable(memories, stored, total))

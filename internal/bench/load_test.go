@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// program builds the real one.
+func program(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "oxbow")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cli/oxbow").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return binary
+}
+
+// rows returns a section's table whose title begins so, complete, as text by the first column.
+func rows(t *testing.T, r Report, section, title string) map[string][]string {
+	t.Helper()
+	for _, s := range r.Sections {
+		for _, table := range s.Tables {
+			if s.Name != section || !strings.HasPrefix(table.Title, title) {
+				continue
+			}
+			found := map[string][]string{}
+			for _, row := range table.Rows {
+				require.Len(t, row, len(table.Columns), table.Title)
+				for _, c := range row {
+					found[string(row[0])] = append(found[string(row[0])], string(c))
+				}
+			}
+			return found
+		}
+	}
+	t.Fatalf("%s has no table %q", section, title)
+	return nil
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return n
+}
+
+// What runs workers of its own, in small.
+func TestRunLoad(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := Defaults()
+	o.Program, o.Out = program(t), &out
+	o.Only = []string{"import", "pipeline", "queue", "soak"}
+	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = 300, 150, 100, 100, 50*time.Millisecond
+	o.Soak, o.SoakRate = 9*time.Second, 40
+	report, err := Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, report.Sections, 4)
+
+	imported := rows(t, report, "import", "Import, seconds")
+	require.Contains(t, imported, "300")
+	memory := rows(t, report, "import", "Memory during the import")
+	require.Len(t, memory, 2)
+	if runtime.GOOS == "linux" {
+		require.Greater(t, number(t, memory["oxbow work"][2]), 10.0)
+		require.Contains(t, memory["oxbow work"][3], "reached")
+	}
+
+	for title, ways := range map[string]int{"Memories embedded a second, 150 that wait in jobs of 128": 5, "Memories embedded a second, 15 that wait in jobs of 1": 4} {
+		embedded := rows(t, report, "pipeline", title)
+		require.Len(t, embedded, ways)
+		for _, row := range embedded {
+			require.Positive(t, number(t, row[1]), row)
+		}
+	}
+	for _, row := range rows(t, report, "pipeline", "From COMMIT to embedded under load") {
+		require.GreaterOrEqual(t, number(t, row[2]), float64(probers))
+		require.LessOrEqual(t, number(t, row[3]), number(t, row[5]))
+	}
+
+	worked := rows(t, report, "queue", "Jobs a second")
+	require.Len(t, worked, 3)
+	require.Positive(t, number(t, worked["no-op, many workers"][4]), "River's")
+	left := rows(t, report, "queue", "What jobs leave")
+	require.Len(t, left, 5)
+	require.Equal(t, "110", left["after a tenth more"][1])
+
+	done := rows(t, report, "soak", "Load for")
+	for _, what := range []string{"memory inserted", "message", "recall", "user erased", "uses reported", "fact superseded"} {
+		require.Positive(t, number(t, done[what][1]), what)
+	}
+	seen := rows(t, report, "soak", "From third to third")
+	require.Len(t, seen, len(watched))
+	require.Positive(t, number(t, seen["worker: goroutines"][3]))
+	require.Positive(t, number(t, seen["worker: connections"][3]))
+	require.Positive(t, number(t, seen["recall p50, ms"][3]))
+	require.NotEmpty(t, rows(t, report, "soak", "Dead rows"))
+}
+
+// A soak that is interrupted prints what it saw, and leaves nothing running.
+func TestInterruptedSoak(t *testing.T) {
+	t.Parallel()
+	o := Defaults()
+	o.Program, o.Only = program(t), []string{"soak"}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	report, err := Run(ctx, o)
+	require.NoError(t, err)
+	require.Positive(t, number(t, rows(t, report, "soak", "Load for")["recall"][1]))
+	require.Len(t, rows(t, report, "soak", "From third to third"), len(watched))
+}
+
+func TestSoakIsAskedFor(t *testing.T) {
+	names := func(o Options) (names []string) {
+		chosen, err := o.sections()
+		require.NoError(t, err)
+		for _, s := range chosen {
+			names = append(names, s.name)
+		}
+		return names
+	}
+	require.NotContains(t, names(Options{}), "soak")
+	require.Contains(t, names(Options{Soak: time.Minute}), "soak")
+	require.Equal(t, []string{"soak"}, names(Options{Only: []string{"soak"}}))
+	require.Equal(t, []string{"queue"}, names(Options{Only: []string{"queue"}, Soak: time.Minute}))
+}
+
+func TestSlope(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var samples []sample
+	for i := range 5 {
+		samples = append(samples, sample{at: start.Add(time.Duration(i) * time.Minute), numbers: map[string]float64{"x": 100 + float64(i)}})
+	}
+	of := func(s sample) (float64, bool) { v, ok := s.numbers["x"]; return v, ok }
+	require.InDelta(t, 60, slope(samples, of), 1e-9)
+	require.Zero(t, slope(samples[:1], of))
+}
+
+func TestReadMetrics(t *testing.T) {
+	found := readMetrics(strings.NewReader("# HELP go_goroutines Number\ngo_goroutines 67\nprocess_resident_memory_bytes 4.5e+07\noxbow_jobs_total{kind=\"embed\"} 3\n"))
+	require.Equal(t, 67.0, found["go_goroutines"])
+	require.Equal(t, 4.5e7, found["process_resident_memory_bytes"])
+}
+
+// A worker that ends by itself is told of, with what it said last.
+func TestProcessEnds(t *testing.T) {
+	t.Parallel()
+	b := &bench{Options: Options{Program: program(t)}}
+	p, err := b.oxbow(t.Context(), "postgres://127.0.0.1:1/nowhere", "work")
+	require.NoError(t, err)
+	<-p.ended
+	require.ErrorContains(t, p.stop(), "oxbow work has ended by itself: oxbow: no PostgreSQL answers")
+	require.ErrorContains(t, p.wait(t.Context()), "no PostgreSQL answers")
+}
