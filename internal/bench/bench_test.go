@@ -86,20 +86,20 @@ func TestExponent(t *testing.T) {
 	g := newGrowth()
 	g.totals = []int{1_000, 10_000, 100_000}
 	for i, total := range g.totals {
-		g.took(reference, total, []time.Duration{1000, 3000, 2000}[i]) // a machine that is now slower, now faster
-		g.took("flat", total, []time.Duration{500, 1500, 1000}[i])
-		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i])
-		g.took("linear", total, time.Second)
+		g.took(reference, total, []time.Duration{1000, 3000, 2000}[i]*time.Millisecond) // a machine that is now slower, now faster
+		g.took("flat", total, []time.Duration{500, 1500, 1000}[i]*time.Millisecond)
+		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i]*time.Millisecond)
+		g.took("linear", total, time.Hour)
 	}
 	for i, total := range g.totals {
-		g.touched("linear", total, []int{12, 120, 1_200}[i])
+		g.touched("linear", total, []int{120, 1_200, 12_000}[i])
 	}
 	require.InDelta(t, 0, g.exponent(g.times["flat"], g.times[reference]), 1e-9)
 	require.InDelta(t, 1, g.exponent(g.times["linear"], g.times[reference]), 1e-9, "the fastest counts")
 	tables := g.tables(2)
 	require.Equal(t, []Cell{"0.00", "≤ 0.1 reached"}, tables[0].Rows[1][4:])
 	require.Equal(t, []Cell{"1.00", "≤ 0.1 missed"}, tables[0].Rows[2][4:])
-	require.Equal(t, [][]Cell{{"linear", "12", "120", "1200", "1.00", "≤ 0.1 missed"}}, tables[1].Rows)
+	require.Equal(t, [][]Cell{{"linear", "120", "1200", "12000", "1.00", "≤ 0.1 missed"}}, tables[1].Rows)
 }
 
 // A page keeps what a run has not measured, in the order of the sections.

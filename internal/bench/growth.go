@@ -11,6 +11,11 @@ import (
 // growthGoal is the most that what a job takes may grow by with the database, as an exponent: 0 is flat, 1 as fast as the data.
 const growthGoal = 0.1
 
+const (
+	fewPages   = 50.0
+	littleTime = 1.0 // milliseconds
+)
+
 // reference is what everything is compared with: some computing and a commit, which have nothing to do with the data.
 const reference = "reference: a commit of 100 rows, and computing"
 
@@ -92,13 +97,13 @@ func (g *growth) row(step string, costs, references map[int][]float64, format st
 }
 
 // exponent is the slope of the logarithm of what something costs, in times of the reference, over that of the number of
-// memories.
+// memories. What touches fewer pages than some, or takes a fraction of a millisecond, is not told from nothing.
 func (g *growth) exponent(costs, references map[int][]float64) float64 {
 	var xs, ys []float64
 	for _, total := range g.totals {
-		cost := max(slices.Min(costs[total]), 1)
+		cost := max(slices.Min(costs[total]), fewPages)
 		if references != nil {
-			cost = slices.Min(costs[total]) / slices.Min(references[total])
+			cost = max(slices.Min(costs[total]), littleTime) / slices.Min(references[total])
 		}
 		xs, ys = append(xs, math.Log(float64(total))), append(ys, math.Log(cost))
 	}

@@ -28,7 +28,7 @@ const (
 	growerSays   = 40  // messages
 	growerDue    = 20  // traits that are settled
 	growerAsks   = 12  // questions
-	checkedUsers = 100
+	checkedUsers = 40
 )
 
 // spans adds up how long jobs ran, by their kinds.
@@ -328,10 +328,15 @@ func (g *growing) look(ctx context.Context) error {
 		if err := g.refer(ctx); err != nil {
 			return err
 		}
-		for _, do := range []func(context.Context, *life) error{g.recall, g.use, g.sweep, g.settle, g.erase} {
+		for _, do := range []func(context.Context, *life) error{g.recall, g.use, g.sweep, g.settle} {
 			if err := do(ctx, l); err != nil {
 				return err
 			}
+		}
+	}
+	for _, l := range g.people {
+		if err := g.erase(ctx, l); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -376,7 +381,8 @@ func (g *growing) use(ctx context.Context, l *life) error {
 	})
 }
 
-// sweep measures the steps of the job each for itself, and undoes what they did.
+// sweep measures the steps of the job each for itself, and undoes what they did. Each begins with the first users, who are the
+// same in every database.
 func (g *growing) sweep(ctx context.Context, _ *life) error {
 	now := time.Now()
 	before := now.Add(-10 * time.Minute)
@@ -399,10 +405,14 @@ func (g *growing) sweep(ctx context.Context, _ *life) error {
 			if err != nil {
 				return err
 			}
-			return errors.Join(s.do(tx), tx.Rollback(ctx))
+			_, err = tx.Exec(ctx, "delete from oxbow.settings where key in ('sweep.walk', 'sweep.inbox', 'sweep.reviews', 'sweep.stats', 'sweep.messages')")
+			return errors.Join(err, s.do(tx), tx.Rollback(ctx))
 		}); err != nil {
 			return err
 		}
+	}
+	if _, err := g.alone.Exec(ctx, "delete from oxbow.settings where key = 'consistency'"); err != nil {
+		return err
 	}
 	if err := g.step(ctx, fmt.Sprintf("consistency_check, %d users", checkedUsers), func() error {
 		_, err := store.CheckNext(ctx, g.alone, now, checkedUsers, func(store.Problem) error { return nil })
