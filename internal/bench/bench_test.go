@@ -60,8 +60,8 @@ func TestScaleAndGrowth(t *testing.T) {
 	}
 	require.Equal(t, Cell("1.000"), scale[1].Rows[0][2], "without an index nothing is missed")
 
-	require.Len(t, report.Sections[1].Tables, 1)
-	grown := report.Sections[1].Tables[0]
+	require.Len(t, report.Sections[1].Tables, 2)
+	grown, pages := report.Sections[1].Tables[0], report.Sections[1].Tables[1]
 	require.Equal(t, []string{"what", "of 1200", "of 3000", "exponent", "promised"}, grown.Columns)
 	var steps []string
 	for _, row := range grown.Rows {
@@ -73,6 +73,10 @@ func TestScaleAndGrowth(t *testing.T) {
 			require.Positive(t, took, row[0])
 		}
 	}
+	require.Greater(t, len(pages.Rows), 10)
+	for _, row := range pages.Rows {
+		require.NotContains(t, row[1:3], Cell("0"), row[0])
+	}
 	for _, kind := range []string{"embed", "check_trigger", "reflect", "extract", "summarize", "contradiction_review", "expire_trend", "sweep", "settle", "sensory", "recall"} {
 		require.True(t, slices.ContainsFunc(steps, func(step string) bool { return strings.HasPrefix(step, kind) }), "%s is not in %v", kind, steps)
 	}
@@ -82,16 +86,20 @@ func TestExponent(t *testing.T) {
 	g := newGrowth()
 	g.totals = []int{1_000, 10_000, 100_000}
 	for i, total := range g.totals {
-		g.took(reference, total, []time.Duration{1000, 3000, 2000}[i]) // a machine that is now slower, now faster
-		g.took("flat", total, []time.Duration{500, 1500, 1000}[i])
-		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i])
-		g.took("linear", total, time.Second)
+		g.took(reference, total, []time.Duration{1000, 3000, 2000}[i]*time.Millisecond) // a machine that is now slower, now faster
+		g.took("flat", total, []time.Duration{500, 1500, 1000}[i]*time.Millisecond)
+		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i]*time.Millisecond)
+		g.took("linear", total, time.Hour)
 	}
-	require.InDelta(t, 0, g.exponent("flat"), 1e-9)
-	require.InDelta(t, 1, g.exponent("linear"), 1e-9, "the fastest counts")
-	table := g.table(2)
-	require.Equal(t, Cell("≤ 0.1 reached"), table.Rows[1][5])
-	require.Equal(t, Cell("≤ 0.1 missed"), table.Rows[2][5])
+	for i, total := range g.totals {
+		g.touched("linear", total, []int{120, 1_200, 12_000}[i])
+	}
+	require.InDelta(t, 0, g.exponent(g.times["flat"], g.times[reference]), 1e-9)
+	require.InDelta(t, 1, g.exponent(g.times["linear"], g.times[reference]), 1e-9, "the fastest counts")
+	tables := g.tables(2)
+	require.Equal(t, []Cell{"0.00", "≤ 0.1 reached"}, tables[0].Rows[1][4:])
+	require.Equal(t, []Cell{"1.00", "≤ 0.1 missed"}, tables[0].Rows[2][4:])
+	require.Equal(t, [][]Cell{{"linear", "120", "1200", "12000", "1.00", "≤ 0.1 missed"}}, tables[1].Rows)
 }
 
 // A page keeps what a run has not measured, in the order of the sections.

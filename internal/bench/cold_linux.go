@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,8 +19,7 @@ func dropCached(dir string) (dropped bool, err error) {
 		if err != nil {
 			return err
 		}
-		defer file.Close()
-		return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
+		return errors.Join(unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED), file.Close())
 	})
 	return err == nil, err
 }

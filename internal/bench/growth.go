@@ -11,6 +11,11 @@ import (
 // growthGoal is the most that what a job takes may grow by with the database, as an exponent: 0 is flat, 1 as fast as the data.
 const growthGoal = 0.1
 
+const (
+	fewPages   = 50.0
+	littleTime = 1.0 // milliseconds
+)
+
 // reference is what everything is compared with: some computing and a commit, which have nothing to do with the data.
 const reference = "reference: a commit of 100 rows, and computing"
 
@@ -18,17 +23,27 @@ const reference = "reference: a commit of 100 rows, and computing"
 type growth struct {
 	totals []int
 	steps  []string // in the order in which they came
-	times  map[string]map[int][]time.Duration
+	times  map[string]map[int][]float64
+	pages  map[string]map[int][]float64 // how many, of steps that one connection did alone
 }
 
-func newGrowth() *growth { return &growth{times: map[string]map[int][]time.Duration{}} }
+func newGrowth() *growth {
+	return &growth{times: map[string]map[int][]float64{}, pages: map[string]map[int][]float64{}}
+}
 
 func (g *growth) took(step string, total int, took time.Duration) {
 	if g.times[step] == nil {
 		g.steps = append(g.steps, step)
-		g.times[step] = map[int][]time.Duration{}
+		g.times[step] = map[int][]float64{}
 	}
-	g.times[step][total] = append(g.times[step][total], took)
+	g.times[step][total] = append(g.times[step][total], took.Seconds()*1000)
+}
+
+func (g *growth) touched(step string, total, pages int) {
+	if g.pages[step] == nil {
+		g.pages[step] = map[int][]float64{}
+	}
+	g.pages[step][total] = append(g.pages[step][total], float64(pages))
 }
 
 // jobGrowth measures each kind of job, and each step of those that look after everybody, in ever larger databases, where the
@@ -40,42 +55,57 @@ func (b *bench) jobGrowth(ctx context.Context) error {
 			return err
 		}
 	}
-	b.show(b.grown.table(b.Growers))
+	for _, t := range b.grown.tables(b.Growers) {
+		b.show(t)
+	}
 	return nil
 }
 
-func (g *growth) table(growers int) Table {
-	out := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d; "+
+func (g *growth) tables(growers int) []Table {
+	times := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d; "+
 		"the exponent of growth, by least squares, of what is left when the reference is divided out", growers)}
+	pages := Table{Title: "Pages of 8 kB that are touched by the same, where one connection does all of it, the fewest"}
 	head := []string{"what"}
-	if len(g.totals) == 0 {
-		return out
-	}
 	for _, total := range g.totals {
 		head = append(head, fmt.Sprintf("of %d", total))
 	}
-	out.add(append(head, "exponent", "promised")...)
-	for _, step := range g.steps {
-		cells := []string{step}
-		for _, total := range g.totals {
-			cells = append(cells, ms(slices.Min(g.times[step][total])))
-		}
-		if step == reference {
-			out.add(append(cells, "", "")...)
-			continue
-		}
-		e := g.exponent(step)
-		out.add(append(cells, fmt.Sprintf("%.2f", e), fmt.Sprintf("≤ %.1f %s", growthGoal, verdict(e <= growthGoal)))...)
+	times.add(append(head, "exponent", "promised")...)
+	pages.add(append(head, "exponent", "promised")...)
+	if len(g.totals) == 0 {
+		return nil
 	}
-	return out
+	for _, step := range g.steps {
+		times.add(g.row(step, g.times[step], g.times[reference], "%.2f")...)
+		if g.pages[step] != nil && step != reference {
+			pages.add(g.row(step, g.pages[step], nil, "%.0f")...)
+		}
+	}
+	return []Table{times, pages}
 }
 
-// exponent is the slope of the logarithm of what a step takes, in times of the reference, over that of the number of memories.
-func (g *growth) exponent(step string) float64 {
+// row tells of a step, and, unless it is the reference itself, how it grows.
+func (g *growth) row(step string, costs, references map[int][]float64, format string) []string {
+	cells := []string{step}
+	for _, total := range g.totals {
+		cells = append(cells, fmt.Sprintf(format, slices.Min(costs[total])))
+	}
+	if step == reference {
+		return append(cells, "", "")
+	}
+	e := g.exponent(costs, references)
+	return append(cells, fmt.Sprintf("%.2f", e), fmt.Sprintf("≤ %.1f %s", growthGoal, verdict(e <= growthGoal)))
+}
+
+// exponent is the slope of the logarithm of what something costs, in times of the reference, over that of the number of
+// memories. What touches fewer pages than some, or takes a fraction of a millisecond, is not told from nothing.
+func (g *growth) exponent(costs, references map[int][]float64) float64 {
 	var xs, ys []float64
 	for _, total := range g.totals {
-		times := float64(slices.Min(g.times[step][total])) / float64(slices.Min(g.times[reference][total]))
-		xs, ys = append(xs, math.Log(float64(total))), append(ys, math.Log(times))
+		cost := max(slices.Min(costs[total]), fewPages)
+		if references != nil {
+			cost = max(slices.Min(costs[total]), littleTime) / slices.Min(references[total])
+		}
+		xs, ys = append(xs, math.Log(float64(total))), append(ys, math.Log(cost))
 	}
 	mx, my := mean(xs), mean(ys)
 	var over, under float64

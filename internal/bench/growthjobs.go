@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pgvector/pgvector-go"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -27,7 +28,7 @@ const (
 	growerSays   = 40  // messages
 	growerDue    = 20  // traits that are settled
 	growerAsks   = 12  // questions
-	checkedUsers = 100
+	checkedUsers = 40
 )
 
 // spans adds up how long jobs ran, by their kinds.
@@ -65,6 +66,7 @@ type growing struct {
 	spans  *spans
 	people []*life
 	model  string
+	alone  *pgxpool.Pool // one connection, whose work is counted in pages
 }
 
 // measure lets the same happen to the same people, who are new in the database and erased in the end.
@@ -84,14 +86,35 @@ func (g *growth) measure(ctx context.Context, base *scaled) error {
 	return nil
 }
 
-// step times something.
-func (g *growing) step(name string, do func() error) error {
+// step times something, and counts the pages where there is one connection alone.
+func (g *growing) step(ctx context.Context, name string, do func() error) error {
+	before, err := g.countPages(ctx)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	g.took(name, g.total, time.Since(start))
-	return nil
+	if g.alone == nil {
+		return nil
+	}
+	after, err := g.countPages(ctx)
+	g.touched(name, g.total, after-before)
+	return err
+}
+
+// countPages tells how many pages have been touched so far; counting itself touches a few.
+func (g *growing) countPages(ctx context.Context) (pages int, err error) {
+	if g.alone == nil {
+		return 0, nil
+	}
+	if _, err := g.alone.Exec(ctx, "select pg_stat_force_next_flush()"); err != nil {
+		return 0, err
+	}
+	err = g.alone.QueryRow(ctx, "select blks_hit + blks_read from pg_stat_database where datname = current_database()").Scan(&pages)
+	return pages, err
 }
 
 // work measures jobs at a real worker that has nothing else to do.
@@ -159,7 +182,7 @@ func (g *growing) refer(ctx context.Context) error {
 	if _, err := g.pool.Exec(ctx, "create table if not exists public.reference (n integer, x double precision)"); err != nil {
 		return err
 	}
-	return g.step(reference, func() error {
+	return g.step(ctx, reference, func() error {
 		_, err := g.pool.Exec(ctx, "insert into public.reference select n % 100, max(ln(n)) from generate_series(1, 20000) n group by 1")
 		return err
 	})
@@ -213,7 +236,7 @@ func (g *growing) remember(ctx context.Context, l *life) error {
 	var file bytes.Buffer
 	l.memories(&file, growerAdds)
 	lines := "[" + strings.ReplaceAll(strings.TrimSpace(file.String()), "\n", ",") + "]"
-	if err := g.step(fmt.Sprintf("INSERT of %d memories", growerAdds), func() error {
+	if err := g.step(ctx, fmt.Sprintf("INSERT of %d memories", growerAdds), func() error {
 		_, err := g.pool.Exec(ctx, `
 			insert into oxbow.memories (user_id, memory_type, content, session_id, seq, valid_at)
 			select "user", coalesce(memory_type, 'episodic'), content, session, seq, at
@@ -236,7 +259,7 @@ func (g *growing) talk(ctx context.Context, l *life) error {
 	if err != nil {
 		return err
 	}
-	if err := g.step(fmt.Sprintf("INSERT of %d messages", growerSays), func() error {
+	if err := g.step(ctx, fmt.Sprintf("INSERT of %d messages", growerSays), func() error {
 		_, err := g.pool.Exec(ctx, `
 			insert into oxbow.messages (user_id, session_id, role, content, seq)
 			select $1, 'talk', role, content, seq from jsonb_to_recordset($2) as m(role text, content text, seq bigint)`, l.user, string(lines))
@@ -296,14 +319,24 @@ func (g *growing) expire(ctx context.Context, l *life) error {
 
 // look measures what is no job: recall, the steps of the jobs that look after everybody, and erasure. There is no worker now.
 func (g *growing) look(ctx context.Context) error {
+	var err error
+	if g.alone, err = openPool(ctx, g.dsn, 1); err != nil {
+		return err
+	}
+	defer g.alone.Close()
 	for _, l := range g.people {
 		if err := g.refer(ctx); err != nil {
 			return err
 		}
-		for _, do := range []func(context.Context, *life) error{g.recall, g.use, g.sweep, g.settle, g.erase} {
+		for _, do := range []func(context.Context, *life) error{g.recall, g.use, g.sweep, g.settle} {
 			if err := do(ctx, l); err != nil {
 				return err
 			}
+		}
+	}
+	for _, l := range g.people {
+		if err := g.erase(ctx, l); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -312,11 +345,6 @@ func (g *growing) look(ctx context.Context) error {
 func (g *growing) recall(ctx context.Context, l *life) error {
 	embedder := embedding.NewLocal(embedding.LocalDimension)
 	w := newWriter(g.Seed)
-	pool, err := openPool(ctx, g.dsn, 1)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	var questions []asked
 	for range growerAsks {
 		q := asked{user: l.user, query: w.question(choose(w.IntN(2) == 0, l.didEnglish(l.dear(l.pastimes)), l.didChinese(l.dear(l.pastimes))))}
@@ -328,7 +356,7 @@ func (g *growing) recall(ctx context.Context, l *life) error {
 		questions = append(questions, q)
 	}
 	prompt := part{"context", "select * from oxbow.context_parts($1, $2, $3)", wholeRecall.args}
-	times, err := timeParts(ctx, pool, []part{wholeRecall, prompt}, questions, false)
+	times, err := timeParts(ctx, g.alone, []part{wholeRecall, prompt}, questions, false)
 	if err != nil {
 		return err
 	}
@@ -340,12 +368,12 @@ func (g *growing) recall(ctx context.Context, l *life) error {
 
 // use reports that memories were used, and adds that up.
 func (g *growing) use(ctx context.Context, l *life) error {
-	if _, err := g.pool.Exec(ctx, `
+	if _, err := g.alone.Exec(ctx, `
 		select oxbow.touch($1, (select array_agg(id) from (select id from oxbow.memories where user_id = $1 order by seq, id limit $2) m))`, l.user, growerAdds); err != nil {
 		return err
 	}
-	return g.step(fmt.Sprintf("flush_activity, %d uses", growerAdds), func() error {
-		n, err := store.FoldActivity(ctx, g.pool, 1_000)
+	return g.step(ctx, fmt.Sprintf("flush_activity, %d uses", growerAdds), func() error {
+		n, err := store.FoldActivity(ctx, g.alone, 1_000)
 		if err == nil && n != growerAdds {
 			err = fmt.Errorf("%d uses were added up", n)
 		}
@@ -353,7 +381,8 @@ func (g *growing) use(ctx context.Context, l *life) error {
 	})
 }
 
-// sweep measures the steps of the job each for itself, and undoes what they did.
+// sweep measures the steps of the job each for itself, and undoes what they did. Each begins with the first users, who are the
+// same in every database.
 func (g *growing) sweep(ctx context.Context, _ *life) error {
 	now := time.Now()
 	before := now.Add(-10 * time.Minute)
@@ -371,34 +400,39 @@ func (g *growing) sweep(ctx context.Context, _ *life) error {
 		{"statistics", func(tx pgx.Tx) error { _, err := store.RecountTerms(ctx, tx, 10); return err }},
 		{"entities", func(tx pgx.Tx) error { _, err := store.NoteOldEntities(ctx, tx, 20); return err }},
 	} {
-		tx, err := g.pool.Begin(ctx)
-		if err != nil {
-			return err
-		}
-		err = g.step("sweep: "+s.name, func() error { return s.do(tx) })
-		if err := errors.Join(err, tx.Rollback(ctx)); err != nil {
+		if err := g.step(ctx, "sweep: "+s.name, func() error {
+			tx, err := g.alone.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, "delete from oxbow.settings where key in ('sweep.walk', 'sweep.inbox', 'sweep.reviews', 'sweep.stats', 'sweep.messages')")
+			return errors.Join(err, s.do(tx), tx.Rollback(ctx))
+		}); err != nil {
 			return err
 		}
 	}
-	if err := g.step(fmt.Sprintf("consistency_check, %d users", checkedUsers), func() error {
-		_, err := store.CheckNext(ctx, g.pool, now, checkedUsers, func(store.Problem) error { return nil })
+	if _, err := g.alone.Exec(ctx, "delete from oxbow.settings where key = 'consistency'"); err != nil {
+		return err
+	}
+	if err := g.step(ctx, fmt.Sprintf("consistency_check, %d users", checkedUsers), func() error {
+		_, err := store.CheckNext(ctx, g.alone, now, checkedUsers, func(store.Problem) error { return nil })
 		return err
 	}); err != nil {
 		return err
 	}
-	return g.step("gauges", func() error { _, err := store.ReadGauges(ctx, g.pool); return err })
+	return g.step(ctx, "gauges", func() error { _, err := store.ReadGauges(ctx, g.alone); return err })
 }
 
 // settle settles the traits that are due next, of whomever.
 func (g *growing) settle(ctx context.Context, _ *life) error {
 	var clock time.Time
-	if err := g.pool.QueryRow(ctx, `
+	if err := g.alone.QueryRow(ctx, `
 		select max(d.at) from (select m.trait_next_transition_at as at from oxbow.memories_trait m
 		                        where m.trait_next_transition_at is not null order by 1 limit $1) d`, growerDue).Scan(&clock); err != nil {
 		return err
 	}
-	if err := g.step(fmt.Sprintf("settle, %d traits", growerDue), func() error {
-		n, _, err := store.SettleTraits(ctx, g.pool, clock, growerDue)
+	if err := g.step(ctx, fmt.Sprintf("settle, %d traits", growerDue), func() error {
+		n, _, err := store.SettleTraits(ctx, g.alone, clock, growerDue)
 		if err == nil && n != growerDue {
 			err = fmt.Errorf("%d traits were settled", n)
 		}
@@ -406,24 +440,24 @@ func (g *growing) settle(ctx context.Context, _ *life) error {
 	}); err != nil {
 		return err
 	}
-	return g.step("settle, summaries", func() error { _, _, err := store.ExpireMemories(ctx, g.pool, time.Now(), 1_000); return err })
+	return g.step(ctx, "settle, summaries", func() error { _, _, err := store.ExpireMemories(ctx, g.alone, time.Now(), 1_000); return err })
 }
 
 // erase erases one memory that speaks for a trait, and then the user.
 func (g *growing) erase(ctx context.Context, l *life) error {
 	var id uuid.UUID
-	if err := g.pool.QueryRow(ctx, `
+	if err := g.alone.QueryRow(ctx, `
 		select e.memory_id from oxbow.trait_evidence e where e.user_id = $1 order by e.observed_at, e.memory_id limit 1`, l.user).Scan(&id); err != nil {
 		return err
 	}
-	if err := g.step("erase one memory", func() error {
-		_, err := store.EraseMemory(ctx, g.pool, l.user, id, "a proof of the bench")
+	if err := g.step(ctx, "erase one memory", func() error {
+		_, err := store.EraseMemory(ctx, g.alone, l.user, id, "a proof of the bench")
 		return err
 	}); err != nil {
 		return err
 	}
-	return g.step(fmt.Sprintf("erase a user of %d memories", l.told), func() error {
-		_, err := store.EraseUser(ctx, g.pool, l.user, "a proof of the bench")
+	return g.step(ctx, fmt.Sprintf("erase a user of %d memories", l.told), func() error {
+		_, err := store.EraseUser(ctx, g.alone, l.user, "a proof of the bench")
 		return err
 	})
 }
