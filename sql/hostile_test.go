@@ -176,7 +176,9 @@ func TestHostileTexts(t *testing.T) {
 	require.Greater(t, len(functions), 80)
 	for _, f := range functions {
 		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
+			if !strings.Contains(f.Name, "reembed") { // tables come and go, which others would wait for
+				t.Parallel()
+			}
 			for _, given := range slices.Concat(hostile, unstorable) {
 				sql, args := f.call("ann", memory, given, "水")
 				attack(t, pool, f.Ours, sql, args...)
@@ -224,8 +226,10 @@ func TestHostileColumns(t *testing.T) {
 					}
 				}
 				sql := fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where user_id = 'ann' limit 1", table, strings.Join(names, ", "), strings.Join(values, ", "))
+				// whether there is such a user is looked at after the index, which has a limit
+				limited := ours || strings.Contains(table, "memory_vectors") && attacked.Name == "user_id"
 				for _, given := range slices.Concat(hostile, unstorable, large[:1]) {
-					attack(t, pool, ours, sql, given)
+					attack(t, pool, limited, sql, given)
 				}
 			}
 		})

@@ -117,13 +117,12 @@ func (b *bench) fileToImport() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
 	w := newWriter(b.Seed)
 	for i := 0; i < b.Imported; i += 10_000 {
 		var lines bytes.Buffer
 		w.chineseLines(&lines, i, min(i+10_000, b.Imported))
 		if _, err := file.Write(lines.Bytes()); err != nil {
-			return "", err
+			return "", errors.Join(err, file.Close())
 		}
 	}
 	return file.Name(), file.Close()

@@ -95,6 +95,7 @@ func TestRunLoad(t *testing.T) {
 
 	done := rows(t, report, "soak", "Load for")
 	for _, what := range []string{"memory inserted", "message", "recall", "user erased", "uses reported", "fact superseded"} {
+		require.Contains(t, done, what)
 		require.Positive(t, number(t, done[what][1]), what)
 	}
 	seen := rows(t, report, "soak", "From third to third")

@@ -301,7 +301,8 @@ func (p *pipeline) press(ctx context.Context, conn *pgxpool.Conn, rate float64, 
 		for i := range texts {
 			texts[i] = w.text()
 		}
-		if _, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, content, session_id) select $1, c, 's1' from unnest($2::text[]) c`,
+		if _, err := conn.Exec(ctx, `
+			insert into oxbow.memories (user_id, memory_type, content, session_id) select $1, 'episodic', c, 's1' from unnest($2::text[]) c`,
 			user(rows/statement), texts); err != nil {
 			return rows, err
 		}
@@ -322,7 +323,7 @@ func (p *pipeline) embedTimes(ctx context.Context, conn *pgxpool.Conn, client in
 			return nil, err
 		}
 		var id uuid.UUID
-		if err := conn.QueryRow(ctx, "insert into oxbow.memories (user_id, content) values ($1, $2) returning id", who, w.text()).Scan(&id); err != nil {
+		if err := conn.QueryRow(ctx, "insert into oxbow.memories (user_id, memory_type, content) values ($1, 'episodic', $2) returning id", who, w.text()).Scan(&id); err != nil {
 			return nil, err
 		}
 		start := time.Now()

@@ -119,7 +119,7 @@ func (s *soak) writer(number int) func(context.Context) error {
 	users := make([]*soaked, soakUsers)
 	for i := range users {
 		users[i] = s.newUser(number*soakUsers+i, 0)
-		users[i].acts = i * soakAge / soakUsers // not all of them end at once
+		users[i].acts = (i+1)*soakAge/soakUsers - 1 // not all of them end at once
 	}
 	start, acts := time.Now(), 0
 	return func(ctx context.Context) error {
@@ -154,7 +154,8 @@ func (s *soak) act(ctx context.Context, u *soaked) error {
 	switch kind := u.IntN(100); {
 	case kind < 35:
 		var id uuid.UUID
-		err := s.pool.QueryRow(ctx, "insert into oxbow.memories (user_id, content, session_id) values ($1, $2, $3) returning id", u.user, u.says(), u.in()).Scan(&id)
+		err := s.pool.QueryRow(ctx, `
+			insert into oxbow.memories (user_id, memory_type, content, session_id) values ($1, 'episodic', $2, $3) returning id`, u.user, u.says(), u.in()).Scan(&id)
 		u.ids = append(u.ids, id)
 		return s.note("memory inserted", err)
 	case kind < 45:

@@ -70,7 +70,7 @@ begin
   perform oxbow.check_access(end_session.user_id);
   select s.ended_at into _ended from oxbow.sessions s where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
   if not found then
-    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', end_session.user_id));
+    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', left(end_session.user_id, 255)));
   elsif _ended is not null then
     return false;
   end if;

@@ -16,7 +16,7 @@ begin
     message = format('%s may see one user only, and that is not %L', caller, left(_user_id, 255)),
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
-    hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+    hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', left(_user_id, 255));
 end $$;
 
 -- Who calls: inside a function that runs with its owner's rights current_user is the owner; the setting still tells.

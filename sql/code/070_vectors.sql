@@ -15,7 +15,7 @@ begin
     raise exception using
       errcode = 'OX001',
       message = format('the database holds vectors of %s with %s dimensions, these are of %s with %s',
-                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), _model, _dimension),
+                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), left(_model, 200), _dimension),
       detail  = _current::text;
   end if;
   -- in the order of their ids, as all do who lock several memories

@@ -81,7 +81,7 @@ declare
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
-    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
+    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, left(_user_id, 255)),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
     _newest := oxbow.newest_wording(_user_id, t.superseded_by);
