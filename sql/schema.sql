@@ -266,7 +266,7 @@ begin
     message = format('%s may see one user only, and that is not %L', caller, left(_user_id, 255)),
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
-    hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', _user_id);
+    hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', left(_user_id, 255));
 end $$;
 
 -- Name: check_proof(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -764,7 +764,7 @@ begin
   perform oxbow.check_access(end_session.user_id);
   select s.ended_at into _ended from oxbow.sessions s where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
   if not found then
-    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', end_session.user_id));
+    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', left(end_session.user_id, 255)));
   elsif _ended is not null then
     return false;
   end if;
@@ -1944,7 +1944,7 @@ declare
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
-    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, _user_id),
+    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, left(_user_id, 255)),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
     _newest := oxbow.newest_wording(_user_id, t.superseded_by);
@@ -4533,7 +4533,7 @@ begin
     raise exception using
       errcode = 'OX001',
       message = format('the database holds vectors of %s with %s dimensions, these are of %s with %s',
-                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), _model, _dimension),
+                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), left(_model, 200), _dimension),
       detail  = _current::text;
   end if;
   -- in the order of their ids, as all do who lock several memories
