@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
 // A short run of one seed finds nothing; and whatever is then put wrong by hand is found, and named.
@@ -34,6 +36,10 @@ func TestChaos(t *testing.T) {
 	for _, c := range r.checks {
 		require.Positive(t, c.looked, c.name)
 	}
+
+	migration := r.command(t.Context(), r.postgres.dsn(), "migrate", "up")
+	migration.Env = append(migration.Env, failpoint.Variable+"="+failpoint.MigrateStep)
+	require.ErrorContains(t, migration.Run(), "signal: killed", "a point that is come to")
 
 	conn, err := pgx.Connect(t.Context(), r.postgres.dsn())
 	require.NoError(t, err)

@@ -67,9 +67,11 @@ func (c *client) close() {
 	c.pool.Close()
 }
 
-func (c *client) id() (id uuid.UUID) {
-	binary.BigEndian.PutUint64(id[:8], c.ids.Uint64())
-	binary.BigEndian.PutUint64(id[8:], c.ids.Uint64())
+func (c *client) id() uuid.UUID { return randomID(c.ids) }
+
+func randomID(r *rand.Rand) (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[:8], r.Uint64())
+	binary.BigEndian.PutUint64(id[8:], r.Uint64())
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	return id
 }
