@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	}
 	defer func() {
 		keep := err != nil || len(result.Violations) > 0
-		if cleared := r.clear(keep); err == nil {
+		if cleared := r.clear(context.WithoutCancel(ctx), keep); err == nil {
 			err = cleared
 		}
 		if keep {
@@ -263,7 +263,7 @@ func (r *run) disturb(ctx context.Context) error {
 }
 
 // clear stops everything, and removes the directory or leaves the logs in it.
-func (r *run) clear(keep bool) error {
+func (r *run) clear(ctx context.Context, keep bool) error {
 	var failed []error
 	if r.crew != nil {
 		r.crew.end(10 * time.Second)
@@ -278,7 +278,7 @@ func (r *run) clear(keep bool) error {
 	_ = r.notes.Close() // what is in it is for a person, if at all
 	data := filepath.Join(r.dir, "postgres")
 	if r.postgres != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		failed = append(failed, r.postgres.stop(ctx))
 		if keep {

@@ -24,7 +24,7 @@ func TestChaos(t *testing.T) {
 	var report, notes strings.Builder
 	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Out: &report, Notes: &notes})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.clear(false)) })
+	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
 		require.NoError(t, step(t.Context()), "%s", &notes)
 	}
