@@ -435,14 +435,14 @@ func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
 func (r *run) complaint(kind string, err error) {
 	what := "connection"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		what = pg.Code + " " + pg.Message
+		what = kind + ": " + pg.Code + " " + pg.Message
 		if pg.Severity != "ERROR" || pg.Code[:2] == "57" {
 			what = "server going down"
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		what = "no answer in time"
-	} else if judge(err) == failed && !errors.As(err, new(*pgconn.ConnectError)) {
-		what = err.Error()
+	} else if !faulty(err.Error()) {
+		what = kind + ": " + err.Error()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
