@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,7 +95,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	}
 	defer func() {
 		keep := err != nil || len(result.Violations) > 0
-		if cleared := r.clear(keep); err == nil {
+		if cleared := r.clear(context.WithoutCancel(ctx), keep); err == nil {
 			err = cleared
 		}
 		if keep {
@@ -197,11 +198,36 @@ func (r *run) begin(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
+	if err := r.past(ctx, conn); err != nil {
+		return err
+	}
 	if r.plan.Behind {
 		return r.oxbow(ctx, "migrate", "down", "--yes", "--to", fmt.Sprint(version-1))
 	}
 	return nil
 }
+
+// past gives every user some weeks of a habit, so that there are traits soon.
+func (r *run) past(ctx context.Context, conn *pgx.Conn) error {
+	ids := rand.New(rand.NewPCG(r.plan.Seed, 999))
+	for user := range users {
+		w := &write{client: -1, action: "past", user: user, outcome: acked}
+		topic := topics[user%len(topics)]
+		for nth := range pastMemories {
+			m := r.ledger.next(user)
+			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids), content: fmt.Sprintf("%s (%s)", topic.habit, m)}
+			w.rows = append(w.rows, row)
+			if _, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content, session_id, valid_at) values ($1, $2, 'episodic', $3, $4, now() - $5 * interval '4 days')`,
+				userName(user), row.id, row.content, fmt.Sprintf("past-%d", nth), nth+1); err != nil {
+				return err
+			}
+		}
+		r.ledger.add(w)
+	}
+	return nil
+}
+
+const pastMemories = 8
 
 // oxbow runs a command to its end, past the proxy.
 func (r *run) oxbow(ctx context.Context, args ...string) error {
@@ -237,7 +263,7 @@ func (r *run) disturb(ctx context.Context) error {
 }
 
 // clear stops everything, and removes the directory or leaves the logs in it.
-func (r *run) clear(keep bool) error {
+func (r *run) clear(ctx context.Context, keep bool) error {
 	var failed []error
 	if r.crew != nil {
 		r.crew.end(10 * time.Second)
@@ -252,7 +278,7 @@ func (r *run) clear(keep bool) error {
 	_ = r.notes.Close() // what is in it is for a person, if at all
 	data := filepath.Join(r.dir, "postgres")
 	if r.postgres != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		failed = append(failed, r.postgres.stop(ctx))
 		if keep {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
 // A short run of one seed finds nothing; and whatever is then put wrong by hand is found, and named.
@@ -22,7 +24,7 @@ func TestChaos(t *testing.T) {
 	var report, notes strings.Builder
 	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Out: &report, Notes: &notes})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.clear(false)) })
+	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
 		require.NoError(t, step(t.Context()), "%s", &notes)
 	}
@@ -34,6 +36,10 @@ func TestChaos(t *testing.T) {
 	for _, c := range r.checks {
 		require.Positive(t, c.looked, c.name)
 	}
+
+	migration := r.command(t.Context(), r.postgres.dsn(), "migrate", "up")
+	migration.Env = append(migration.Env, failpoint.Variable+"="+failpoint.MigrateStep)
+	require.ErrorContains(t, migration.Run(), "signal: killed", "a point that is come to")
 
 	conn, err := pgx.Connect(t.Context(), r.postgres.dsn())
 	require.NoError(t, err)

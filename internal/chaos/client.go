@@ -67,9 +67,11 @@ func (c *client) close() {
 	c.pool.Close()
 }
 
-func (c *client) id() (id uuid.UUID) {
-	binary.BigEndian.PutUint64(id[:8], c.ids.Uint64())
-	binary.BigEndian.PutUint64(id[8:], c.ids.Uint64())
+func (c *client) id() uuid.UUID { return randomID(c.ids) }
+
+func randomID(r *rand.Rand) (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[:8], r.Uint64())
+	binary.BigEndian.PutUint64(id[8:], r.Uint64())
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	return id
 }
@@ -433,14 +435,14 @@ func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
 func (r *run) complaint(kind string, err error) {
 	what := "connection"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		what = pg.Code + " " + pg.Message
+		what = kind + ": " + pg.Code + " " + pg.Message
 		if pg.Severity != "ERROR" || pg.Code[:2] == "57" {
 			what = "server going down"
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		what = "no answer in time"
-	} else if judge(err) == failed && !errors.As(err, new(*pgconn.ConnectError)) {
-		what = err.Error()
+	} else if !faulty(err.Error()) {
+		what = kind + ": " + err.Error()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -87,19 +87,19 @@ func (r *run) burst(ctx context.Context, f Fault) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	c := &client{run: r, ids: rand.New(rand.NewPCG(r.plan.Seed, uint64(f.At)))}
+	ids := rand.New(rand.NewPCG(r.plan.Seed, uint64(f.At)))
 	for n := range f.Nth {
 		user := n % clients * usersAClient
 		w := &write{client: -1, action: "burst", user: user}
-		var ids, texts []string
+		var rows, texts []string
 		for i := range burstMemories / f.Nth {
 			m := r.ledger.next(user)
-			row := &written{mark: m, table: "memories", kind: "episodic", id: c.id(), content: memoryText(m, uint32(i)*256)}
+			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids), content: memoryText(m, uint32(i)*256)}
 			w.rows = append(w.rows, row)
-			ids, texts = append(ids, row.id.String()), append(texts, row.content)
+			rows, texts = append(rows, row.id.String()), append(texts, row.content)
 		}
 		_, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content) select $1, id, 'episodic', content from unnest($2::uuid[], $3::text[]) n(id, content)`,
-			userName(user), ids, texts)
+			userName(user), rows, texts)
 		w.outcome = judge(err)
 		r.ledger.add(w)
 		r.ledger.note("burst", w.outcome.String())

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
 // report prints what was done, and what came of it.
@@ -34,6 +36,13 @@ func (r *run) report(out io.Writer) {
 	fmt.Fprintf(out, "errors that clients saw: %s\n", counts(r.complaints))
 	fmt.Fprintf(out, "faults: %s\n", counts(r.faults))
 	fmt.Fprintf(out, "workers and migrations killed at points: %s\n", counts(r.points))
+	var spared []string
+	for _, point := range failpoint.Worker() {
+		if r.points[point] == 0 {
+			spared = append(spared, point)
+		}
+	}
+	fmt.Fprintf(out, "points at which nobody died: %s\n", strings.Join(spared, " "))
 	r.provider.mu.Lock()
 	fmt.Fprintf(out, "requests to providers: %s\n", counts(r.provider.counts))
 	r.provider.mu.Unlock()

@@ -95,13 +95,28 @@ func (s *slot) signal(sig syscall.Signal) {
 
 // restart ends the worker of one of the slots that have one; its successor has a failpoint, or another clock.
 func (c *crew) restart(i int, sig syscall.Signal, point, now string) {
-	c.mu.Lock()
-	s := &c.slots[i%max(c.wanted, 1)]
-	c.mu.Unlock()
+	s := c.choose(i)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.point, s.now = point, now
 	s.signal(sig)
+}
+
+// choose is one of the slots that have a worker, if it can be one that is not about to die at a point.
+func (c *crew) choose(i int) *slot {
+	c.mu.Lock()
+	n := max(c.wanted, 1)
+	c.mu.Unlock()
+	for k := range n {
+		s := &c.slots[(i+k)%n]
+		s.mu.Lock()
+		free := s.armed == "" && s.point == ""
+		s.mu.Unlock()
+		if free {
+			return s
+		}
+	}
+	return &c.slots[i%n]
 }
 
 // keep starts the worker of a slot as long as one is wanted.
