@@ -68,6 +68,9 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
 		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
+		`insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at) values ($1, 'episodic', 1, now()), ($1, 'fact', 2, now())`,
+		`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id, slot, embedding)
+		 select user_id, memory_type, memory_id, case memory_type when 'fact' then 2 else 1 end, embedding from oxbow.memory_vectors where user_id = $1`,
 		`insert into oxbow.sensory (user_id, content) values ($1, $1 || ' opened a page')`,
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]

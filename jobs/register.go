@@ -65,6 +65,7 @@ func Register(workers *river.Workers, c Config) {
 	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})
 	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
 	river.AddWorker(workers, &sensoryWorker{db: c.DB, log: c.Logger})
+	river.AddWorker(workers, &vectorIndexWorker{db: c.DB, log: c.Logger})
 	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger})
 }
 
@@ -95,5 +96,5 @@ func caused() []string {
 }
 
 func periodic() []string {
-	return []string{SettleArgs{}.Kind(), ConsistencyCheckArgs{}.Kind(), FlushActivityArgs{}.Kind(), SensoryArgs{}.Kind(), SweepArgs{}.Kind()}
+	return []string{SettleArgs{}.Kind(), ConsistencyCheckArgs{}.Kind(), FlushActivityArgs{}.Kind(), SensoryArgs{}.Kind(), VectorIndexArgs{}.Kind(), SweepArgs{}.Kind()}
 }

@@ -78,6 +78,8 @@ func populate(t testing.TB, tx db, user string) {
 		mention as (insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id) select $1, id, 'fact', $2 from entity)
 		insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at)
 		select $1, (array_agg(id))[1], 'friend', (array_agg(id))[2], 'fact', $2, now(), now() from entity`, user, first)
+	exec(t, tx, "insert into oxbow.vector_slots (user_id, memory_type, slot) values ($1, 'fact', 1)", user)
+	exec(t, tx, "insert into oxbow.indexed_vectors (user_id, memory_type, memory_id) values ($1, 'fact', $2) on conflict do nothing", user, first)
 	exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick')", user)
 	exec(t, tx, "insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5('tick')::uuid, 'tick', 3, now(), now())", user)
 }
@@ -185,7 +187,7 @@ func TestAppInserts(t *testing.T) {
 	// everything else is written by functions and by the worker
 	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
 		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates", "entities",
-		"entity_mentions", "entity_edges"} {
+		"entity_mentions", "entity_edges", "vector_slots", "indexed_vectors"} {
 		require.Equal(t, "42501", fails(t, tx, "insert into oxbow."+table+" default values").Code, table)
 	}
 }

@@ -203,6 +203,69 @@ begin
   end if;
 end $$;
 
+-- Name: assign_slots(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.assign_slots(OUT begun integer, OUT ended integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+  _setting record;
+  _wanted record;
+  _from double precision;
+  _value jsonb;
+  _slot smallint;
+begin
+  begun := 0; ended := 0;
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
+    return;
+  end if;
+  _value := coalesce((select s.value from oxbow.settings s where s.key = 'vector_index'), '{}');
+  if exists (select from oxbow.settings s where s.key = 'vector_index.looked' and s.value = _value and s.updated_at > now() - interval '10 minutes') then
+    return;
+  end if;
+  insert into oxbow.settings (key, value) values ('vector_index.looked', _value)
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  select * into _setting from oxbow.vector_index_setting();
+  _from := case _setting.policy when 'always' then 1000 when 'auto' then _setting."from" else 'infinity'::double precision end;
+  select coalesce(array_agg(w.user_id), '{}') as users, coalesce(array_agg(w.memory_type::text), '{}') as types, coalesce(array_agg(w.has), '{}') as has
+    into _wanted
+    from (select t.user_id, t.memory_type, s.user_id is not null as has
+            from oxbow.memory_term_stats t
+            left join oxbow.vector_slots s on s.user_id = t.user_id and s.memory_type = t.memory_type
+           where t.documents >= _from * case when s.user_id is not null then 0.8 else 1 end
+           order by t.documents * case when s.user_id is not null then 1.25 else 1 end desc, t.user_id, t.memory_type
+           limit case _setting.policy when 'always' then 16 else _setting.most end) w;
+  update oxbow.vector_slots s set ending = true, ready_at = null
+   where not s.ending and (s.user_id, s.memory_type::text) not in (select * from unnest(_wanted.users, _wanted.types));
+  get diagnostics ended = row_count;
+  for i in 1 .. cardinality(_wanted.users) loop
+    continue when _wanted.has[i];
+    select n into _slot from generate_series(1, 16) n where not exists (select from oxbow.vector_slots s where s.slot = n) order by n limit 1;
+    exit when not found; -- one that is ending will be free
+    insert into oxbow.vector_slots (user_id, memory_type, slot) values (_wanted.users[i], _wanted.types[i], _slot);
+    begun := begun + 1;
+  end loop;
+end $$;
+
+-- Name: await_index(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.await_index() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if exists (select from oxbow.vector_slots) then
+    insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+    select n.user_id, n.memory_type, n.memory_id
+      from inserted n
+     where exists (select from oxbow.vector_slots s where s.user_id = n.user_id and s.memory_type = n.memory_type and not s.ending)
+    on conflict do nothing;
+  end if;
+  return null;
+end $$;
+
 -- Name: beside_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.beside_versions(_user_id text, _ids uuid[]) RETURNS TABLE(id uuid, other uuid)
@@ -775,6 +838,32 @@ begin
   return true;
 end $$;
 
+-- Name: end_slots(integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.end_slots(_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  _slot oxbow.vector_slots;
+  _deleted integer;
+begin
+  for _slot in select * from oxbow.vector_slots s where s.ending order by s.since for update skip locked loop
+    delete from oxbow.indexed_vectors x
+     where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type
+       and x.memory_id = any (array(select y.memory_id from oxbow.indexed_vectors y
+                                     where y.user_id = _slot.user_id and y.memory_type = _slot.memory_type limit _limit for update skip locked));
+    get diagnostics _deleted = row_count;
+    if _deleted > 0 then
+      return _deleted;
+    end if;
+    delete from oxbow.vector_slots s where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
+  end loop;
+  return 0;
+end $$;
+
 -- Name: enqueue_embed(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.enqueue_embed() RETURNS trigger
@@ -1147,7 +1236,7 @@ begin
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
   -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
   update oxbow.river_job j set errors = null
-   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
+   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index')
      and exists (select from unnest(j.errors) e
                   where strpos(e ->> 'error', _user_id) > 0
                      or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0
@@ -1586,6 +1675,49 @@ begin
     perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);
+end $$;
+
+-- Name: index_vectors(integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.index_vectors(_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  _slot oxbow.vector_slots;
+  _moved integer;
+begin
+  for _slot in select * from oxbow.vector_slots s where not s.ending order by s.since, s.user_id, s.memory_type loop
+    -- whoever erases meanwhile is not waited for
+    with waiting as materialized (
+      select x.memory_id from oxbow.indexed_vectors x
+       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
+       limit _limit for update skip locked
+    ), vector as materialized (
+      select w.memory_id, v.embedding from waiting w
+        left join lateral (select v.embedding from oxbow.memory_vectors v
+                            where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = w.memory_id) v on true
+    ), gone as (
+      delete from oxbow.indexed_vectors x using vector v
+       where v.embedding is null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
+    ), moved as (
+      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding from vector v
+       where v.embedding is not null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
+    )
+    select count(*) into _moved from vector;
+    if _moved > 0 then
+      return _moved;
+    end if;
+    if _slot.ready_at is null and _slot.walked_at is not null then
+      update oxbow.vector_slots s set ready_at = now()
+       where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type and not s.ending;
+    end if;
+  end loop;
+  return 0;
 end $$;
 
 -- Name: ingest_file(text, text, text[], jsonb[], text, bigint, text, jsonb, jsonb); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2666,6 +2798,43 @@ begin
     from (select id, type, score, rank() over (order by score desc) as rank from found) f, least l where f.score > l.score;
 end $$;
 
+-- Name: recall_near(text, text, smallint, public.halfvec, uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $_$
+declare
+  _ef constant text := coalesce(nullif(current_setting('hnsw.ef_search', true), ''), '40');
+  _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
+  _filter constant text := case when _allowed is not null then ' and x.memory_id = any($4)' else '' end
+    || case when _hidden is not null then ' and x.memory_id <> all($5)' else '' end;
+begin
+  perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  -- the slot is written out, because only then does the planner know which index serves
+  execute format('
+    select array_agg(n.id), array_agg(n.distance)
+      from ((select x.memory_id as id, x.embedding <=> $1 as distance
+               from oxbow.indexed_vectors x
+              where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3%2$s
+              order by x.embedding <=> $1
+              limit $6)
+            union all
+            (select v.memory_id, v.embedding <=> $1
+               from oxbow.indexed_vectors x
+              cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
+                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id) v
+              where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', _slot, _filter, _type)
+    into ids, distances using _embedding, _user_id, _type, _allowed, _hidden, _limit;
+  perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
+end $_$;
+
 -- Name: recall_text(text, text[], text[], text[], uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]) RETURNS record
@@ -2739,7 +2908,26 @@ CREATE FUNCTION oxbow.recall_vector(_user_id text, _types text[], _embedding pub
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
+declare
+  _slot record;
+  _near record;
+  _near_ids uuid[];
+  _near_types text[];
+  _near_distances double precision[];
 begin
+  for _slot in
+    select s.memory_type::text as type, s.slot from oxbow.vector_slots s
+     where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
+       and (_allowed is null or cardinality(_allowed) >= 0.2 * (
+             select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
+  loop
+    select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
+    continue when coalesce(cardinality(_near.ids), 0) < _limit;
+    _types := array_remove(_types, _slot.type);
+    _near_ids := _near_ids || _near.ids;
+    _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);
+    _near_distances := _near_distances || _near.distances;
+  end loop;
   with nearest as (
     -- the distance is computed once a row, and turned into a score for the few that are kept
     select id, type, 1 - distance as score
@@ -2747,6 +2935,8 @@ begin
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = any(_types)
                and (_allowed is null or v.memory_id = any(_allowed)) and (_hidden is null or v.memory_id <> all(_hidden))
+            union all
+            select n.id, n.type, n.distance from unnest(_near_ids, _near_types, _near_distances) n(id, type, distance)
              order by distance
              limit _limit) v
   ), floor as (
@@ -2859,7 +3049,7 @@ declare
   item record;
 begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
-  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next in access exclusive mode;
+  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next, oxbow.vector_slots, oxbow.indexed_vectors in access exclusive mode;
   if (select value - 'cursor' from oxbow.settings where key = 'reembed')
      is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
     raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
@@ -2892,6 +3082,14 @@ begin
   loop
     execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
   end loop;
+
+  -- who has outgrown the exact scan gets an index of the new vectors
+  delete from oxbow.vector_slots;
+  truncate oxbow.indexed_vectors;
+  execute format('alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), _dimension);
+  call oxbow.watch_vectors();
+  delete from oxbow.settings where key = 'vector_index.looked';
 
   delete from oxbow.embedding_refusals where model <> _model;
   update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now() where key = 'embedding';
@@ -4211,6 +4409,16 @@ begin
   return null;
 end $$;
 
+-- Name: vector_index_setting(); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.vector_index_setting(OUT policy text, OUT "from" bigint, OUT most integer) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000), coalesce(max((s.value ->> 'most')::integer), 8)
+    from oxbow.settings s where s.key = 'vector_index';
+$$;
+
 -- Name: versions(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.versions(user_id text, id uuid) RETURNS TABLE(memory_type text, memory_id uuid)
@@ -4250,6 +4458,65 @@ begin
     from oxbow.river_job j
    where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
      and j.id <> _except and not j.args ? 'retry';
+end $$;
+
+-- Name: walk_vectors(integer); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.walk_vectors(_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  _slot oxbow.vector_slots;
+  _ids uuid[];
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
+    return 0;
+  end if;
+  select * into _slot from oxbow.vector_slots s
+   where not s.ending and pg_snapshot_xmin(pg_current_snapshot()) > s.born
+     and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
+   order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  _ids := array(select v.memory_id from oxbow.memory_vectors v
+                 where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
+                 order by v.memory_id limit _limit);
+  insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+  select m.user_id, m.memory_type, m.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.* from oxbow.memories m
+                        where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = i.id for key share) m
+   where not exists (select from oxbow.indexed_vectors x
+                      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = i.id)
+  on conflict do nothing;
+  update oxbow.vector_slots s
+     set place = case when cardinality(_ids) = _limit then _ids[_limit] end,
+         walked_at = case when cardinality(_ids) = _limit then s.walked_at else now() end
+   where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
+  return greatest(cardinality(_ids), 1);
+end $$;
+
+-- Name: watch_vectors(); Type: PROCEDURE; Schema: oxbow; Owner: -
+
+CREATE PROCEDURE oxbow.watch_vectors()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare t regclass;
+begin
+  for t in select 'oxbow.memory_vectors'::regclass union all
+           select inhrelid::regclass from pg_inherits where inhparent = 'oxbow.memory_vectors'::regclass
+  loop
+    execute format('create or replace trigger await_index after insert on %s
+                    referencing new table as inserted for each statement
+                    execute function oxbow.await_index()', t);
+  end loop;
 end $$;
 
 -- Name: with_later_versions(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -4663,6 +4930,17 @@ CREATE TABLE oxbow.erasures (
 CREATE TABLE oxbow.extractions (
     user_id text NOT NULL,
     number bigint NOT NULL
+);
+
+-- Name: indexed_vectors; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.indexed_vectors (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    slot smallint,
+    embedding public.halfvec(1024),
+    CONSTRAINT indexed_vectors_check CHECK (((slot IS NULL) = (embedding IS NULL)))
 );
 
 -- Name: installed_code; Type: TABLE; Schema: oxbow; Owner: -
@@ -5326,7 +5604,8 @@ CREATE TABLE oxbow.settings (
     key text NOT NULL,
     value jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text)))
+    CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text))),
+    CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND (NOT (value @? '$."from"?((@ >= 100 && @.floor() == @) is unknown || !(@ >= 100 && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, at least 100 memories, and most, 1 to 16 users, both whole numbers'::text)))
 );
 
 -- Name: trait_clues; Type: TABLE; Schema: oxbow; Owner: -
@@ -5425,6 +5704,21 @@ CREATE TABLE oxbow.users (
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be a time zone that PostgreSQL knows'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+-- Name: vector_slots; Type: TABLE; Schema: oxbow; Owner: -
+
+CREATE TABLE oxbow.vector_slots (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    slot smallint NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    born xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    place uuid,
+    walked_at timestamp with time zone,
+    ready_at timestamp with time zone,
+    ending boolean DEFAULT false NOT NULL,
+    CONSTRAINT vector_slots_slot_check CHECK (((slot >= 1) AND (slot <= 16)))
 );
 
 -- Name: memories_document; Type: TABLE ATTACH; Schema: oxbow; Owner: -
@@ -5554,6 +5848,11 @@ ALTER TABLE ONLY oxbow.erasures
 
 ALTER TABLE ONLY oxbow.extractions
     ADD CONSTRAINT extractions_pkey PRIMARY KEY (user_id);
+
+-- Name: indexed_vectors indexed_vectors_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.indexed_vectors
+    ADD CONSTRAINT indexed_vectors_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
 -- Name: installed_code installed_code_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -5785,6 +6084,11 @@ ALTER TABLE ONLY oxbow.trait_refusals
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
+-- Name: vector_slots vector_slots_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.vector_slots
+    ADD CONSTRAINT vector_slots_pkey PRIMARY KEY (user_id, memory_type);
+
 -- Name: entities_head_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX entities_head_idx ON oxbow.entities USING btree (user_id, head);
@@ -5804,6 +6108,74 @@ CREATE INDEX entity_mentions_memory_idx ON oxbow.entity_mentions USING btree (us
 -- Name: erasures_digest_idx; Type: INDEX; Schema: oxbow; Owner: -
 
 CREATE INDEX erasures_digest_idx ON oxbow.erasures USING btree (digest) WHERE (digest IS NOT NULL);
+
+-- Name: indexed_vectors_10_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_10_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 10);
+
+-- Name: indexed_vectors_11_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_11_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 11);
+
+-- Name: indexed_vectors_12_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_12_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 12);
+
+-- Name: indexed_vectors_13_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_13_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 13);
+
+-- Name: indexed_vectors_14_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_14_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 14);
+
+-- Name: indexed_vectors_15_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_15_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 15);
+
+-- Name: indexed_vectors_16_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_16_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 16);
+
+-- Name: indexed_vectors_1_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_1_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 1);
+
+-- Name: indexed_vectors_2_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_2_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 2);
+
+-- Name: indexed_vectors_3_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_3_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 3);
+
+-- Name: indexed_vectors_4_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_4_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 4);
+
+-- Name: indexed_vectors_5_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_5_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 5);
+
+-- Name: indexed_vectors_6_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_6_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 6);
+
+-- Name: indexed_vectors_7_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_7_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 7);
+
+-- Name: indexed_vectors_8_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_8_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 8);
+
+-- Name: indexed_vectors_9_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_9_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 9);
+
+-- Name: indexed_vectors_waiting_idx; Type: INDEX; Schema: oxbow; Owner: -
+
+CREATE INDEX indexed_vectors_waiting_idx ON oxbow.indexed_vectors USING btree (user_id, memory_type) WHERE (slot IS NULL);
 
 -- Name: llm_calls_started_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -6309,6 +6681,26 @@ ALTER INDEX oxbow.sensory_tx_idx ATTACH PARTITION oxbow.sensory_default_tx_id_id
 
 ALTER INDEX oxbow.sensory_hash_idx ATTACH PARTITION oxbow.sensory_default_user_id_hash_at_idx;
 
+-- Name: memory_vectors await_index; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER await_index AFTER INSERT ON oxbow.memory_vectors REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.await_index();
+
+-- Name: memory_vectors_document await_index; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER await_index AFTER INSERT ON oxbow.memory_vectors_document REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.await_index();
+
+-- Name: memory_vectors_episodic await_index; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER await_index AFTER INSERT ON oxbow.memory_vectors_episodic REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.await_index();
+
+-- Name: memory_vectors_fact await_index; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER await_index AFTER INSERT ON oxbow.memory_vectors_fact REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.await_index();
+
+-- Name: memory_vectors_trait await_index; Type: TRIGGER; Schema: oxbow; Owner: -
+
+CREATE TRIGGER await_index AFTER INSERT ON oxbow.memory_vectors_trait REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION oxbow.await_index();
+
 -- Name: sensory check_sensory_time; Type: TRIGGER; Schema: oxbow; Owner: -
 
 CREATE TRIGGER check_sensory_time BEFORE INSERT OR UPDATE ON oxbow.sensory FOR EACH ROW WHEN (((new.at < (now() - '1 day'::interval)) OR (new.at > (now() + '1 day'::interval)))) EXECUTE FUNCTION oxbow.check_sensory_time();
@@ -6460,6 +6852,11 @@ ALTER TABLE ONLY oxbow.entity_mentions
 
 ALTER TABLE ONLY oxbow.entity_mentions
     ADD CONSTRAINT entity_mentions_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- Name: indexed_vectors indexed_vectors_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE ONLY oxbow.indexed_vectors
+    ADD CONSTRAINT indexed_vectors_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
 
 -- Name: memory_history memory_history_user_id_memory_type_memory_id_fkey; Type: FK CONSTRAINT; Schema: oxbow; Owner: -
 
@@ -6803,6 +7200,14 @@ CREATE POLICY app_select ON oxbow.extractions FOR SELECT TO oxbow_app USING ((us
 
 COMMENT ON POLICY app_select ON oxbow.extractions IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: indexed_vectors app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.indexed_vectors FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON indexed_vectors; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.indexed_vectors IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: llm_calls app_select; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_select ON oxbow.llm_calls FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -7083,6 +7488,14 @@ CREATE POLICY app_select ON oxbow.users FOR SELECT TO oxbow_app USING ((user_id 
 
 COMMENT ON POLICY app_select ON oxbow.users IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
 
+-- Name: vector_slots app_select; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY app_select ON oxbow.vector_slots FOR SELECT TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true)));
+
+-- Name: POLICY app_select ON vector_slots; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY app_select ON oxbow.vector_slots IS 'for select to oxbow_app using (user_id = current_setting(''oxbow.user_id'', true))';
+
 -- Name: memories app_update; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY app_update ON oxbow.memories FOR UPDATE TO oxbow_app USING ((user_id = current_setting('oxbow.user_id'::text, true))) WITH CHECK ((user_id = current_setting('oxbow.user_id'::text, true)));
@@ -7174,6 +7587,10 @@ ALTER TABLE oxbow.entity_mentions ENABLE ROW LEVEL SECURITY;
 -- Name: extractions; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
 ALTER TABLE oxbow.extractions ENABLE ROW LEVEL SECURITY;
+
+-- Name: indexed_vectors; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.indexed_vectors ENABLE ROW LEVEL SECURITY;
 
 -- Name: llm_calls; Type: ROW SECURITY; Schema: oxbow; Owner: -
 
@@ -7315,6 +7732,10 @@ ALTER TABLE oxbow.trait_refusals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE oxbow.users ENABLE ROW LEVEL SECURITY;
 
+-- Name: vector_slots; Type: ROW SECURITY; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.vector_slots ENABLE ROW LEVEL SECURITY;
+
 -- Name: activity worker; Type: POLICY; Schema: oxbow; Owner: -
 
 CREATE POLICY worker ON oxbow.activity TO oxbow_worker USING (true) WITH CHECK (true);
@@ -7378,6 +7799,14 @@ CREATE POLICY worker ON oxbow.extractions TO oxbow_worker USING (true) WITH CHEC
 -- Name: POLICY worker ON extractions; Type: COMMENT; Schema: oxbow; Owner: -
 
 COMMENT ON POLICY worker ON oxbow.extractions IS 'for all to oxbow_worker using (true) with check (true)';
+
+-- Name: indexed_vectors worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.indexed_vectors TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON indexed_vectors; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.indexed_vectors IS 'for all to oxbow_worker using (true) with check (true)';
 
 -- Name: llm_calls worker; Type: POLICY; Schema: oxbow; Owner: -
 
@@ -7659,6 +8088,14 @@ CREATE POLICY worker ON oxbow.users TO oxbow_worker USING (true) WITH CHECK (tru
 
 COMMENT ON POLICY worker ON oxbow.users IS 'for all to oxbow_worker using (true) with check (true)';
 
+-- Name: vector_slots worker; Type: POLICY; Schema: oxbow; Owner: -
+
+CREATE POLICY worker ON oxbow.vector_slots TO oxbow_worker USING (true) WITH CHECK (true);
+
+-- Name: POLICY worker ON vector_slots; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON POLICY worker ON oxbow.vector_slots IS 'for all to oxbow_worker using (true) with check (true)';
+
 -- Name: SCHEMA oxbow; Type: ACL; Schema: -; Owner: -
 
 GRANT USAGE ON SCHEMA oxbow TO oxbow_app;
@@ -7682,6 +8119,15 @@ GRANT ALL ON FUNCTION oxbow.age_candidates(_limit integer) TO oxbow_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.trait_events TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
+
+-- Name: FUNCTION assign_slots(OUT begun integer, OUT ended integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.assign_slots(OUT begun integer, OUT ended integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.assign_slots(OUT begun integer, OUT ended integer) TO oxbow_worker;
+
+-- Name: FUNCTION await_index(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.await_index() FROM PUBLIC;
 
 -- Name: FUNCTION beside_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7724,6 +8170,11 @@ REVOKE ALL ON FUNCTION oxbow.empty_inbox() FROM PUBLIC;
 -- Name: FUNCTION end_edges(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.end_edges() FROM PUBLIC;
+
+-- Name: FUNCTION end_slots(_limit integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.end_slots(_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.end_slots(_limit integer) TO oxbow_worker;
 
 -- Name: FUNCTION enqueue_embed(); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7784,6 +8235,11 @@ GRANT ALL ON FUNCTION oxbow.fold_facts(_user_id text, _ids uuid[]) TO oxbow_work
 
 REVOKE ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.index_memories(_user_id text, _ids uuid[]) TO oxbow_worker;
+
+-- Name: FUNCTION index_vectors(_limit integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.index_vectors(_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.index_vectors(_limit integer) TO oxbow_worker;
 
 -- Name: TABLE memories; Type: ACL; Schema: oxbow; Owner: -
 
@@ -7862,6 +8318,10 @@ GRANT ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) TO oxbo
 -- Name: FUNCTION recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]) FROM PUBLIC;
 
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -7988,6 +8448,15 @@ REVOKE ALL ON FUNCTION oxbow.uncount_terms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, OUT jobs bigint[], OUT later integer) TO oxbow_worker;
 
+-- Name: FUNCTION walk_vectors(_limit integer); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.walk_vectors(_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION oxbow.walk_vectors(_limit integer) TO oxbow_worker;
+
+-- Name: PROCEDURE watch_vectors(); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON PROCEDURE oxbow.watch_vectors() FROM PUBLIC;
+
 -- Name: FUNCTION with_later_versions(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.with_later_versions(_user_id text, _ids uuid[]) FROM PUBLIC;
@@ -8058,6 +8527,11 @@ GRANT SELECT ON TABLE oxbow.entity_mentions TO oxbow_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.extractions TO oxbow_worker;
 GRANT SELECT ON TABLE oxbow.extractions TO oxbow_app;
+
+-- Name: TABLE indexed_vectors; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.indexed_vectors TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.indexed_vectors TO oxbow_app;
 
 -- Name: TABLE installed_code; Type: ACL; Schema: oxbow; Owner: -
 
@@ -8262,4 +8736,9 @@ GRANT SELECT ON TABLE oxbow.traits TO oxbow_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.users TO oxbow_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.users TO oxbow_app;
+
+-- Name: TABLE vector_slots; Type: ACL; Schema: oxbow; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE oxbow.vector_slots TO oxbow_worker;
+GRANT SELECT ON TABLE oxbow.vector_slots TO oxbow_app;
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -25,6 +26,29 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 			"Run the same oxbow reembed again: it goes on where it was.")
 	}
 	e.fine = "the vectors are of " + recorded.String()
+	return e.vectorIndex(ctx, tx)
+}
+
+// slowIndex is how long an index of vectors may take to become ready.
+const slowIndex = 6 * time.Hour
+
+// vectorIndex looks at the indexes of the largest users.
+func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
+	users, err := IndexedUsers(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		switch {
+		case u.State != "ready" && u.State != "ending" && time.Since(u.Since) > slowIndex:
+			e.add(LevelAdvice, fmt.Sprintf("the index of %s's vectors (%s) is not ready after %s", u.UserID, u.Type, inWords(time.Since(u.Since).Seconds())),
+				"They are scanned meanwhile. It begins when transactions that are older are over, and goes on while a worker runs.",
+				"See the findings on transactions, and jobs of the kind vector_index.")
+		case u.State == "ready" && u.Waiting > u.Vectors/5:
+			e.add(LevelAdvice, fmt.Sprintf("%d of %d vectors of %s (%s) wait for their index", u.Waiting, u.Vectors, u.UserID, u.Type),
+				"Those that wait are scanned by every recall.", "Nothing after an import: the job vector_index moves them. See that a worker runs.")
+		}
+	}
 	return nil
 }
 

@@ -36,8 +36,10 @@ type JobCount struct {
 // Overview is what a database holds and what its workers have to do.
 type Overview struct {
 	Embedding EmbeddingModel `json:"embedding"`
-	Memories  []TypeCount    `json:"memories"`
-	Jobs      []JobCount     `json:"jobs"`
+	// Indexed are the users whose vectors of a type have an index.
+	Indexed  []IndexedUser `json:"indexed"`
+	Memories []TypeCount   `json:"memories"`
+	Jobs     []JobCount    `json:"jobs"`
 	// Messages are those that wait to be extracted from.
 	Messages MessageCount `json:"messages"`
 	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
@@ -82,6 +84,9 @@ func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
 	var err error
 	if o.Embedding, err = CurrentModel(ctx, db); err != nil {
 		return o, err
+	}
+	if o.Indexed, err = IndexedUsers(ctx, db); err != nil {
+		return o, fmt.Errorf("look at the indexes of vectors: %w", Explain(err))
 	}
 	for _, memoryType := range MemoryTypes() {
 		c, err := countType(ctx, db, memoryType, exact)

@@ -12,7 +12,7 @@ import (
 
 // derived are the tables that an export leaves out, because the worker makes them again from the memories, because they
 // hold what is waiting for it, or because they are the raw stream of the last days.
-var derived = []string{"memory_vectors", "memory_vectors_next", "memory_terms", "memory_term_stats", "embedding_refusals",
+var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms", "memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions", "entity_edges"}
 
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none

@@ -19,6 +19,7 @@ func periodicJobs() []*river.PeriodicJob {
 		every(10*time.Second, jobs.FlushActivityArgs{}),
 		every(time.Minute, jobs.SweepArgs{}),
 		every(time.Minute, jobs.SensoryArgs{}),
+		every(time.Minute, jobs.VectorIndexArgs{}),
 		every(5*time.Minute, jobs.SettleArgs{}),
 		every(24*time.Hour, jobs.ConsistencyCheckArgs{}),
 	}

@@ -221,5 +221,5 @@ func TestReembedRefuses(t *testing.T) {
 	cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
 	_, err = Reembed(t.Context(), cfg, nil)
 	require.ErrorContains(t, err, "which oxbow_worker may not do: connect as the owner")
-	require.Zero(t, b.count(`oxbow.settings where key not in ('embedding', 'conversations', 'sensory')`))
+	require.Zero(t, b.count(`oxbow.settings where key not in ('embedding', 'conversations', 'sensory', 'vector_index', 'vector_index.looked')`))
 }

@@ -45,6 +45,7 @@ says how long it is (30 minutes, if only named); an interrupt ends it, and what 
 	f.DurationVar(&flags.Round, "round", flags.Round, "length of a round of single-row transactions")
 	f.IntVar(&flags.Memories, "memories", flags.Memories, "memories in the database that is recalled from")
 	f.IntVar(&flags.Questions, "questions", flags.Questions, "questions to each size of user")
+	f.IntSliceVar(&flags.Indexed, "indexed", flags.Indexed, "memories of the users whose vectors get an index")
 	f.IntVar(&flags.Inserts, "inserts", flags.Inserts, "inserts to wait for, with LISTEN and without")
 	f.IntVar(&flags.Imported, "imported", flags.Imported, "memories to import")
 	f.StringVar(&flags.ImportFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")

@@ -94,7 +94,7 @@ func (d on) live(user, word string) (trait string) {
 	for _, says := range []string{fmt.Sprintf("user %s: %s", user, word), fmt.Sprintf("user %q: %s", user, word)} {
 		d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, errors, state, finalized_at)
 			select kind, 'default', 1, '{}', array[jsonb_build_object('error', $1::text)], 'discarded', now()
-			  from unnest(array['sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory']) kind`, says)
+			  from unnest(array['sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index']) kind`, says)
 	}
 	for key, value := range map[string]string{
 		"sweep.inbox": `%s`, "sweep.stats": `%s`, "sweep.reviews": `%s`, "sweep.entities": `%s`,

@@ -113,6 +113,9 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 	a.printf("%-10s %s; schema %d of %d, River %d of %d\n", "database", s.Database,
 		s.Oxbow.Current, s.Oxbow.Latest, s.River.Current, s.River.Latest)
 	a.printf("%-10s %s\n", "vectors", s.Embedding)
+	for _, u := range s.Indexed {
+		a.printf("%-10s %s\n", "indexed", indexedLine(u))
+	}
 	a.printf("%-10s %s\n", "provider", s.Provider)
 	if s.Reasoner != nil {
 		a.printf("%-10s %s\n", "reasoner", reasonerLine(*s.Reasoner, time.Now()))
@@ -129,6 +132,22 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 		return err
 	}
 	return nil
+}
+
+// indexedLine tells of a user whose vectors have an index.
+func indexedLine(u store.IndexedUser) string {
+	line := fmt.Sprintf("%s, %s: %s vectors", u.UserID, u.Type, thousands(u.Vectors))
+	switch {
+	case u.State == "ending":
+		return line + "; the index is being removed"
+	case u.State == "ready" && u.Waiting == 0:
+		return line + ", found by an index"
+	case u.State == "ready":
+		return line + ", found by an index; " + thousands(u.Waiting) + " wait to be in it, and are scanned"
+	case u.State == "filling":
+		return line + ", scanned until the index is ready; " + thousands(u.Waiting) + " are not in it yet"
+	}
+	return line + ", scanned until the index is ready; it begins when older transactions are over"
 }
 
 func (p providerStatus) String() string {

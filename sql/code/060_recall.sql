@@ -88,13 +88,33 @@ begin
     into ids, types, scores, dates, date_idfs from best;
 end $$;
 
--- The vector channel: the nearest of the user's vectors, by an exact scan. Where more exist than are kept, the distance of
--- the last one kept is nought.
+-- The vector channel: the nearest of the user's vectors, by an exact scan; by an index for the types that the user has one of
+-- (see vector_index), unless few memories pass the filters, or the index finds too few. Where more exist than are kept, the
+-- distance of the last one kept is nought.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
   out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
+declare
+  _slot record;
+  _near record;
+  _near_ids uuid[];
+  _near_types text[];
+  _near_distances double precision[];
 begin
+  for _slot in
+    select s.memory_type::text as type, s.slot from oxbow.vector_slots s
+     where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
+       and (_allowed is null or cardinality(_allowed) >= 0.2 * (
+             select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
+  loop
+    select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
+    continue when coalesce(cardinality(_near.ids), 0) < _limit;
+    _types := array_remove(_types, _slot.type);
+    _near_ids := _near_ids || _near.ids;
+    _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);
+    _near_distances := _near_distances || _near.distances;
+  end loop;
   with nearest as (
     -- the distance is computed once a row, and turned into a score for the few that are kept
     select id, type, 1 - distance as score
@@ -102,6 +122,8 @@ begin
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = any(_types)
                and (_allowed is null or v.memory_id = any(_allowed)) and (_hidden is null or v.memory_id <> all(_hidden))
+            union all
+            select n.id, n.type, n.distance from unnest(_near_ids, _near_types, _near_distances) n(id, type, distance)
              order by distance
              limit _limit) v
   ), floor as (

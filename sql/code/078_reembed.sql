@@ -99,7 +99,7 @@ declare
   item record;
 begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
-  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next in access exclusive mode;
+  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next, oxbow.vector_slots, oxbow.indexed_vectors in access exclusive mode;
   if (select value - 'cursor' from oxbow.settings where key = 'reembed')
      is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
     raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
@@ -132,6 +132,14 @@ begin
   loop
     execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
   end loop;
+
+  -- who has outgrown the exact scan gets an index of the new vectors
+  delete from oxbow.vector_slots;
+  truncate oxbow.indexed_vectors;
+  execute format('alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), _dimension);
+  call oxbow.watch_vectors();
+  delete from oxbow.settings where key = 'vector_index.looked';
 
   delete from oxbow.embedding_refusals where model <> _model;
   update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now() where key = 'embedding';

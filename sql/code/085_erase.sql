@@ -305,7 +305,7 @@ begin
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
   -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
   update oxbow.river_job j set errors = null
-   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory')
+   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index')
      and exists (select from unnest(j.errors) e
                   where strpos(e ->> 'error', _user_id) > 0
                      or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0

@@ -145,6 +145,14 @@ type OxbowExtraction struct {
 	Number int64
 }
 
+type OxbowIndexedVector struct {
+	UserID     string
+	MemoryType string
+	MemoryID   uuid.UUID
+	Slot       *int16
+	Embedding  *pgvector.HalfVector
+}
+
 type OxbowInstalledCode struct {
 	Name        string
 	Checksum    string
@@ -803,4 +811,16 @@ type OxbowUser struct {
 	Metadata         json.RawMessage
 	CreatedAt        time.Time
 	UpdatedAt        *time.Time
+}
+
+type OxbowVectorSlot struct {
+	UserID     string
+	MemoryType string
+	Slot       int16
+	Since      time.Time
+	Born       pgtype.Uint64
+	Place      *uuid.UUID
+	WalkedAt   *time.Time
+	ReadyAt    *time.Time
+	Ending     bool
 }

@@ -1,0 +1,213 @@
+-- The index of vectors (HNSW), for the few users whose vectors of a type take too long to scan. The job vector_index keeps it:
+-- it decides who has a slot, copies the ids of that user's vectors into indexed_vectors, where they wait, and moves them from
+-- there into the slot's index, each step bounded and a transaction of its own. What waits is read where it is (recall_near), so
+-- a new vector is found at once, and whoever writes it does not wait for the index.
+
+create or replace function oxbow.vector_index_setting(out policy text, out "from" bigint, out most integer)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000), coalesce(max((s.value ->> 'most')::integer), 8)
+    from oxbow.settings s where s.key = 'vector_index';
+$$;
+
+-- await_index notes new vectors of users who have a slot.
+create or replace function oxbow.await_index() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from oxbow.vector_slots) then
+    insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+    select n.user_id, n.memory_type, n.memory_id
+      from inserted n
+     where exists (select from oxbow.vector_slots s where s.user_id = n.user_id and s.memory_type = n.memory_type and not s.ending)
+    on conflict do nothing;
+  end if;
+  return null;
+end $$;
+
+-- A statement on the parent fires the parent's trigger, one on a partition the partition's own.
+create or replace procedure oxbow.watch_vectors()
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare t regclass;
+begin
+  for t in select 'oxbow.memory_vectors'::regclass union all
+           select inhrelid::regclass from pg_inherits where inhparent = 'oxbow.memory_vectors'::regclass
+  loop
+    execute format('create or replace trigger await_index after insert on %s
+                    referencing new table as inserted for each statement
+                    execute function oxbow.await_index()', t);
+  end loop;
+end $$;
+call oxbow.watch_vectors();
+
+-- assign_slots decides who has a slot: with auto the users with the most vectors of a type, from a number of memories on; with
+-- always the largest, as many as there are slots. Who has one keeps it until it is clearly too much: a fifth below. It reads the
+-- statistics of all users, so it does that every 10 minutes, or when the setting has changed.
+create or replace function oxbow.assign_slots(out begun integer, out ended integer)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  _setting record;
+  _wanted record;
+  _from double precision;
+  _value jsonb;
+  _slot smallint;
+begin
+  begun := 0; ended := 0;
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
+    return;
+  end if;
+  _value := coalesce((select s.value from oxbow.settings s where s.key = 'vector_index'), '{}');
+  if exists (select from oxbow.settings s where s.key = 'vector_index.looked' and s.value = _value and s.updated_at > now() - interval '10 minutes') then
+    return;
+  end if;
+  insert into oxbow.settings (key, value) values ('vector_index.looked', _value)
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  select * into _setting from oxbow.vector_index_setting();
+  _from := case _setting.policy when 'always' then 1000 when 'auto' then _setting."from" else 'infinity'::double precision end;
+  select coalesce(array_agg(w.user_id), '{}') as users, coalesce(array_agg(w.memory_type::text), '{}') as types, coalesce(array_agg(w.has), '{}') as has
+    into _wanted
+    from (select t.user_id, t.memory_type, s.user_id is not null as has
+            from oxbow.memory_term_stats t
+            left join oxbow.vector_slots s on s.user_id = t.user_id and s.memory_type = t.memory_type
+           where t.documents >= _from * case when s.user_id is not null then 0.8 else 1 end
+           order by t.documents * case when s.user_id is not null then 1.25 else 1 end desc, t.user_id, t.memory_type
+           limit case _setting.policy when 'always' then 16 else _setting.most end) w;
+  update oxbow.vector_slots s set ending = true, ready_at = null
+   where not s.ending and (s.user_id, s.memory_type::text) not in (select * from unnest(_wanted.users, _wanted.types));
+  get diagnostics ended = row_count;
+  for i in 1 .. cardinality(_wanted.users) loop
+    continue when _wanted.has[i];
+    select n into _slot from generate_series(1, 16) n where not exists (select from oxbow.vector_slots s where s.slot = n) order by n limit 1;
+    exit when not found; -- one that is ending will be free
+    insert into oxbow.vector_slots (user_id, memory_type, slot) values (_wanted.users[i], _wanted.types[i], _slot);
+    begun := begun + 1;
+  end loop;
+end $$;
+
+-- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
+-- where there is no walk to make. The first one waits until those transactions are over that may not know of the slot; later ones,
+-- once an hour, find what came past the trigger.
+create or replace function oxbow.walk_vectors(_limit integer) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _slot oxbow.vector_slots;
+  _ids uuid[];
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
+    return 0;
+  end if;
+  select * into _slot from oxbow.vector_slots s
+   where not s.ending and pg_snapshot_xmin(pg_current_snapshot()) > s.born
+     and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
+   order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  _ids := array(select v.memory_id from oxbow.memory_vectors v
+                 where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
+                 order by v.memory_id limit _limit);
+  insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+  select m.user_id, m.memory_type, m.id
+    from unnest(_ids) i(id)
+   cross join lateral (select m.* from oxbow.memories m
+                        where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = i.id for key share) m
+   where not exists (select from oxbow.indexed_vectors x
+                      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = i.id)
+  on conflict do nothing;
+  update oxbow.vector_slots s
+     set place = case when cardinality(_ids) = _limit then _ids[_limit] end,
+         walked_at = case when cardinality(_ids) = _limit then s.walked_at else now() end
+   where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
+  return greatest(cardinality(_ids), 1);
+end $$;
+
+-- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where none waits. A
+-- user of whom nothing waits after a walk is ready.
+create or replace function oxbow.index_vectors(_limit integer) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _slot oxbow.vector_slots;
+  _moved integer;
+begin
+  for _slot in select * from oxbow.vector_slots s where not s.ending order by s.since, s.user_id, s.memory_type loop
+    -- whoever erases meanwhile is not waited for
+    with waiting as materialized (
+      select x.memory_id from oxbow.indexed_vectors x
+       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
+       limit _limit for update skip locked
+    ), vector as materialized (
+      select w.memory_id, v.embedding from waiting w
+        left join lateral (select v.embedding from oxbow.memory_vectors v
+                            where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = w.memory_id) v on true
+    ), gone as (
+      delete from oxbow.indexed_vectors x using vector v
+       where v.embedding is null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
+    ), moved as (
+      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding from vector v
+       where v.embedding is not null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
+    )
+    select count(*) into _moved from vector;
+    if _moved > 0 then
+      return _moved;
+    end if;
+    if _slot.ready_at is null and _slot.walked_at is not null then
+      update oxbow.vector_slots s set ready_at = now()
+       where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type and not s.ending;
+    end if;
+  end loop;
+  return 0;
+end $$;
+
+-- end_slots deletes the copies of those who have no slot any more, at most _limit, and returns how many.
+create or replace function oxbow.end_slots(_limit integer) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+declare
+  _slot oxbow.vector_slots;
+  _deleted integer;
+begin
+  for _slot in select * from oxbow.vector_slots s where s.ending order by s.since for update skip locked loop
+    delete from oxbow.indexed_vectors x
+     where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type
+       and x.memory_id = any (array(select y.memory_id from oxbow.indexed_vectors y
+                                     where y.user_id = _slot.user_id and y.memory_type = _slot.memory_type limit _limit for update skip locked));
+    get diagnostics _deleted = row_count;
+    if _deleted > 0 then
+      return _deleted;
+    end if;
+    delete from oxbow.vector_slots s where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
+  end loop;
+  return 0;
+end $$;
+
+-- recall_near finds the nearest of one user's vectors of a type by the index of its slot, and by a scan of those that wait for it.
+-- One value each: ids and distances, not in order. HNSW is searched with settings of its own, and they are put back.
+create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
+  out ids uuid[], out distances double precision[])
+language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+declare
+  _ef constant text := coalesce(nullif(current_setting('hnsw.ef_search', true), ''), '40');
+  _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
+  _filter constant text := case when _allowed is not null then ' and x.memory_id = any($4)' else '' end
+    || case when _hidden is not null then ' and x.memory_id <> all($5)' else '' end;
+begin
+  perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  -- the slot is written out, because only then does the planner know which index serves
+  execute format('
+    select array_agg(n.id), array_agg(n.distance)
+      from ((select x.memory_id as id, x.embedding <=> $1 as distance
+               from oxbow.indexed_vectors x
+              where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3%2$s
+              order by x.embedding <=> $1
+              limit $6)
+            union all
+            (select v.memory_id, v.embedding <=> $1
+               from oxbow.indexed_vectors x
+              cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
+                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id) v
+              where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', _slot, _filter, _type)
+    into ids, distances using _embedding, _user_id, _type, _allowed, _hidden, _limit;
+  perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
+end $$;
+do $$
+begin
+  execute format('alter function oxbow.recall_near set search_path = pg_catalog, %I, pg_temp',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'));
+end $$;
