@@ -12,7 +12,7 @@ import (
 
 // drainTime is how long a system without faults may take to have nothing left to do. The jobs of workers that were killed are
 // taken up after 45 seconds and what a call of a provider may take, and River looks every 30.
-const drainTime = 5 * time.Minute
+const drainTime = 10 * time.Minute
 
 // long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.
 const long = `(kind = 'consistency_check' and state = 'running' and attempted_at > now() - interval '5 minutes')`
@@ -50,7 +50,7 @@ func (r *run) heal(ctx context.Context) error {
 			return err
 		}
 	}
-	begun, limit := time.Now(), drainTime
+	begun, limit, told := time.Now(), drainTime, time.Now()
 	var left string
 	for idle := 0; ; {
 		if left, err = remaining(ctx, conn); err != nil {
@@ -62,6 +62,10 @@ func (r *run) heal(ctx context.Context) error {
 			}
 		} else {
 			idle = 0
+			if time.Since(told) > 30*time.Second {
+				told = time.Now()
+				r.say("still to do: %s", left)
+			}
 		}
 		if time.Since(begun) > limit {
 			r.violate(Violation{Check: "nothing stuck", Expected: fmt.Sprintf("nothing left to do %s after the faults", limit), Found: left})
