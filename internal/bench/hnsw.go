@@ -23,8 +23,7 @@ type large struct {
 	name      string
 	memories  int
 	questions []asked
-	nearest   [][]string // of each question, by the scan
-	exact     [2][]time.Duration
+	exact     [2][]time.Duration // of the vector channel, and of recall
 	indexed   [2][]time.Duration
 	found     int // of the nearest, by the index
 	build     time.Duration
@@ -50,11 +49,6 @@ func (b *bench) hnsw(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, u := range users {
-		if err := u.measure(ctx, pool, &u.exact, true); err != nil {
-			return err
-		}
-	}
 	for _, u := range slices.Backward(users) { // the largest first: the others are below what is asked for
 		if err := b.buildIndex(ctx, pool, u); err != nil {
 			return err
@@ -64,7 +58,7 @@ func (b *bench) hnsw(ctx context.Context) error {
 		return err
 	}
 	for _, u := range users {
-		if err := u.measure(ctx, pool, &u.indexed, false); err != nil {
+		if err := u.measure(ctx, pool); err != nil {
 			return err
 		}
 	}
@@ -107,40 +101,56 @@ func (b *bench) largeUsers(ctx context.Context, dsn string, pool *pgxpool.Pool) 
 	return users, nil
 }
 
-// measure times the vector channel and the whole of recall, and keeps or compares the ten nearest.
-func (u *large) measure(ctx context.Context, pool *pgxpool.Pool, times *[2][]time.Duration, exact bool) error {
+// measure times the vector channel and the whole of recall with the index and without, in turns, and compares the ten nearest.
+func (u *large) measure(ctx context.Context, pool *pgxpool.Pool) error {
 	const warmUp = 5
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
 	for i, q := range append(u.questions[:min(warmUp, len(u.questions)):warmUp], u.questions...) {
-		start := time.Now()
-		var ids []string
-		if err := conn.QueryRow(ctx, "select r.ids::text[] from oxbow.recall_vector($1, '{episodic}', $2, null, null, 70) r", q.user, q.embedding).Scan(&ids); err != nil {
-			return err
+		nearest := map[bool][]string{}
+		for _, scan := range []bool{i%2 == 0, i%2 != 0} {
+			ids, channel, whole, err := u.once(ctx, pool, q, scan)
+			if err != nil {
+				return err
+			}
+			nearest[scan] = ids
+			times := &u.indexed
+			if scan {
+				times = &u.exact
+			}
+			if i >= warmUp {
+				times[0], times[1] = append(times[0], channel), append(times[1], whole)
+			}
 		}
-		channel := time.Since(start)
-		start = time.Now()
-		if err := askOnce(ctx, conn.Conn(), q); err != nil {
-			return err
-		}
-		if i < warmUp {
-			continue
-		}
-		times[0], times[1] = append(times[0], channel), append(times[1], time.Since(start))
-		if exact {
-			u.nearest = append(u.nearest, ids[:10])
-			continue
-		}
-		for _, id := range ids[:10] {
-			if slices.Contains(u.nearest[i-warmUp], id) {
+		for _, id := range nearest[false] {
+			if i >= warmUp && slices.Contains(nearest[true], id) {
 				u.found++
 			}
 		}
 	}
 	return nil
+}
+
+// once asks a question, by a scan in a transaction in which the index is not ready.
+func (u *large) once(ctx context.Context, pool *pgxpool.Pool, q asked, scan bool) (ids []string, channel, whole time.Duration, err error) {
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is kept
+	if scan {
+		if _, err := tx.Exec(ctx, "update oxbow.vector_slots set ready_at = null where user_id = $1", u.name); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	start := time.Now()
+	if err := tx.QueryRow(ctx, "select r.ids[1:10]::text[] from oxbow.recall_vector($1, '{episodic}', $2, null, null, 70) r", q.user, q.embedding).Scan(&ids); err != nil {
+		return nil, 0, 0, err
+	}
+	channel = time.Since(start)
+	start = time.Now()
+	if err := askOnce(ctx, tx.Conn(), q); err != nil {
+		return nil, 0, 0, err
+	}
+	return ids, channel, time.Since(start), nil
 }
 
 // buildIndex lets a user have an index, and does the job vector_index in its steps.
@@ -171,7 +181,7 @@ func (b *bench) buildIndex(ctx context.Context, pool *pgxpool.Pool, u *large) er
 }
 
 func (b *bench) showIndexed(users []*large) {
-	out := Table{Title: fmt.Sprintf("Exact scan and index (HNSW) of one user's vectors, milliseconds, %d questions each", b.Questions)}
+	out := Table{Title: fmt.Sprintf("Exact scan and index (HNSW) of one user's vectors, milliseconds, %d questions each, in turns", b.Questions)}
 	out.add("vectors", "scan p50", "scan p95", "index p50", "index p95", "recall by scan p50", "p95", "by index p50", "p95", "recall@10 of the index", "promised")
 	built := Table{Title: "Making the index, a vector at a time, in the background"}
 	built.add("vectors", "seconds", "milliseconds a vector", "MB")
