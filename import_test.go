@@ -193,6 +193,10 @@ func TestImportOldTraits(t *testing.T) {
 {"user": "ann", "memory_type": "trait", "content": "Ann smoked.", "trait_stage": "dissolved", "trait_confidence": 0.04, "created_at": "2024-01-10T12:00:00Z"}
 {"user": "ann", "memory_type": "trait", "content": "Ann is Ann.", "trait_contexts": {"work": {"tendency": "x", "confidence": 0.5}}, "trait_key": "ann", "trait_edited_at": "2024-01-10T12:00:00Z"}
 `
+	for field, bad := range map[string]string{"trait_stage": `"elated"`, "trait_subtype": `"mood"`, "trait_confidence": `1.5`} {
+		_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "x", "`+field+`": `+bad+`}`), oxbow.ImportOptions{Traits: true})
+		require.ErrorContains(t, err, "line 1: "+field+" must be")
+	}
 	for _, new := range []int64{5, 5} { // nothing of it has a name of its own
 		report, err := b.client.Import(ctx, strings.NewReader(old), oxbow.ImportOptions{Traits: true})
 		require.NoError(t, err)

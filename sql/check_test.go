@@ -61,6 +61,23 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 	}
 }
 
+// What only an import or the worker may insert is checked too.
+func TestChecksOfTraits(t *testing.T) {
+	t.Parallel()
+	for field, bad := range map[string]any{"trait_stage": "elated", "trait_subtype": "mood", "trait_confidence": math.NaN()} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			tx := pgtest.Tx(t)
+			_, err := tx.Exec(t.Context(), "select set_config('oxbow.origin', 'import', true)")
+			require.NoError(t, err)
+			sql, args := row{"user_id": "ann", "memory_type": "trait", "content": "Rows at dawn", field: bad}.statement("oxbow.memories")
+			refused := fails(t, tx, sql, args...)
+			require.Equal(t, "23514", refused.Code, "a check violation: %v", refused)
+			require.Equal(t, field, refused.ColumnName)
+		})
+	}
+}
+
 func TestNullIsRefusedByField(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -6064,6 +6064,11 @@ ALTER TABLE ONLY oxbow.settings
 ALTER TABLE ONLY oxbow.trait_clues
     ADD CONSTRAINT trait_clues_pkey PRIMARY KEY (user_id, key, memory_type, memory_id);
 
+-- Name: memories_trait trait_confidence_range; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.memories_trait
+    ADD CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))) NOT VALID;
+
 -- Name: trait_events trait_events_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.trait_events
@@ -6078,6 +6083,16 @@ ALTER TABLE ONLY oxbow.trait_evidence
 
 ALTER TABLE ONLY oxbow.trait_refusals
     ADD CONSTRAINT trait_refusals_pkey PRIMARY KEY (user_id, hash);
+
+-- Name: memories_trait trait_stage_known; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.memories_trait
+    ADD CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))) NOT VALID;
+
+-- Name: memories_trait trait_subtype_known; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
+
+ALTER TABLE oxbow.memories_trait
+    ADD CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))) NOT VALID;
 
 -- Name: users users_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 

@@ -301,7 +301,12 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	if m.Type == Trait && !s.options.Traits {
 		return nil, invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
 	}
-	s.traits = s.traits || m.Type == Trait
+	if m.Type == Trait {
+		if err := validateTrait(f, stage); err != nil {
+			return nil, err
+		}
+		s.traits = true
+	}
 	if m.ID == uuid.Nil {
 		if m.ID, err = uuid.NewV7(); err != nil {
 			return nil, err
@@ -316,6 +321,26 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	row = append(row, jsonOrNull(metadata))
 	row = append(row, trait...)
 	return append(row, nil, nil), nil
+}
+
+// The values of a trait, as the constraints of memories_trait have them.
+var (
+	traitStages   = []string{"", "trend", "candidate", "emerging", "established", "core", "dissolved"}
+	traitSubtypes = []string{"", "behavior", "preference", "core"}
+)
+
+// validateTrait checks what a line says a trait is.
+func validateTrait(f *fields, stage string) error {
+	if !slices.Contains(traitStages, stage) {
+		return invalid("trait_stage", stage, "must be trend, candidate, emerging, established, core or dissolved")
+	}
+	if subtype := f.string("trait_subtype"); !slices.Contains(traitSubtypes, subtype) {
+		return invalid("trait_subtype", subtype, "must be behavior, preference or core")
+	}
+	if c := f.number("trait_confidence"); c != nil && !(*c >= 0 && *c <= 1) {
+		return invalid("trait_confidence", fmt.Sprint(*c), "must be between 0 and 1")
+	}
+	return nil
 }
 
 // null is nil for a zero value.

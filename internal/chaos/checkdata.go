@@ -192,7 +192,7 @@ func (k *checker) orphans(ctx context.Context) (int, error) {
 }
 
 // periodic are the jobs that come with the clock: they have one attempt, and the next one makes good what was left.
-var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check"}
+var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check", "vector_index"}
 
 // jobs looks at what is left of the queue, after all workers have stopped.
 func (k *checker) jobs(ctx context.Context) (int, error) {

@@ -15,7 +15,7 @@ import (
 const drainTime = 10 * time.Minute
 
 // long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.
-const long = `(kind = 'consistency_check' and state = 'running' and attempted_at > now() - interval '5 minutes')`
+const long = `(kind in ('consistency_check', 'vector_index') and state = 'running' and attempted_at > now() - interval '6 minutes')`
 
 // heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
 func (r *run) heal(ctx context.Context) error {
@@ -92,7 +92,7 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 	rows, err := conn.Query(ctx, `
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
 		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled' and kind = 'expire_trend')
-		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check') and created_at > now() - interval '15 seconds' and state <> 'running')
+		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index') and created_at > now() - interval '15 seconds' and state <> 'running')
 		   and not `+long+`
 		 group by kind, state
 		union all
