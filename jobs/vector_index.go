@@ -78,6 +78,9 @@ func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did str
 	for time.Now().Before(until) {
 		n, err := do(ctx, w.db, limit)
 		number += n
+		if ctx.Err() != nil { // the worker stops; the next run goes on
+			return nil
+		}
 		if err != nil || n == 0 {
 			return err
 		}

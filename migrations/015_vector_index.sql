@@ -5,7 +5,7 @@ create table oxbow.vector_slots (
   memory_type oxbow.memory_type not null,
   slot        smallint not null check (slot between 1 and 16),
   since       timestamptz not null default now(),
-  born        xid8 not null default pg_current_xact_id(), -- transactions that began before it may not know of it
+  born        xid8,           -- transactions that began before it may not know of the slot
   place       uuid,           -- how far the walk through the vectors has got
   walked_at   timestamptz,    -- when the last walk came to its end
   ready_at    timestamptz,    -- since when recall uses the index
@@ -43,10 +43,11 @@ end $$;
 
 alter table oxbow.settings add constraint vector_index_setting check (key <> 'vector_index'
   or jsonb_typeof(value) = 'object' and coalesce(value ->> 'policy' in ('auto', 'always', 'never'), false)
-    and not value @? '$.from ? ((@ >= 100 && @.floor() == @) is unknown || !(@ >= 100 && @.floor() == @))'
+    and value - '{policy,from,most}'::text[] = '{}'
+    and not value @? '$.from ? ((@ >= 100 && @ <= 1000000000 && @.floor() == @) is unknown || !(@ >= 100 && @ <= 1000000000 && @.floor() == @))'
     and not value @? '$.most ? ((@ >= 1 && @ <= 16 && @.floor() == @) is unknown || !(@ >= 1 && @ <= 16 && @.floor() == @))'
   or oxbow.reject('vector_index', value::text,
-       'must be an object with policy, auto, always or never, and for auto from, at least 100 memories, and most, 1 to 16 users, both whole numbers'));
+       'must be an object with policy, auto, always or never, and for auto from, 100 to 1,000,000,000 memories, and most, 1 to 16 users, both whole numbers'));
 insert into oxbow.settings (key, value) values ('vector_index', '{"policy": "auto", "from": 50000, "most": 8}');
 
 ---- create above / drop below ----
@@ -61,4 +62,7 @@ begin
 end $$;
 delete from oxbow.settings where key in ('vector_index', 'vector_index.looked');
 alter table oxbow.settings drop constraint vector_index_setting;
+drop function if exists oxbow.assign_slots, oxbow.walk_vectors, oxbow.index_vectors, oxbow.end_slots, oxbow.recall_near, oxbow.vector_index_setting,
+  oxbow.await_index cascade;
+drop procedure if exists oxbow.watch_vectors;
 drop table oxbow.indexed_vectors, oxbow.vector_slots;

@@ -254,6 +254,8 @@ end $$;
 CREATE FUNCTION oxbow.await_index() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 begin
   if exists (select from oxbow.vector_slots) then
@@ -844,23 +846,38 @@ CREATE FUNCTION oxbow.end_slots(_limit integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     AS $$
 declare
-  _slot oxbow.vector_slots;
+  _owner record;
   _deleted integer;
 begin
-  for _slot in select * from oxbow.vector_slots s where s.ending order by s.since for update skip locked loop
+  for _owner in
+    with recursive owner as (
+      (select x.user_id, x.memory_type from oxbow.indexed_vectors x order by x.user_id, x.memory_type limit 1)
+      union all
+      select n.user_id, n.memory_type
+        from owner o
+       cross join lateral (select x.user_id, x.memory_type from oxbow.indexed_vectors x
+                            where (x.user_id, x.memory_type) > (o.user_id, o.memory_type)
+                            order by x.user_id, x.memory_type limit 1) n
+    )
+    select o.user_id, o.memory_type from owner o
+     where not exists (select from oxbow.vector_slots s where s.user_id = o.user_id and s.memory_type = o.memory_type and not s.ending)
+  loop
     delete from oxbow.indexed_vectors x
-     where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type
+     where x.user_id = _owner.user_id and x.memory_type = _owner.memory_type
        and x.memory_id = any (array(select y.memory_id from oxbow.indexed_vectors y
-                                     where y.user_id = _slot.user_id and y.memory_type = _slot.memory_type limit _limit for update skip locked));
+                                     where y.user_id = _owner.user_id and y.memory_type = _owner.memory_type limit _limit for update skip locked));
     get diagnostics _deleted = row_count;
     if _deleted > 0 then
       return _deleted;
     end if;
-    delete from oxbow.vector_slots s where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
   end loop;
+  delete from oxbow.vector_slots s
+   where s.ending and (select count(*) from (select from oxbow.indexed_vectors x
+                                              where x.user_id = s.user_id and x.memory_type = s.memory_type limit 1) l) = 0;
   return 0;
 end $$;
 
@@ -1685,32 +1702,30 @@ CREATE FUNCTION oxbow.index_vectors(_limit integer) RETURNS integer
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_material TO 'off'
     SET jit TO 'off'
     AS $$
 declare
   _slot oxbow.vector_slots;
-  _moved integer;
+  _ids uuid[];
+  _id uuid;
 begin
   for _slot in select * from oxbow.vector_slots s where not s.ending order by s.since, s.user_id, s.memory_type loop
     -- whoever erases meanwhile is not waited for
-    with waiting as materialized (
-      select x.memory_id from oxbow.indexed_vectors x
-       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
-       limit _limit for update skip locked
-    ), vector as materialized (
-      select w.memory_id, v.embedding from waiting w
-        left join lateral (select v.embedding from oxbow.memory_vectors v
-                            where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = w.memory_id) v on true
-    ), gone as (
-      delete from oxbow.indexed_vectors x using vector v
-       where v.embedding is null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
-    ), moved as (
-      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding from vector v
-       where v.embedding is not null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
-    )
-    select count(*) into _moved from vector;
-    if _moved > 0 then
-      return _moved;
+    _ids := array(select x.memory_id from oxbow.indexed_vectors x
+                   where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
+                   limit _limit for update skip locked);
+    foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding
+        from (select v.embedding from oxbow.memory_vectors v
+               where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = _id limit 1) v
+       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
+      if not found then -- the memory has no vector any more
+        delete from oxbow.indexed_vectors x where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
+      end if;
+    end loop;
+    if cardinality(_ids) > 0 then
+      return cardinality(_ids);
     end if;
     if _slot.ready_at is null and _slot.walked_at is not null then
       update oxbow.vector_slots s set ready_at = now()
@@ -2800,11 +2815,12 @@ end $$;
 
 -- Name: recall_near(text, text, smallint, public.halfvec, uuid[], uuid[], integer); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]) RETURNS record
+CREATE FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[], OUT indexed integer) RETURNS record
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_material TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
@@ -2819,19 +2835,19 @@ begin
   perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
   -- the slot is written out, because only then does the planner know which index serves
   execute format('
-    select array_agg(n.id), array_agg(n.distance)
-      from ((select x.memory_id as id, x.embedding <=> $1 as distance
+    select array_agg(n.id), array_agg(n.distance), count(*) filter (where n.indexed)
+      from ((select x.memory_id as id, x.embedding <=> $1 as distance, true as indexed
                from oxbow.indexed_vectors x
               where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3%2$s
               order by x.embedding <=> $1
               limit $6)
             union all
-            (select v.memory_id, v.embedding <=> $1
+            (select v.memory_id, v.embedding <=> $1, false
                from oxbow.indexed_vectors x
               cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
-                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id) v
+                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id limit 1) v
               where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', _slot, _filter, _type)
-    into ids, distances using _embedding, _user_id, _type, _allowed, _hidden, _limit;
+    into ids, distances, indexed using _embedding, _user_id, _type, _allowed, _hidden, _limit;
   perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
 end $_$;
 
@@ -2920,9 +2936,12 @@ begin
      where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
        and (_allowed is null or cardinality(_allowed) >= 0.2 * (
              select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
+       -- each that waits is looked up: after an import the scan is quicker
+       and (select count(*) from (select from oxbow.indexed_vectors x
+                                   where x.user_id = _user_id and x.memory_type = s.memory_type and x.slot is null limit 1001) w) <= 1000
   loop
     select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
-    continue when coalesce(cardinality(_near.ids), 0) < _limit;
+    continue when _near.indexed < _limit;
     _types := array_remove(_types, _slot.type);
     _near_ids := _near_ids || _near.ids;
     _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);
@@ -4465,20 +4484,28 @@ end $$;
 CREATE FUNCTION oxbow.walk_vectors(_limit integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_material TO 'off'
     SET jit TO 'off'
     AS $$
 declare
   _slot oxbow.vector_slots;
   _ids uuid[];
+  _id uuid;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
     return 0;
   end if;
+  update oxbow.vector_slots s set born = pg_current_xact_id()
+   where not s.ending and (s.born is null or s.born >= pg_snapshot_xmax(pg_current_snapshot()));
+  if found then
+    return 1;
+  end if;
   select * into _slot from oxbow.vector_slots s
-   where not s.ending and pg_snapshot_xmin(pg_current_snapshot()) > s.born
+   where not s.ending and s.born < pg_snapshot_xmin(pg_current_snapshot())
      and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
    order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
   if not found then
@@ -4487,14 +4514,16 @@ begin
   _ids := array(select v.memory_id from oxbow.memory_vectors v
                  where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
                  order by v.memory_id limit _limit);
-  insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
-  select m.user_id, m.memory_type, m.id
-    from unnest(_ids) i(id)
-   cross join lateral (select m.* from oxbow.memories m
-                        where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = i.id for key share) m
-   where not exists (select from oxbow.indexed_vectors x
-                      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = i.id)
-  on conflict do nothing;
+  foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+    perform from oxbow.indexed_vectors x
+      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id and (x.slot is null or x.slot = _slot.slot);
+    continue when found;
+    insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+    select m.user_id, m.memory_type, m.id from oxbow.memories m
+     where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = _id for key share
+    on conflict (user_id, memory_type, memory_id) do update set slot = null, embedding = null -- it is of a slot that the user had before
+     where indexed_vectors.slot <> _slot.slot;
+  end loop;
   update oxbow.vector_slots s
      set place = case when cardinality(_ids) = _limit then _ids[_limit] end,
          walked_at = case when cardinality(_ids) = _limit then s.walked_at else now() end
@@ -5605,7 +5634,7 @@ CREATE TABLE oxbow.settings (
     value jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text))),
-    CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND (NOT (value @? '$."from"?((@ >= 100 && @.floor() == @) is unknown || !(@ >= 100 && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, at least 100 memories, and most, 1 to 16 users, both whole numbers'::text)))
+    CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND ((value - '{policy,from,most}'::text[]) = '{}'::jsonb) AND (NOT (value @? '$."from"?(((@ >= 100 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 100 && @ <= 1000000000) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, 100 to 1,000,000,000 memories, and most, 1 to 16 users, both whole numbers'::text)))
 );
 
 -- Name: trait_clues; Type: TABLE; Schema: oxbow; Owner: -
@@ -5713,7 +5742,7 @@ CREATE TABLE oxbow.vector_slots (
     memory_type oxbow.memory_type NOT NULL,
     slot smallint NOT NULL,
     since timestamp with time zone DEFAULT now() NOT NULL,
-    born xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    born xid8,
     place uuid,
     walked_at timestamp with time zone,
     ready_at timestamp with time zone,
@@ -8334,9 +8363,9 @@ GRANT ALL ON FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) TO oxbo
 
 REVOKE ALL ON FUNCTION oxbow.recall_entities(_user_id text, _query text, _types text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT ranks bigint[]) FROM PUBLIC;
 
--- Name: FUNCTION recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]); Type: ACL; Schema: oxbow; Owner: -
+-- Name: FUNCTION recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[], OUT indexed integer); Type: ACL; Schema: oxbow; Owner: -
 
-REVOKE ALL ON FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding public.halfvec, _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT distances double precision[], OUT indexed integer) FROM PUBLIC;
 
 -- Name: FUNCTION recall_text(_user_id text, _types text[], _words text[], _dates text[], _allowed uuid[], _hidden uuid[], _limit integer, OUT ids uuid[], OUT types text[], OUT scores double precision[], OUT dates tsquery[], OUT date_idfs double precision[]); Type: ACL; Schema: oxbow; Owner: -
 

@@ -50,7 +50,7 @@ type Said struct {
 	SessionID string    `json:"session_id"`
 	Role      string    `json:"role"` // user, assistant, system, tool
 	Speaker   string    `json:"speaker,omitzero"`
-	Content   string    `json:"content"` // its first 6,000 characters
+	Content   string    `json:"content"` // of a memory's source: its first 6,000 characters
 	At        time.Time `json:"at"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened

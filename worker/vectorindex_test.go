@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -164,4 +166,112 @@ func TestVectorIndexInterrupted(t *testing.T) {
 
 	b.untilReady(1)
 	require.Equal(t, 120, b.count(`oxbow.indexed_vectors where slot = 1`))
+}
+
+// fill goes on with the index until nothing is left to do.
+func (b *bundle) fill() {
+	b.Helper()
+	for _, step := range []func(context.Context, store.DB, int) (int, error){store.EndSlots, store.WalkVectors, store.IndexVectors} {
+		for n := 1; n > 0; {
+			var err error
+			n, err = step(b.Context(), b.pool, 50)
+			require.NoError(b, err)
+		}
+	}
+}
+
+// A transaction that writes a vector while it is decided that its user has an index knows nothing of it, and is waited for.
+func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
+	b := setup(t)
+	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
+	ids := b.insert("ann", different(110)...)
+	require.NoError(t, b.drain())
+	b.exec(`create table public.taken as select * from oxbow.memory_vectors where memory_id = $1`, ids[7])
+	b.exec(`delete from oxbow.memory_vectors where memory_id = $1`, ids[7])
+	b.exec(`delete from oxbow.settings where key = 'vector_index.looked'`)
+
+	deciding, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	begun, _, err := store.AssignSlots(t.Context(), deciding)
+	require.NoError(t, err)
+	require.Equal(t, 1, begun)
+	writing, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = writing.Exec(t.Context(), `insert into oxbow.memory_vectors select * from public.taken`)
+	require.NoError(t, err)
+	require.NoError(t, deciding.Commit(t.Context()))
+
+	b.fill()
+	require.Zero(t, b.count(`oxbow.indexed_vectors`), "one is under way that does not know")
+	require.NoError(t, writing.Commit(t.Context()))
+	b.untilReady(1)
+	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
+	require.Equal(t, ids[7].String(), b.near("ann", ids[7])[0])
+}
+
+// A slot is free when nobody's vectors are in it; what somebody holds is waited for, and what has no slot is removed.
+func TestVectorIndexFreesWhatIsEmpty(t *testing.T) {
+	b := setup(t)
+	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
+	ids := b.insert("ann", different(110)...)
+	bob := b.insert("bob", "a lamp")
+	require.NoError(t, b.drain())
+	b.untilReady(1)
+	b.exec(`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id) values ('bob', 'episodic', $1)`, bob[0])
+	b.exec(`update oxbow.vector_slots set ending = true, ready_at = null`)
+
+	holding, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holding.Exec(t.Context(), `select from oxbow.indexed_vectors where memory_id = $1 for update`, ids[5])
+	require.NoError(t, err)
+	b.fill()
+	require.Equal(t, 1, b.count(`oxbow.indexed_vectors`))
+	require.Equal(t, 1, b.count(`oxbow.vector_slots`), "one copy is left in it")
+	require.NoError(t, holding.Rollback(t.Context()))
+	b.fill()
+	require.Zero(t, b.count(`oxbow.indexed_vectors`))
+	require.Zero(t, b.count(`oxbow.vector_slots`))
+
+	// a copy that was left in a slot that is another's now is taken out of it
+	b.exec(`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id, slot, embedding)
+		select user_id, memory_type, memory_id, 9, embedding from oxbow.memory_vectors where memory_id = $1`, ids[5])
+	b.exec(`insert into oxbow.vector_slots (user_id, memory_type, slot) values ('ann', 'episodic', 2)`)
+	require.Eventually(t, func() bool {
+		b.fill()
+		return b.count(`oxbow.vector_slots where ready_at is not null`) == 1
+	}, 3*time.Minute, 100*time.Millisecond)
+	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 2`))
+}
+
+// The numbers of transactions are a cluster's own: what was restored into another one goes on.
+func TestVectorIndexInAnotherCluster(t *testing.T) {
+	b := setup(t)
+	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
+	b.insert("ann", different(110)...)
+	require.NoError(t, b.drain())
+	b.exec(`insert into oxbow.vector_slots (user_id, memory_type, slot, born) values ('ann', 'episodic', 1, '99999999999')`)
+	b.untilReady(1)
+	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
+}
+
+// What waits for the index is looked up by its key, also in tables of which nothing is known yet.
+func TestVectorIndexWithoutStatistics(t *testing.T) {
+	b := setup(t)
+	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
+	ids := b.insert("ann", different(500)...)
+	require.NoError(t, b.drain())
+	b.untilReady(1)
+	b.exec(`update oxbow.indexed_vectors set slot = null, embedding = null where memory_id = any($1)`, ids[:60])
+	b.exec(`create function public.explained(_sql text, out plan text) language plpgsql as $$
+		begin execute 'explain (analyze, buffers, format json) ' || _sql into plan; end $$`)
+	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'', ''episodic'', 1::smallint, %L::halfvec, null, null, 70) r',
+		(select embedding from oxbow.memory_vectors where memory_id = $1)))`, ids[0])
+	var told []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(plan), &told))
+	require.Less(t, told[0].Plan.Hit+told[0].Plan.Read, 4_000, "60 of 500 are looked up, and some of the graph")
 }

@@ -220,10 +220,12 @@ func TestWrongKeyURI(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "")
 	for uri, says := range map[string]string{
 		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: this program knows aws-kms://arn:… and hcvault://HOST/MOUNT/keys/NAME",
-		"密钥":                                     "OXBOW_KMS_URI: 密钥: this program knows",
-		"aws-kms://alias/oxbow":                  "it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
-		"hcvault://vault:8200/transit/seal":      "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
-		"hcvault://vault:8200/transit/keys/seal": "VAULT_TOKEN is not set",
+		"密钥":                                        "OXBOW_KMS_URI: 密钥: this program knows",
+		"aws-kms://alias/oxbow":                     "it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
+		"hcvault://vault:8200/transit/seal":         "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
+		"hcvault://me:pw@vault:8200/transit/keys/a": "it must not hold a user or a password",
+		"hcvault://vault:8200/transit/keys/%zz":     "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
+		"hcvault://vault:8200/transit/keys/seal":    "VAULT_TOKEN is not set",
 	} {
 		t.Setenv("OXBOW_KMS_URI", uri)
 		r := cli(t, "keys", "new")

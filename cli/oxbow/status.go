@@ -136,7 +136,7 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 
 // indexedLine tells of a user whose vectors have an index.
 func indexedLine(u store.IndexedUser) string {
-	line := fmt.Sprintf("%s, %s: %s vectors", u.UserID, u.Type, thousands(u.Vectors))
+	line := fmt.Sprintf("%s, %s: %s vectors", printable(u.UserID), u.Type, thousands(u.Vectors))
 	switch {
 	case u.State == "ending":
 		return line + "; the index is being removed"

@@ -193,6 +193,8 @@ func (r *run) begin(ctx context.Context) (err error) {
 		// conversations that are over soon, and summaries of short ones
 		`insert into oxbow.settings (key, value) values ('conversations', '{"quiet_seconds": 1, "messages": 8, "summary_after": 6}')
 		 on conflict (key) do update set value = oxbow.settings.value || excluded.value`,
+		`insert into oxbow.settings (key, value) values ('vector_index', '{"policy": "auto", "from": 100, "most": 8}')
+		 on conflict (key) do update set value = excluded.value`,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)

@@ -52,7 +52,7 @@ func TestChaos(t *testing.T) {
 // looks are the checks that report what is named so.
 var looks = map[string][]func(*checker, context.Context) (int, error){
 	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes}, "rolled back": {(*checker).writes, (*checker).marks},
-	"erased": {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
+	"erased": {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors}, "vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
 	"repeated fact": {(*checker).repeats}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits}, "evidence": {(*checker).traits},
 	"orphan": {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs}, "isolation": {(*checker).marks, (*checker).isolation},
 }
@@ -97,6 +97,12 @@ var plants = []plant{
 	{"orphan", "sources of a message", `delete from oxbow.messages where id = (select min(message_id::text) from oxbow.memory_sources)::uuid returning id::text`},
 	{"job stuck", "one runs", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, attempted_at) values ('embed', 'embed', 25, '{"user_id": "user-00"}', 'running', now()) returning id::text`},
 	{"job stuck", "one is due", `insert into oxbow.river_job (kind, queue, max_attempts, args, state) values ('reflect', 'reflect', 25, '{"user_id": "user-00"}', 'available') returning id::text`},
+	{"vector index", "a copy of another vector", `insert into oxbow.indexed_vectors select user_id, memory_type, memory_id, 16, embedding + embedding from oxbow.memory_vectors
+		where memory_id = (%[1]s) on conflict (user_id, memory_type, memory_id) do update set slot = excluded.slot, embedding = excluded.embedding returning memory_id::text`},
+	{"vector index", "no copy", `insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at) values ('user-00', 'episodic', 16, now())
+		on conflict (user_id, memory_type) do update set ready_at = now() returning (select v.memory_id::text from oxbow.memory_vectors v
+		  where v.user_id = 'user-00' and v.memory_type = 'episodic'
+		    and not exists (select from oxbow.indexed_vectors x where x.user_id = v.user_id and x.memory_type = v.memory_type and x.memory_id = v.memory_id) limit 1)`},
 	{"job given up", "after too many attempts", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at) values ('extract', 'extract', 25, '{"user_id": "user-00"}', 'discarded', now()) returning id::text`},
 	{"isolation", "a text of another user", `insert into oxbow.memories (user_id, content) select 'user-30', content from oxbow.memories where id = (%[1]s) returning user_id`},
 	{"isolation", "no policy", `select 'user-00'`},

@@ -34,6 +34,7 @@ var checks = []struct {
 	{"nothing acknowledged is missing, nothing rolled back is there", (*checker).writes},
 	{"no mark where it may not be: of others, erased, rolled back", (*checker).marks},
 	{"every memory embedded once, by the right vector", (*checker).vectors},
+	{"the index of vectors has what it says", (*checker).vectorIndex},
 	{"every memory indexed once, and counted", (*checker).terms},
 	{"every message extracted once", (*checker).messages},
 	{"facts that repeat are one", (*checker).repeats},

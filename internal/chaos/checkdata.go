@@ -48,6 +48,26 @@ func (k *checker) vectors(ctx context.Context) (int, error) {
 	return looked, k.none(ctx, "embedding", "no refusal, for the provider refused nothing", `select user_id, memory_id, reason from oxbow.embedding_refusals`)
 }
 
+// vectorIndex compares the copies of vectors in the indexes of the largest users with the vectors.
+func (k *checker) vectorIndex(ctx context.Context) (int, error) {
+	if err := k.none(ctx, "vector index", "a copy in its user's slot, equal to the vector", `
+		select x.user_id, x.memory_id, format('slot %s, %s', x.slot, case when v.embedding is null then 'no vector' when v.embedding <> x.embedding then 'another vector' else 'a foreign slot' end)
+		  from oxbow.indexed_vectors x
+		  left join oxbow.memory_vectors v on v.user_id = x.user_id and v.memory_type = x.memory_type and v.memory_id = x.memory_id
+		  left join oxbow.vector_slots s on s.user_id = x.user_id and s.memory_type = x.memory_type
+		 where x.slot is not null and (v.embedding is null or v.embedding <> x.embedding or s.slot <> x.slot)`); err != nil {
+		return 0, err
+	}
+	if err := k.none(ctx, "vector index", "a copy of every vector of a user whose index is ready", `
+		select v.user_id, v.memory_id, 'none'
+		  from oxbow.vector_slots s join oxbow.memory_vectors v on v.user_id = s.user_id and v.memory_type = s.memory_type
+		 where s.ready_at is not null
+		   and not exists (select from oxbow.indexed_vectors x where x.user_id = v.user_id and x.memory_type = v.memory_type and x.memory_id = v.memory_id)`); err != nil {
+		return 0, err
+	}
+	return k.count(ctx, "oxbow.indexed_vectors where slot is not null")
+}
+
 // cosine compares a vector with one that PostgreSQL wrote.
 func cosine(a []float32, text string) float64 {
 	parts := strings.Split(strings.Trim(text, "[]"), ",")

@@ -87,6 +87,10 @@ func (r *run) burst(ctx context.Context, f Fault) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	// whose vectors have an index is decided every ten minutes, and when nobody knows when it was
+	if _, err := conn.Exec(ctx, `delete from oxbow.settings where key = 'vector_index.looked'`); err != nil {
+		return err
+	}
 	ids := rand.New(rand.NewPCG(r.plan.Seed, uint64(f.At)))
 	for n := range f.Nth {
 		user := n % clients * usersAClient

@@ -13,6 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/smithy-go/logging"
 	"github.com/hashicorp/vault/api"
 	"github.com/tink-crypto/tink-go-awskms/v3/integration/awskms"
 	"github.com/tink-crypto/tink-go-hcvault/v2/integration/hcvault"
@@ -53,7 +54,7 @@ func aws(ctx context.Context, uri string) (registry.KMSClient, error) {
 		return nil, fmt.Errorf("it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID")
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(arn[3]), config.WithRetryMaxAttempts(2),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(callTime)))
+		config.WithLogger(logging.Nop{}), config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(callTime)))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,13 @@ func (t timed) Decrypt(ctx context.Context, in *kms.DecryptInput, o ...func(*kms
 // vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. VAULT_ADDR may say that the host of the URI speaks http.
 func vault(uri string) (registry.KMSClient, error) {
 	at, err := url.Parse(uri)
-	if path := strings.Split(at.EscapedPath(), "/"); err != nil || at.Host == "" || len(path) < 4 || path[len(path)-2] != "keys" || path[len(path)-1] == "" {
+	if err != nil {
+		at = &url.URL{}
+	}
+	if at.User != nil {
+		return nil, fmt.Errorf("it must not hold a user or a password: the token is in VAULT_TOKEN")
+	}
+	if path := strings.Split(at.EscapedPath(), "/"); at.Host == "" || len(path) < 4 || path[len(path)-2] != "keys" || path[len(path)-1] == "" {
 		return nil, fmt.Errorf("it must be like hcvault://vault.example.com:8200/transit/keys/NAME")
 	}
 	if os.Getenv("VAULT_TOKEN") == "" {

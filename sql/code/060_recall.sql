@@ -107,9 +107,12 @@ begin
      where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
        and (_allowed is null or cardinality(_allowed) >= 0.2 * (
              select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
+       -- each that waits is looked up: after an import the scan is quicker
+       and (select count(*) from (select from oxbow.indexed_vectors x
+                                   where x.user_id = _user_id and x.memory_type = s.memory_type and x.slot is null limit 1001) w) <= 1000
   loop
     select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
-    continue when coalesce(cardinality(_near.ids), 0) < _limit;
+    continue when _near.indexed < _limit;
     _types := array_remove(_types, _slot.type);
     _near_ids := _near_ids || _near.ids;
     _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);

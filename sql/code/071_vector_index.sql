@@ -9,9 +9,10 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from oxbow.settings s where s.key = 'vector_index';
 $$;
 
--- await_index notes new vectors of users who have a slot.
+-- await_index notes new vectors of users who have a slot. The check of the foreign key, which leads to all types of memories, would be
+-- planned anew for each row.
 create or replace function oxbow.await_index() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   if exists (select from oxbow.vector_slots) then
     insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
@@ -83,19 +84,26 @@ begin
 end $$;
 
 -- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
--- where there is no walk to make. The first one waits until those transactions are over that may not know of the slot; later ones,
--- once an hour, find what came past the trigger.
+-- where there is no walk to make. The first one waits until those transactions are over that may not know of the slot, which are
+-- those that are older than a transaction that found it; later ones, once an hour, find what came past the trigger. A number of
+-- a transaction that is yet to come is that of another cluster, from which the database was restored.
 create or replace function oxbow.walk_vectors(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set jit = off as $$
 declare
   _slot oxbow.vector_slots;
   _ids uuid[];
+  _id uuid;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('oxbow.vector_index', 0)) then
     return 0;
   end if;
+  update oxbow.vector_slots s set born = pg_current_xact_id()
+   where not s.ending and (s.born is null or s.born >= pg_snapshot_xmax(pg_current_snapshot()));
+  if found then
+    return 1;
+  end if;
   select * into _slot from oxbow.vector_slots s
-   where not s.ending and pg_snapshot_xmin(pg_current_snapshot()) > s.born
+   where not s.ending and s.born < pg_snapshot_xmin(pg_current_snapshot())
      and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
    order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
   if not found then
@@ -104,14 +112,16 @@ begin
   _ids := array(select v.memory_id from oxbow.memory_vectors v
                  where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
                  order by v.memory_id limit _limit);
-  insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
-  select m.user_id, m.memory_type, m.id
-    from unnest(_ids) i(id)
-   cross join lateral (select m.* from oxbow.memories m
-                        where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = i.id for key share) m
-   where not exists (select from oxbow.indexed_vectors x
-                      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = i.id)
-  on conflict do nothing;
+  foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+    perform from oxbow.indexed_vectors x
+      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id and (x.slot is null or x.slot = _slot.slot);
+    continue when found;
+    insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
+    select m.user_id, m.memory_type, m.id from oxbow.memories m
+     where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = _id for key share
+    on conflict (user_id, memory_type, memory_id) do update set slot = null, embedding = null -- it is of a slot that the user had before
+     where indexed_vectors.slot <> _slot.slot;
+  end loop;
   update oxbow.vector_slots s
      set place = case when cardinality(_ids) = _limit then _ids[_limit] end,
          walked_at = case when cardinality(_ids) = _limit then s.walked_at else now() end
@@ -122,31 +132,28 @@ end $$;
 -- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where none waits. A
 -- user of whom nothing waits after a walk is ready.
 create or replace function oxbow.index_vectors(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set jit = off as $$
 declare
   _slot oxbow.vector_slots;
-  _moved integer;
+  _ids uuid[];
+  _id uuid;
 begin
   for _slot in select * from oxbow.vector_slots s where not s.ending order by s.since, s.user_id, s.memory_type loop
     -- whoever erases meanwhile is not waited for
-    with waiting as materialized (
-      select x.memory_id from oxbow.indexed_vectors x
-       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
-       limit _limit for update skip locked
-    ), vector as materialized (
-      select w.memory_id, v.embedding from waiting w
-        left join lateral (select v.embedding from oxbow.memory_vectors v
-                            where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = w.memory_id) v on true
-    ), gone as (
-      delete from oxbow.indexed_vectors x using vector v
-       where v.embedding is null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
-    ), moved as (
-      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding from vector v
-       where v.embedding is not null and x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = v.memory_id
-    )
-    select count(*) into _moved from vector;
-    if _moved > 0 then
-      return _moved;
+    _ids := array(select x.memory_id from oxbow.indexed_vectors x
+                   where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
+                   limit _limit for update skip locked);
+    foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+      update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding
+        from (select v.embedding from oxbow.memory_vectors v
+               where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = _id limit 1) v
+       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
+      if not found then -- the memory has no vector any more
+        delete from oxbow.indexed_vectors x where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
+      end if;
+    end loop;
+    if cardinality(_ids) > 0 then
+      return cardinality(_ids);
     end if;
     if _slot.ready_at is null and _slot.walked_at is not null then
       update oxbow.vector_slots s set ready_at = now()
@@ -156,32 +163,48 @@ begin
   return 0;
 end $$;
 
--- end_slots deletes the copies of those who have no slot any more, at most _limit, and returns how many.
+-- end_slots deletes copies of vectors of those who have no slot any more, at most _limit of one user, and returns how many. A slot is
+-- free when nothing is left in it. Whose copies there are is found by leaps through the primary key.
 create or replace function oxbow.end_slots(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
-  _slot oxbow.vector_slots;
+  _owner record;
   _deleted integer;
 begin
-  for _slot in select * from oxbow.vector_slots s where s.ending order by s.since for update skip locked loop
+  for _owner in
+    with recursive owner as (
+      (select x.user_id, x.memory_type from oxbow.indexed_vectors x order by x.user_id, x.memory_type limit 1)
+      union all
+      select n.user_id, n.memory_type
+        from owner o
+       cross join lateral (select x.user_id, x.memory_type from oxbow.indexed_vectors x
+                            where (x.user_id, x.memory_type) > (o.user_id, o.memory_type)
+                            order by x.user_id, x.memory_type limit 1) n
+    )
+    select o.user_id, o.memory_type from owner o
+     where not exists (select from oxbow.vector_slots s where s.user_id = o.user_id and s.memory_type = o.memory_type and not s.ending)
+  loop
     delete from oxbow.indexed_vectors x
-     where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type
+     where x.user_id = _owner.user_id and x.memory_type = _owner.memory_type
        and x.memory_id = any (array(select y.memory_id from oxbow.indexed_vectors y
-                                     where y.user_id = _slot.user_id and y.memory_type = _slot.memory_type limit _limit for update skip locked));
+                                     where y.user_id = _owner.user_id and y.memory_type = _owner.memory_type limit _limit for update skip locked));
     get diagnostics _deleted = row_count;
     if _deleted > 0 then
       return _deleted;
     end if;
-    delete from oxbow.vector_slots s where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
   end loop;
+  delete from oxbow.vector_slots s
+   where s.ending and (select count(*) from (select from oxbow.indexed_vectors x
+                                              where x.user_id = s.user_id and x.memory_type = s.memory_type limit 1) l) = 0;
   return 0;
 end $$;
 
 -- recall_near finds the nearest of one user's vectors of a type by the index of its slot, and by a scan of those that wait for it.
--- One value each: ids and distances, not in order. HNSW is searched with settings of its own, and they are put back.
+-- One value each: ids and distances, not in order, and how many the index gave. HNSW is searched with settings of its own, and they
+-- are put back.
 create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
-  out ids uuid[], out distances double precision[])
-language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+  out ids uuid[], out distances double precision[], out indexed integer)
+language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   _ef constant text := coalesce(nullif(current_setting('hnsw.ef_search', true), ''), '40');
   _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
@@ -191,19 +214,19 @@ begin
   perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
   -- the slot is written out, because only then does the planner know which index serves
   execute format('
-    select array_agg(n.id), array_agg(n.distance)
-      from ((select x.memory_id as id, x.embedding <=> $1 as distance
+    select array_agg(n.id), array_agg(n.distance), count(*) filter (where n.indexed)
+      from ((select x.memory_id as id, x.embedding <=> $1 as distance, true as indexed
                from oxbow.indexed_vectors x
               where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3%2$s
               order by x.embedding <=> $1
               limit $6)
             union all
-            (select v.memory_id, v.embedding <=> $1
+            (select v.memory_id, v.embedding <=> $1, false
                from oxbow.indexed_vectors x
               cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
-                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id) v
+                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id limit 1) v
               where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', _slot, _filter, _type)
-    into ids, distances using _embedding, _user_id, _type, _allowed, _hidden, _limit;
+    into ids, distances, indexed using _embedding, _user_id, _type, _allowed, _hidden, _limit;
   perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
 end $$;
 do $$
