@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxAnswer is more than 2,048 vectors of MaxDimension take as text.
@@ -161,6 +162,12 @@ func (t *transport) message(body []byte) string {
 	if t.apiKey != "" {
 		text = strings.ReplaceAll(text, t.apiKey, "(API key)")
 	}
+	text = strings.Map(func(r rune) rune { // it is shown in terminals and logs
+		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, text)
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > 300 {
 		text = string(runes[:300]) + "…"

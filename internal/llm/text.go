@@ -56,14 +56,17 @@ func unprintable(r rune) bool {
 }
 
 // remark makes a line of what a model says beside the point.
-func remark(text string) string {
+func remark(text string) string { return line(text, maxSentence) }
+
+// line makes a line of at most n characters of any text.
+func line(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		if unprintable(r) {
 			return ' '
 		}
 		return r
 	}, text)
-	return beginning(strings.Join(strings.Fields(text), " "), maxSentence)
+	return beginning(strings.Join(strings.Fields(text), " "), n)
 }
 
 // instructions are the usual ways to talk to a model from within its data, after NFKC, in lower case and without invisible

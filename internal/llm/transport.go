@@ -154,7 +154,7 @@ func (t *transport) note(body []byte, x *exchange) {
 	if t.apiKey != "" {
 		text = strings.ReplaceAll(text, t.apiKey, "(API key)")
 	}
-	x.message = beginning(strings.Join(strings.Fields(text), " "), 300)
+	x.message = line(text, 300)
 }
 
 // retryAfter reads either form of the header: seconds, or a date.

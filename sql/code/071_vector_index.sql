@@ -225,7 +225,7 @@ begin
                from oxbow.indexed_vectors x
               cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
                                    where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id limit 1) v
-              where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', _slot, _filter, _type)
+              where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', coalesce(_slot, 0), _filter, _type)
     into ids, distances, indexed using _embedding, _user_id, _type, _allowed, _hidden, _limit;
   perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
 end $$;
