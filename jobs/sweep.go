@@ -38,6 +38,7 @@ const (
 	sweepCounted   = 10               // users whose terms are counted
 	sweepNamed     = 20               // users whose old memories are looked through for what they name
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
+	sweepTries     = 3                // of a step that PostgreSQL ended because of a deadlock
 	sweepAge       = 10 * time.Minute // younger memories are still on their way
 	restorable     = 30 * 24 * time.Hour
 )
@@ -81,12 +82,19 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	return failed
 }
 
+// inTx runs a step in a transaction, and again where it met those who end jobs: both lock the rows of several, in orders of
+// their own.
 func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (n int, err error) {
-		err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-			n, err = step(ctx, tx)
-			return err
-		})
+		for range sweepTries {
+			err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+				n, err = step(ctx, tx)
+				return err
+			})
+			if !store.IsDeadlock(err) {
+				break
+			}
+		}
 		return n, err
 	}
 }

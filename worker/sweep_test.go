@@ -130,6 +130,47 @@ func TestSweepAsksWhetherReflectionIsDue(t *testing.T) {
 	require.Equal(t, []string{"user 1", "user 3", "user 5"}, seen)
 }
 
+// Whoever ends jobs locks the rows of several, as the sweep does that enqueues several: one of both is ended by PostgreSQL.
+func TestSweepMeetsADeadlock(t *testing.T) {
+	b := setup(t)
+	due := func() {
+		b.insert("ann", "memory")
+		b.insert("ben", "memory")
+		require.NoError(t, b.drain())
+		b.exec(`update oxbow.reflection_inbox set added_at = now() - interval '25 hours'`)
+	}
+	due()
+	b.sweep()
+	due()
+	b.exec(`update oxbow.reflection_cycles set completed_at = now() - interval '25 hours'`)
+	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null where kind = 'reflect'`) // elsewhere
+
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	lock := func(user string) {
+		_, err := tx.Exec(t.Context(), `select from oxbow.river_job where kind = 'reflect' and args ->> 'user_id' = $1 for update`, user)
+		require.NoError(t, err)
+	}
+	_, err = tx.Exec(t.Context(), `set local deadlock_timeout = '1min'`) // the sweep looks first
+	require.NoError(t, err)
+	lock("ben")
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
+	swept := make(chan error, 1)
+	go func() { swept <- b.drain() }()
+	require.Eventually(t, func() bool {
+		return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%JobInsertFastMany%'`) == 1
+	}, 30*time.Second, 10*time.Millisecond)
+	lock("ann")
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'sweep' and finalized_at is null`) == 0 }, 30*time.Second, 10*time.Millisecond)
+	b.exec(`update oxbow.river_job set state = 'completed', finalized_at = now() where kind = 'reflect'`)
+	require.NoError(t, <-swept)
+	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'sweep' and state = 'completed'`))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'sweep' and state <> 'completed'`))
+	require.Equal(t, 1, get[int](b, `select deadlocks::int from pg_stat_database where datname = current_database()`))
+}
+
 func last(of []string) string {
 	if len(of) == 0 {
 		return ""
@@ -160,7 +201,6 @@ func TestSweepCorrectsStatistics(t *testing.T) {
 	require.Equal(t, right, get[string](b, `select jsonb_agg(s order by user_id)::text from oxbow.memory_term_stats s`))
 }
 
-// What memories name that were there before entities were is noted once.
 // A user who cannot be counted in time does not keep the others from it.
 func TestRecountGoesOn(t *testing.T) {
 	b := setup(t)
@@ -186,6 +226,7 @@ func TestRecountGoesOn(t *testing.T) {
 	require.Equal(t, 1, wrong, "ann's, in the next round")
 }
 
+// What memories name that were there before entities were is noted once.
 func TestSweepNotesOldEntities(t *testing.T) {
 	b := setup(t)
 	for _, user := range []string{"ann", "bob", "林"} {
