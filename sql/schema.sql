@@ -775,10 +775,13 @@ end $$;
 -- Name: embeddables(text, uuid[], text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETURNS TABLE(id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
+begin
+  return query
   select m.id, m.content, coalesce(m.speaker, ''),
          (select true from oxbow.memory_terms t
            where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
@@ -786,10 +789,10 @@ CREATE FUNCTION oxbow.embeddables(_user_id text, _ids uuid[], _model text) RETUR
            where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
          or (select true from oxbow.embedding_refusals r
               where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
-    from (select distinct unnest(_ids) as id order by id) i
+    from (select distinct u.id from unnest(_ids) u(id) order by u.id) i
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    where m.forgotten_at is null and m.sensitivity < 3;
-$$;
+end $$;
 
 -- Name: empty_inbox(); Type: FUNCTION; Schema: oxbow; Owner: -
 

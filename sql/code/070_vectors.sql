@@ -39,10 +39,12 @@ returns void language sql set search_path = pg_catalog, pg_temp set enable_seqsc
 $$;
 
 -- embeddables tells what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the provider
--- of the model refuses counts as having its vector.
+-- of the model refuses counts as having its vector. Planning takes longer than looking: the plan is kept.
 create or replace function oxbow.embeddables(_user_id text, _ids uuid[], _model text)
 returns table (id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
-language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  return query
   select m.id, m.content, coalesce(m.speaker, ''),
          (select true from oxbow.memory_terms t
            where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
@@ -50,7 +52,7 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
            where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
          or (select true from oxbow.embedding_refusals r
               where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
-    from (select distinct unnest(_ids) as id order by id) i
+    from (select distinct u.id from unnest(_ids) u(id) order by u.id) i
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    where m.forgotten_at is null and m.sensitivity < 3;
-$$;
+end $$;
