@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // MaxDimension is the longest vector that fits. A vector is stored uncompressed inside its row, and a row inside a page
@@ -125,7 +127,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Dimension < 1 || cfg.Dimension > MaxDimension:
 		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension, cfg.Provider, cfg.Model, MaxDimension)
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return cfg, fmt.Errorf("embedding URL %q is no http or https address", withoutSecrets(cfg.URL))
+		return cfg, fmt.Errorf("embedding URL %q is no http or https address", provider.WithoutSecrets(cfg.URL))
 	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
 		return cfg, fmt.Errorf("embedding API key is empty: %s needs one", cfg.URL)
 	case strings.ContainsAny(cfg.APIKey, "\r\n"):
@@ -136,16 +138,4 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("embedding batch size %d is out of range: it must be 1 to 2048", cfg.BatchSize)
 	}
 	return cfg, nil
-}
-
-// withoutSecrets cuts user, password and query from an address, however broken.
-func withoutSecrets(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	if scheme, rest, ok := strings.Cut(address, "://"); ok {
-		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			return scheme + "://" + rest[at+1:]
-		}
-		return address
-	}
-	return address[strings.LastIndex(address, "@")+1:]
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/tmc/langchaingo/embeddings"
 	"github.com/tmc/langchaingo/llms/ollama"
 	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // remote is a provider behind HTTP.
@@ -23,7 +25,7 @@ type remote struct {
 
 func newRemote(cfg Config) (*remote, error) {
 	client := &http.Client{
-		Transport: &transport{next: cfg.Transport, apiKey: cfg.APIKey, timeout: cfg.Timeout},
+		Transport: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}},
 		// A redirect could carry key and texts to another host: it is an answer like any other.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -184,7 +186,7 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 // failed says why there is no answer that counts.
 func (r *remote) failed(x *exchange) error {
 	e := &Error{Kind: Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter, Message: x.message}
-	where := withoutSecrets(r.cfg.URL)
+	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {
 		e.Message = fmt.Sprintf("%s does not answer: %s", where, r.reason(x.failure))
 		return e
@@ -206,7 +208,7 @@ func (r *remote) failed(x *exchange) error {
 // reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
 func (r *remote) reason(err error) string {
 	switch {
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, provider.ErrTimeout):
 		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
 	case err == nil:
 		return "no request could be made"

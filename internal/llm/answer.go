@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -121,7 +122,7 @@ func (n *notes) drop(what any, reason string, args ...any) {
 	if err != nil {
 		text = fmt.Append(nil, what)
 	}
-	n.dropped = append(n.dropped, reasoner.Dropped{What: beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
+	n.dropped = append(n.dropped, reasoner.Dropped{What: provider.Beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
 }
 
 // resolving turns references into what they name, and notes what is dropped.
@@ -177,7 +178,7 @@ func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
 	}
 	key, known := r.clues[a.Clue]
 	if !known && a.Clue != "" {
-		r.drop(map[string]string{"clue": a.Clue, "content": content}, "there was no clue %q: the pattern is taken as a new one", beginning(a.Clue, 40))
+		r.drop(map[string]string{"clue": a.Clue, "content": content}, "there was no clue %q: the pattern is taken as a new one", provider.Beginning(a.Clue, 40))
 	}
 	evidence := r.evidence(a.Evidence, content)
 	if len(evidence) == 0 {
@@ -192,7 +193,7 @@ func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
 func (r *resolving) about(ref string, given []evidenceAnswer, what any) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
 	trait, known := r.traits[ref]
 	if !known {
-		r.drop(what, "there was no trait %q", beginning(ref, 40))
+		r.drop(what, "there was no trait %q", provider.Beginning(ref, 40))
 		return trait, nil, false
 	}
 	evidence = r.evidence(given, ref)
@@ -216,7 +217,7 @@ func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Su
 		}
 		id, known := r.memories[g.Memory]
 		if !known {
-			r.drop(dropped{g, about}, "there was no memory %q", beginning(g.Memory, 40))
+			r.drop(dropped{g, about}, "there was no memory %q", provider.Beginning(g.Memory, 40))
 			continue
 		}
 		if r.suspect[id] {
@@ -240,13 +241,13 @@ func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
 	}
 	c = reasoner.Cluster{Subtype: lifecycle.Subtype(a.Level), Content: content}
 	if c.Subtype != lifecycle.Preference && c.Subtype != lifecycle.CoreTrait {
-		r.drop(a, "traits make a preference or a core trait, and no %q", beginning(a.Level, 40))
+		r.drop(a, "traits make a preference or a core trait, and no %q", provider.Beginning(a.Level, 40))
 		return c, false
 	}
 	for _, ref := range a.Traits[:min(len(a.Traits), maxTraits)] {
 		id, known := r.traits[ref]
 		if !known {
-			r.drop(map[string]string{"trait": ref, "for": content}, "there was no trait %q", beginning(ref, 40))
+			r.drop(map[string]string{"trait": ref, "for": content}, "there was no trait %q", provider.Beginning(ref, 40))
 		} else if !slices.Contains(c.Members, id) {
 			c.Members = append(c.Members, id)
 		}

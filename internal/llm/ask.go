@@ -10,6 +10,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -37,7 +38,7 @@ func (r *Reasoner) ask(ctx context.Context, q question, read func(answer string)
 		if !errors.As(err, &p) {
 			return err
 		}
-		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: beginning(answer, quotedAnswer)}
+		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: provider.Beginning(answer, quotedAnswer)}
 	}
 	return bad
 }
@@ -91,9 +92,9 @@ func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []
 		return "", x, r.failed(x)
 	case err != nil || len(response.Choices) == 0:
 		if x.message != "" {
-			return "", x, r.unavailable(x, "%s said: %s", withoutSecrets(r.cfg.URL), x.message)
+			return "", x, r.unavailable(x, "%s said: %s", provider.WithoutSecrets(r.cfg.URL), x.message)
 		}
-		return "", x, r.unavailable(x, "the answer of %s is no chat completion; check the URL", withoutSecrets(r.cfg.URL))
+		return "", x, r.unavailable(x, "the answer of %s is no chat completion; check the URL", provider.WithoutSecrets(r.cfg.URL))
 	}
 	choice := response.Choices[0]
 	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
@@ -111,12 +112,4 @@ func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []
 func tokens(choice *llms.ContentChoice, name string) int {
 	n, _ := choice.GenerationInfo[name].(int) // what a server does not say is 0
 	return max(n, 0)
-}
-
-// beginning is at most n characters of a text.
-func beginning(text string, n int) string {
-	if rs := []rune(text); len(rs) > n {
-		return string(rs[:n]) + "…"
-	}
-	return text
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // Names for Config.Provider.
@@ -77,9 +79,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	case strings.TrimSpace(cfg.Model) == "":
 		return cfg, fmt.Errorf("reasoner model is empty: the provider %s needs the name of one", cfg.Provider)
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return cfg, fmt.Errorf("reasoner URL %q is no http or https address", withoutSecrets(cfg.URL))
+		return cfg, fmt.Errorf("reasoner URL %q is no http or https address", provider.WithoutSecrets(cfg.URL))
 	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
-		return cfg, fmt.Errorf("reasoner API key is empty: %s needs one", withoutSecrets(cfg.URL))
+		return cfg, fmt.Errorf("reasoner API key is empty: %s needs one", provider.WithoutSecrets(cfg.URL))
 	case strings.ContainsAny(cfg.APIKey, "\r\n"):
 		return cfg, fmt.Errorf("reasoner API key has a line break in it")
 	case cfg.Timeout < 0:
@@ -90,16 +92,4 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048", cfg.ContextTokens)
 	}
 	return cfg, nil
-}
-
-// withoutSecrets cuts user, password and query from an address, however broken.
-func withoutSecrets(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	if scheme, rest, ok := strings.Cut(address, "://"); ok {
-		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			return scheme + "://" + rest[at+1:]
-		}
-		return address
-	}
-	return address[strings.LastIndex(address, "@")+1:]
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -76,11 +77,11 @@ func listen(c reasoner.Conversation) *talk {
 				t.unread.drop(map[string]any{"message": m.ID, "characters": n}, "only the first %d characters of the message were read", most)
 			}
 		}
-		m.Content = beginning(m.Content, most)
+		m.Content = provider.Beginning(m.Content, most)
 		ref := fmt.Sprintf("m%d", len(t.said)+1)
 		t.messages[ref] = len(t.said)
 		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
-		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role, Speaker: beginning(m.Speaker, maxName),
+		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role, Speaker: provider.Beginning(m.Speaker, maxName),
 			Time: local(m.Time), Text: m.Content})
 	}
 	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
@@ -92,8 +93,8 @@ func listen(c reasoner.Conversation) *talk {
 }
 
 func showHeld(ref string, h reasoner.Held) heldShown {
-	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: beginning(h.Speaker, maxName), Time: local(h.Time),
-		Text: beginning(h.Content, maxText)}
+	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: provider.Beginning(h.Speaker, maxName), Time: local(h.Time),
+		Text: provider.Beginning(h.Content, maxText)}
 }
 
 // worthAsking tells whether an answer could have anything in it.

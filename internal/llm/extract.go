@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -80,9 +81,9 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 		place, shown := t.messages[a.Reply]
 		switch {
 		case !known:
-			r.drop(a, "there was no recalled memory %q", beginning(a.Memory, 40))
+			r.drop(a, "there was no recalled memory %q", provider.Beginning(a.Memory, 40))
 		case !shown:
-			r.drop(a, "there was no message %q", beginning(a.Reply, 40))
+			r.drop(a, "there was no message %q", provider.Beginning(a.Reply, 40))
 		case t.said[place].Role != roleAssistant || !t.said[place].New:
 			r.drop(a, "%s is no new message of the assistant", a.Reply)
 		case !slices.Contains(e.Used, held.ID):
@@ -113,7 +114,7 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 		return c, false
 	}
 	if !slices.Contains(types, a.Type) {
-		r.drop(a, "there is no type %q", beginning(a.Type, 40))
+		r.drop(a, "there is no type %q", provider.Beginning(a.Type, 40))
 		return c, false
 	}
 	sources := r.sources(a.Sources, content)
@@ -146,17 +147,17 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 		c.Importance = clamp(*a.Importance, 0, 1)
 	}
 	if !slices.Contains(categories, a.Category) {
-		r.note(content, "category", beginning(a.Category, 40), "there is no such category: %q is taken", reasoner.Objective)
+		r.note(content, "category", provider.Beginning(a.Category, 40), "there is no such category: %q is taken", reasoner.Objective)
 		c.Category = reasoner.Objective
 	}
 	if c.Context == "" && a.Context != "" {
-		r.note(content, "context", beginning(a.Context, 40), "there is no such context")
+		r.note(content, "context", provider.Beginning(a.Context, 40), "there is no such context")
 	}
 	c.Emotion = r.emotion(a.Emotion, content)
 	c.Entities = r.entities(a.Entities, content)
 	c.Relations = r.relations(a.Relations, c)
 	if c.Time, err = moment(a.Time, first.Time); err != nil {
-		r.note(content, "time", beginning(a.Time, 40), "%s: when it was said is taken", err)
+		r.note(content, "time", provider.Beginning(a.Time, 40), "%s: when it was said is taken", err)
 	}
 	return c, true
 }
@@ -173,7 +174,7 @@ func (r *hearing) sources(given []string, content string) []int {
 		place, known := r.messages[ref]
 		switch {
 		case !known:
-			r.note(content, "source", beginning(ref, 40), "there was no message %q", beginning(ref, 40))
+			r.note(content, "source", provider.Beginning(ref, 40), "there was no message %q", provider.Beginning(ref, 40))
 		case r.said[place].Role != roleUser:
 			r.note(content, "source", ref, "the message is none of the user's")
 		case !r.said[place].New:
@@ -210,7 +211,7 @@ func (r *hearing) emotion(e *reasoner.Emotion, content string) *reasoner.Emotion
 	}
 	label := e.Label
 	if !slices.Contains(emotions, label) {
-		r.note(content, "emotion", beginning(label, 40), "there is no such emotion: its label is left out")
+		r.note(content, "emotion", provider.Beginning(label, 40), "there is no such emotion: its label is left out")
 		label = ""
 	}
 	return &reasoner.Emotion{Label: label, Valence: clamp(e.Valence, -1, 1), Arousal: clamp(e.Arousal, 0, 1)}

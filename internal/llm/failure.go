@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // failed says why there is no answer. Only what is about the prompt itself is an *AnswerError, which makes the caller ask
 // about fewer memories; everything else may be put right without, and loses nothing by waiting.
 func (r *Reasoner) failed(x *exchange) error {
-	where := withoutSecrets(r.cfg.URL)
+	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {
 		return r.unavailable(x, "%s does not answer: %s", where, r.reason(x.failure))
 	}
@@ -46,7 +47,7 @@ func (r *Reasoner) unavailable(x *exchange, format string, args ...any) error {
 // reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
 func (r *Reasoner) reason(err error) string {
 	switch {
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, provider.ErrTimeout):
 		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
 	case err == nil:
 		return "no request could be made"

@@ -2,8 +2,6 @@ package llm
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -259,16 +257,4 @@ func TestGivesUpRoom(t *testing.T) {
 	_, err := b.Reflect(b.ctx, batch())
 	require.NoError(t, err)
 	require.Len(t, b.calls, 2)
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-3": 0, "1e9": 24 * time.Hour, "soon": 0,
-		at.Add(time.Minute).Format(http.TimeFormat): time.Minute, at.Add(-time.Minute).Format(http.TimeFormat): 0,
-	} {
-		require.Equal(t, want, retryAfter(header, at), header)
-	}
-	require.Equal(t, "timeout", errors.Unwrap(&reasoner.UnavailableError{Err: errTimeout}).Error())
 }

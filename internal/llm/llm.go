@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -30,7 +31,7 @@ func Open(cfg Config) (*Reasoner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reasoner{cfg: cfg, http: &transport{next: cfg.Transport, apiKey: cfg.APIKey, timeout: cfg.Timeout}}, nil
+	return &Reasoner{cfg: cfg, http: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}}}, nil
 }
 
 // Name is the provider and the model, such as "openai/gpt-5-mini".

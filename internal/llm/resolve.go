@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -61,9 +62,9 @@ func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasone
 			resolutions[i] = added("no memory is like it")
 			continue
 		}
-		size := len([]rune(beginning(c.Candidate.Content, maxText)))
+		size := len([]rune(provider.Beginning(c.Candidate.Content, maxText)))
 		for _, h := range similar {
-			size += len([]rune(beginning(h.Content, maxText)))
+			size += len([]rune(provider.Beginning(h.Content, maxText)))
 		}
 		if d == nil || len(d.data.Conflicts) == maxEntries || d.size+size > docketSize {
 			d = newDocket(now)
@@ -87,7 +88,7 @@ func added(reason string, args ...any) reasoner.Resolution {
 
 func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
 	shown := conflictShown{Ref: fmt.Sprintf("c%d", len(d.data.Conflicts)+1), Type: c.Type, Category: string(c.Category), Context: c.Context,
-		Speaker: beginning(c.Speaker, maxName), Negates: c.Negates, Text: beginning(c.Content, maxText), Similar: []heldShown{}}
+		Speaker: provider.Beginning(c.Speaker, maxName), Negates: c.Negates, Text: provider.Beginning(c.Content, maxText), Similar: []heldShown{}}
 	if !c.Time.IsZero() {
 		shown.Time = local(c.Time)
 	}
@@ -144,7 +145,7 @@ func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (ref
 		if answered[a.Conflict] {
 			refused.drop(a, "the conflict %s is answered already", a.Conflict)
 		} else {
-			refused.drop(a, "there was no conflict %q", beginning(a.Conflict, 40))
+			refused.drop(a, "there was no conflict %q", provider.Beginning(a.Conflict, 40))
 		}
 	}
 	if more := len(surplus) - maxEntries; more > 0 {
@@ -163,7 +164,7 @@ func (d *docket) decided(a resolutionAnswer) reasoner.Resolution {
 	case a.Target == "":
 		return added("the answer was %s, of no memory", operation)
 	case !slices.Contains(d.shown[a.Conflict], a.Target):
-		return added("the answer was %s of %q, which was not shown for it", operation, remark(beginning(a.Target, 40)))
+		return added("the answer was %s of %q, which was not shown for it", operation, remark(provider.Beginning(a.Target, 40)))
 	}
 	target, speaker := d.held[a.Target], d.candidates[a.Conflict].Speaker
 	if speaker != "" && target.Speaker != "" && speaker != target.Speaker {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -99,7 +100,7 @@ func show(b reasoner.Batch) *shown {
 			continue
 		}
 		if t.Stage == lifecycle.Dissolved && t.Edited {
-			s.data.Rejected = append(s.data.Rejected, beginning(t.Content, maxText))
+			s.data.Rejected = append(s.data.Rejected, provider.Beginning(t.Content, maxText))
 		}
 		if t.Stage == lifecycle.Dissolved || len(refs) == maxTraits {
 			continue
@@ -116,7 +117,7 @@ func show(b reasoner.Batch) *shown {
 		}
 	}
 	for i, c := range b.Clues[:min(len(b.Clues), maxClues)] {
-		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: beginning(c.Content, maxText), Seen: []sightingRef{}}
+		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: provider.Beginning(c.Content, maxText), Seen: []sightingRef{}}
 		for _, seen := range c.Seen[max(len(c.Seen)-maxSightings, 0):] {
 			shown.Seen = append(shown.Seen, sightingRef{local(seen.Time), named.name(seen.Session)})
 		}
@@ -128,11 +129,11 @@ func show(b reasoner.Batch) *shown {
 
 func showMemory(m reasoner.Memory, named sessions) memoryShown {
 	return memoryShown{Time: local(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context, Speaker: m.Speaker,
-		Text: beginning(m.Content, maxText)}
+		Text: provider.Beginning(m.Content, maxText)}
 }
 
 func showTrait(t reasoner.Trait) traitShown {
-	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited, Text: beginning(t.Content, maxText)}
+	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited, Text: provider.Beginning(t.Content, maxText)}
 }
 
 // reviewData is a case as the model sees it.

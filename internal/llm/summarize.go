@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -30,7 +31,7 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 	data := summaryData{talkData: talk.data, Before: []string{}}
 	texts := []string{told.Before} // in whose language it is to be
 	if told.Before != "" && !instructs(told.Before) {
-		data.Before = append(data.Before, beginning(told.Before, reasoner.MaxSummary))
+		data.Before = append(data.Before, provider.Beginning(told.Before, reasoner.MaxSummary))
 	}
 	for _, m := range talk.said {
 		if m.Role == roleUser {

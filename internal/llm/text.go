@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // How long a text may be, in characters.
@@ -40,7 +42,7 @@ func statement(text string, most int) (string, error) {
 		return "", errors.New("it is empty")
 	case len([]rune(text)) > most:
 		return "", fmt.Errorf("it has more than %d characters", most)
-	case strings.ContainsFunc(text, unprintable):
+	case strings.ContainsFunc(text, provider.Unprintable):
 		return "", errors.New("it has a line break or another control character")
 	case instructs(text):
 		return "", errors.New("it reads as an instruction")
@@ -50,24 +52,8 @@ func statement(text string, most int) (string, error) {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
-// unprintable are control characters, line and paragraph breaks, and what turns the direction of writing.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
 // remark makes a line of what a model says beside the point.
-func remark(text string) string { return line(text, maxSentence) }
-
-// line makes a line of at most n characters of any text.
-func line(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if unprintable(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return beginning(strings.Join(strings.Fields(text), " "), n)
-}
+func remark(text string) string { return provider.Line(text, maxSentence) }
 
 // instructions are the usual ways to talk to a model from within its data, after NFKC, in lower case and without invisible
 // characters. They decide little: a model that obeys one can only propose, and nothing that is proposed has a number.

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // maxAnswer is many times what a model writes in one answer, in bytes.
@@ -37,42 +35,30 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 // transport sends the key, limits the time and the size of an answer, notes how it ended, and tells Ollama what the library
 // has no option for.
 type transport struct {
-	next    http.RoundTripper
-	apiKey  string
-	timeout time.Duration // for the whole answer
+	server provider.Server
 }
-
-// errTimeout stands for whatever error a request ends with that took too long.
-var errTimeout = errors.New("timeout")
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	if x == nil {
 		x = &exchange{}
 	}
-	asked := req.Context()
-	ctx, cancel := context.WithTimeout(asked, t.timeout)
-	defer cancel()
-	req = req.Clone(ctx)
 	if strings.HasSuffix(req.URL.Path, "/api/chat") {
+		req = req.Clone(req.Context())
 		if err := tellOllama(req, x.schema); err != nil {
 			x.failure = err
 			return nil, err
 		}
 	}
-	resp, body, err := t.answer(req)
+	resp, body, err := t.server.Send(req)
 	if err != nil {
-		if asked.Err() == nil && ctx.Err() != nil {
-			err = errTimeout
-		}
 		x.failure = err
 		return nil, err
 	}
 	x.status = resp.StatusCode
-	x.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	x.retryAfter = provider.RetryAfter(resp.Header, time.Now())
 	t.note(body, x)
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	resp.ContentLength = int64(len(body))
+	provider.SetBody(resp, body)
 	return resp, nil
 }
 
@@ -100,71 +86,16 @@ func tellOllama(req *http.Request, demanded *schema) error {
 	return nil
 }
 
-// answer sends the request and reads all of the answer.
-func (t *transport) answer(req *http.Request) (*http.Response, []byte, error) {
-	req.Header.Del("Authorization") // the library sends one even where there is no key
-	if t.apiKey != "" {
-		req.Header.Set("Authorization", "Bearer "+t.apiKey)
-	}
-	resp, err := t.next.RoundTrip(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
-		return nil, nil, fmt.Errorf("the answer broke off: %w", err)
-	}
-	if len(body) > maxAnswer {
-		return nil, nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
-	}
-	return resp, body, nil
-}
-
-// note finds what the provider says of an error, in the forms that are in use, and why Ollama stopped, which it says in the
-// last line of a success. Anything else is left out, because some servers send the request, with its texts, back. The key is
-// cut out of it.
+// note finds what the server says of an error, and why Ollama stopped, which it says in the last line of a success.
 func (t *transport) note(body []byte, x *exchange) {
 	if x.status == http.StatusOK {
 		lines := bytes.Split(bytes.TrimSpace(body), []byte("\n"))
 		body = lines[len(lines)-1]
 	}
 	var answer struct {
-		Error      json.RawMessage `json:"error"`
-		Message    json.RawMessage `json:"message"`
-		Detail     json.RawMessage `json:"detail"`
-		DoneReason string          `json:"done_reason"`
+		DoneReason string `json:"done_reason"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
-		return
-	}
+	_ = json.Unmarshal(body, &answer) // another form: it says nothing
 	x.doneReason = answer.DoneReason
-	var nested struct {
-		Message string `json:"message"`
-		Code    any    `json:"code"`
-	}
-	_ = json.Unmarshal(answer.Error, &nested) // not an object: tried as text below
-	text := nested.Message
-	x.code, _ = nested.Code.(string)
-	for _, raw := range []json.RawMessage{answer.Error, answer.Message, answer.Detail} {
-		if text == "" {
-			_ = json.Unmarshal(raw, &text) // not a text: the next
-		}
-	}
-	if t.apiKey != "" {
-		text = strings.ReplaceAll(text, t.apiKey, "(API key)")
-	}
-	x.message = line(text, 300)
-}
-
-// retryAfter reads either form of the header: seconds, or a date.
-func retryAfter(header string, now time.Time) time.Duration {
-	const most = 24 * time.Hour
-	if seconds, err := strconv.ParseFloat(header, 64); err == nil && !math.IsNaN(seconds) {
-		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return min(max(at.Sub(now), 0), most)
-	}
-	return 0
+	x.message, x.code = t.server.Problem(body)
 }

@@ -1,0 +1,128 @@
+package provider
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slow":
+			time.Sleep(300 * time.Millisecond)
+		case "/cut":
+			w.Header().Set("Content-Length", "100")
+		}
+		_, _ = w.Write([]byte("key " + r.Header.Get("Authorization")))
+	}))
+	t.Cleanup(far.Close)
+	ask := func(ctx context.Context, s Server, path string) (string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, far.URL+path, nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer of the library's")
+		s.Transport = http.DefaultTransport
+		resp, body, err := s.Send(req)
+		if err == nil {
+			require.NoError(t, resp.Body.Close())
+		}
+		require.Equal(t, "Bearer of the library's", req.Header.Get("Authorization"), "the caller's request stays as it is")
+		return string(body), err
+	}
+
+	with := Server{APIKey: "sk", Timeout: 10 * time.Second, MaxAnswer: 13}
+	body, err := ask(t.Context(), with, "/")
+	require.NoError(t, err)
+	require.Equal(t, "key Bearer sk", body)
+	body, err = ask(t.Context(), Server{Timeout: 10 * time.Second, MaxAnswer: 13}, "/")
+	require.NoError(t, err)
+	require.Equal(t, "key ", body)
+
+	with.MaxAnswer = 12
+	_, err = ask(t.Context(), with, "/")
+	require.EqualError(t, err, "the answer has more than 12 bytes")
+	with.MaxAnswer = 100
+	_, err = ask(t.Context(), with, "/cut")
+	require.ErrorContains(t, err, "the answer broke off")
+	with.Timeout = 20 * time.Millisecond
+	_, err = ask(t.Context(), with, "/slow")
+	require.ErrorIs(t, err, ErrTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	with.Timeout = 10 * time.Second
+	_, err = ask(ctx, with, "/slow")
+	require.NotErrorIs(t, err, ErrTimeout, "it was the caller who stopped waiting")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string][2]string{
+		`{"error":{"message":"slow\ndown, sk-1","code":"rate_limit"}}`: {"slow down, (API key)", "rate_limit"},
+		`{"error":{"message":"no","code":429}}`:                        {"no", ""},
+		`{"error":"no such model"}`:                                    {"no such model", ""},
+		`{"message":"太多请求"}`:                                           {"太多请求", ""},
+		`{"error":{},"detail":"of FastAPI"}`:                           {"of FastAPI", ""},
+		`{"detail":[{"loc":["body"]}]}`:                                {"", ""},
+		`{"input":"what was asked"}`:                                   {"", ""},
+		`<html>`:                                                       {"", ""},
+	} {
+		message, code := Server{APIKey: "sk-1"}.Problem([]byte(body))
+		require.Equal(t, want, [2]string{message, code}, body)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-3": 0, "1e9": 24 * time.Hour, "soon": 0, "NaN": 0,
+		at.Add(time.Minute).Format(http.TimeFormat): time.Minute, at.Add(-time.Minute).Format(http.TimeFormat): 0,
+	} {
+		require.Equal(t, want, RetryAfter(http.Header{"Retry-After": {header}}, at), header)
+	}
+}
+
+func TestWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://me:secret@host/v1?key=secret": "https://host/v1", "me:secret@host": "host", "http://host": "http://host", "?secret": "",
+		"https://me:se@cret@host/": "https://host/",
+	} {
+		require.Equal(t, want, WithoutSecrets(address), address)
+	}
+}
+
+// FuzzRetryAfter: no server makes a worker wait for ever, or for less than nothing.
+func FuzzRetryAfter(f *testing.F) {
+	for _, header := range []string{"", "120", "-1", "1e300", "NaN", "+Inf", "Wed, 21 Oct 2099 07:28:00 GMT", "Mon, 01 Jan 0001 00:00:00 GMT"} {
+		f.Add(header)
+	}
+	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, header string) {
+		wait := RetryAfter(http.Header{"Retry-After": {header}}, now)
+		require.GreaterOrEqual(t, wait, time.Duration(0), header)
+		require.LessOrEqual(t, wait, 24*time.Hour, header)
+	})
+}
+
+// FuzzProblem: what is kept of a server's words is a short line for a log, without the key.
+func FuzzProblem(f *testing.F) {
+	f.Add([]byte(`{"error":{"message":"slow down, sk-secret-key"}}`))
+	f.Add([]byte(`{"message":"\u001b[31m太多\u202e请求\n\ud800"}`))
+	f.Add([]byte("{\"detail\":\"\x8c\"}"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		text, _ := Server{APIKey: "sk-secret-key"}.Problem(body)
+		require.True(t, utf8.ValidString(text), "%q", text)
+		require.False(t, strings.ContainsFunc(text, Unprintable), "%q", text)
+		require.LessOrEqual(t, utf8.RuneCountInString(text), 301) // an ellipsis
+		require.NotContains(t, text, "sk-secret-key")
+	})
+}
