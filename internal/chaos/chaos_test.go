@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -48,6 +49,34 @@ func TestChaos(t *testing.T) {
 	defer conn.Close(context.Background())
 	for _, p := range plants {
 		t.Run(p.check+", "+p.what, func(t *testing.T) { r.requireFound(t, conn, p) })
+	}
+	t.Run("atomic", func(t *testing.T) { r.requireAtomic(t, conn) })
+}
+
+// requireAtomic lets the answer to the erasure of a user be lost. What a crash takes, which is what is not logged, does not tell
+// that half of it was done; a memory that is missing does.
+func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	row := r.row(t, func(row *written) bool {
+		return row.write.outcome == acked && row.erased == never && isSteady(row.write.user)
+	})
+	r.ledger.add(&write{user: row.write.user, life: row.write.life, action: "sensory", outcome: acked, rows: []*written{{table: "sensory", id: uuid.New()}}})
+	r.ledger.erasures = append(r.ledger.erasures, &erasure{row.write.user, row.write.life, unknown})
+	r.ledger.crash()
+	for sql, found := range map[string][]string{
+		`select $1::uuid`:                          nil,
+		`delete from oxbow.memories where id = $1`: {"atomic of " + userName(row.write.user)},
+	} {
+		tx, err := conn.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), sql, row.id)
+		require.NoError(t, err)
+		var said []string
+		k := &checker{tx: tx, ledger: r.ledger, report: func(v Violation) { said = append(said, v.Check+" of "+v.User) }}
+		_, err = k.writes(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, found, said, sql)
+		require.NoError(t, tx.Rollback(t.Context()))
 	}
 }
 
