@@ -30,7 +30,8 @@ func newRememberCommand(a *app) *cobra.Command {
 from standard input.
 
 Times may be given as 2024-05-17T08:00:00Z, or without a zone ("2024-05-17 08:00", 2024-05-17, 2024-05) in the user's.
-With --external-id it can be repeated: the same memory is stored once.`,
+With --external-id it can be repeated: the same memory is stored once. What is secret (--sensitivity 3) is better read from
+standard input: a command line is seen by others on the machine, and kept by the shell.`,
 		Example: `  oxbow remember ada "Ada is allergic to walnuts." --importance 0.9
   oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01
   oxbow remember ada "Ada works in Lund now." --supersedes 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --at 2025-05-05`,
