@@ -68,6 +68,13 @@ func (a *app) bench(ctx context.Context, flags *benchFlags) error {
 	if flags.json {
 		flags.Out = io.Discard
 	}
+	if flags.page != "" {
+		write, err := pageWriter(flags.page)
+		if err != nil {
+			return err
+		}
+		flags.After = write
+	}
 	report, failed := bench.Run(ctx, flags.Options)
 	if flags.json {
 		if err := a.printJSON(report); err != nil {
@@ -81,15 +88,22 @@ func (a *app) bench(ctx context.Context, flags *benchFlags) error {
 	default:
 		a.printf("\nNothing that is promised was missed.\n")
 	}
-	if failed != nil || flags.page == "" {
-		return failed
-	}
-	page, err := os.ReadFile(flags.page)
+	return failed
+}
+
+// pageWriter returns what brings a page up to date after each section. That the page can be written is tried at once, and not
+// after hours.
+func pageWriter(path string) (write func(bench.Report) error, err error) {
+	page, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read the page: %w", err)
+		return nil, fmt.Errorf("read the page: %w", err)
 	}
-	if err := os.WriteFile(flags.page, []byte(report.Page(string(page))), 0o644); err != nil { //nolint:gosec // a page is for everybody
-		return fmt.Errorf("write the page: %w", err)
+	before := string(page)
+	write = func(r bench.Report) error {
+		if err := os.WriteFile(path, []byte(r.Page(before)), 0o644); err != nil { //nolint:gosec // a page is for everybody
+			return fmt.Errorf("write the page: %w", err)
+		}
+		return nil
 	}
-	return nil
+	return write, write(bench.Report{})
 }

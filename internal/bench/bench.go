@@ -51,6 +51,9 @@ type Options struct {
 	Out        io.Writer     // the tables, as they come
 	Program    string        // the oxbow that runs as a process of its own; default: this program
 	Notes      io.Writer     // what goes on meanwhile
+
+	// After is called after each section, with what was measured up to then; its error ends the run.
+	After func(Report) error
 }
 
 // Defaults are what is measured if nothing else is said.
@@ -102,7 +105,7 @@ type bench struct {
 	grown    *growth  // what jobs took in the databases of recall at scale
 }
 
-// Run measures. With an error, the report has what was measured before.
+// Run measures. A section that fails does not keep the others from being measured. With an error, the report has what was measured.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	chosen, err := o.sections()
 	if err != nil {
@@ -133,16 +136,34 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	}
 	report.Seed = o.Seed
 	fmt.Fprintf(b.Out, "%s\n", report.Machine)
+	var failed error
 	for _, s := range chosen {
-		report.Sections = append(report.Sections, Section{Name: s.name, Began: time.Now().UTC().Truncate(time.Second), LoadBefore: load(), Tables: []Table{}})
-		err := s.run(b, ctx)
-		b.section().LoadAfter = load()
-		if err != nil {
-			return report, fmt.Errorf("%s: %w", s.name, err)
+		if err := ctx.Err(); err != nil {
+			return report, errors.Join(failed, err)
 		}
-		fmt.Fprintf(b.Out, "  load average before %s, after %s\n", b.section().LoadBefore, b.section().LoadAfter)
+		failed = errors.Join(failed, b.measure(ctx, s))
+		if o.After != nil {
+			if err := o.After(report); err != nil {
+				return report, errors.Join(failed, err)
+			}
+		}
 	}
-	return report, nil
+	return report, failed
+}
+
+func (b *bench) measure(ctx context.Context, s section) error {
+	began := time.Now()
+	b.report.Sections = append(b.report.Sections, Section{Name: s.name, Began: began.UTC().Truncate(time.Second), LoadBefore: load(), Tables: []Table{}})
+	err := s.run(b, ctx)
+	of := b.section()
+	of.LoadAfter, of.Seconds = load(), time.Since(began).Round(time.Second).Seconds()
+	if err != nil {
+		of.Error = err.Error()
+		fmt.Fprintf(b.Out, "\n  %s failed: %v\n", s.name, err)
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	fmt.Fprintf(b.Out, "  load average before %s, after %s; %s\n", of.LoadBefore, of.LoadAfter, time.Since(began).Round(time.Second))
+	return nil
 }
 
 // section is the one that is being measured.

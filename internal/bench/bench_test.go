@@ -12,14 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A small run on a PostgreSQL of its own prints, reports and writes the same numbers.
+// A small run on a PostgreSQL of its own prints, reports and writes the same numbers, whatever else fails.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	o := Defaults()
-	o.Only, o.Inserts, o.Out = []string{"latency"}, 2, &out
+	o.Only, o.Inserts, o.Out = []string{"latency", "import"}, 2, &out
+	o.Program, o.ImportFile = program(t), "/nowhere/a.jsonl"
+	var after []int
+	o.After = func(r Report) error { after = append(after, len(r.Sections)); return nil }
 	report, err := Run(t.Context(), o)
-	require.NoError(t, err)
-	require.Len(t, report.Sections, 1)
+	require.ErrorContains(t, err, "import: ")
+	require.ErrorContains(t, err, o.ImportFile)
+	require.Equal(t, []int{1, 2}, after)
+	require.Len(t, report.Sections, 2)
+	require.Empty(t, report.Sections[0].Error)
+	require.Contains(t, report.Sections[1].Error, o.ImportFile)
 	table := report.Sections[0].Tables[0]
 	require.Len(t, table.Rows, 2)
 	require.NotEmpty(t, report.Machine.PostgreSQL)
@@ -104,13 +111,14 @@ func TestExponent(t *testing.T) {
 
 // A page keeps what a run has not measured, in the order of the sections.
 func TestPage(t *testing.T) {
-	r := Report{Seed: 3, Sections: []Section{{Name: "recall", Began: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), LoadBefore: "0.1", LoadAfter: "1.2",
+	r := Report{Seed: 3, Sections: []Section{{Name: "hnsw", Error: "it broke off"}, {Name: "recall", Seconds: 75, Began: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), LoadBefore: "0.1", LoadAfter: "1.2",
 		Tables: []Table{{Title: "Recall", Columns: []string{"a", "b"}, Rows: [][]Cell{{"x|y", "1.5"}}}}}}}
 	page := r.Page("# Mine\n\nText.\n\n## latency\n\nold latency\n\n## recall\n\nold recall\n")
-	require.True(t, strings.HasPrefix(page, "# Mine\n\nText.\n\n## recall\n\nMeasured on 2026-03-04 with seed 3: "))
+	require.True(t, strings.HasPrefix(page, "# Mine\n\nText.\n\n## recall\n\nMeasured on 2026-03-04 with seed 3, in 1m15s: "))
 	require.True(t, strings.HasSuffix(page, "\n\n## latency\n\nold latency\n"))
 	require.Contains(t, page, "\n| a | b |\n|---|---|\n| x\\|y | 1.5 |\n")
 	require.NotContains(t, page, "old recall")
+	require.NotContains(t, page, "hnsw", "a section that failed is not written")
 	require.Equal(t, page, r.Page(page), "written again, it is the same")
 }
 

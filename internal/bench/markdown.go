@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Page writes a report into a page of Markdown: a heading for each section, with what it was measured on and its tables.
-// Sections that the page has and the report does not stay as they are. What stands before the first section stays, too.
+// Sections that the page has and the report does not, or that failed, stay as they are. What stands before the first section stays, too.
 func (r Report) Page(page string) string {
 	head, old := parsePage(page)
 	if strings.TrimSpace(head) == "" {
 		head = pageHead
 	}
 	for _, s := range r.Sections {
-		old[s.Name] = r.markdown(s)
+		if s.Error == "" {
+			old[s.Name] = r.markdown(s)
+		}
 	}
 	var out strings.Builder
 	out.WriteString(strings.TrimRight(head, "\n") + "\n")
@@ -53,8 +56,8 @@ func parsePage(page string) (head string, sections map[string]string) {
 
 func (r Report) markdown(s Section) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "## %s\n\nMeasured on %s with seed %d: %s. Load average before %s, after %s.\n",
-		s.Name, s.Began.Format("2006-01-02"), r.Seed, r.Machine, s.LoadBefore, s.LoadAfter)
+	fmt.Fprintf(&out, "## %s\n\nMeasured on %s with seed %d, in %s: %s. Load average before %s, after %s.\n",
+		s.Name, s.Began.Format("2006-01-02"), r.Seed, time.Duration(s.Seconds)*time.Second, r.Machine, s.LoadBefore, s.LoadAfter)
 	for _, t := range s.Tables {
 		fmt.Fprintf(&out, "\n%s\n\n| %s |\n|%s\n", t.Title, strings.Join(t.Columns, " | "), strings.Repeat("---|", len(t.Columns)))
 		for _, row := range t.Rows {

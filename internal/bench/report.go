@@ -38,6 +38,8 @@ type Section struct {
 	Began      time.Time `json:"began"`
 	LoadBefore string    `json:"load_before"`
 	LoadAfter  string    `json:"load_after"`
+	Seconds    float64   `json:"seconds"`
+	Error      string    `json:"error,omitempty"` // why it has not all of its tables
 	Tables     []Table   `json:"tables"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,7 +42,9 @@ type soak struct {
 	mu      sync.Mutex
 	done    map[string]int
 	refused int
+	ended   int             // transactions that PostgreSQL took back, because of a deadlock for example
 	recalls []time.Duration // since the last sample
+	asks    []time.Duration // all recalls
 	lags    []time.Duration
 	asked   []string // users who may be asked about
 
@@ -80,10 +83,12 @@ func (b *bench) soaking(ctx context.Context) (err error) {
 	}
 	start := time.Now()
 	err = s.run(ctx)
-	if err := errors.Join(err, s.work.stop()); err != nil {
+	took := time.Since(start)
+	err = errors.Join(err, s.work.stop())
+	s.tables(took) // also of a load that broke off
+	if err != nil {
 		return err
 	}
-	s.tables(time.Since(start))
 	s.pool.Close()
 	return b.drop(context.WithoutCancel(ctx), "bench_soak")
 }
@@ -189,7 +194,8 @@ func (s *soak) do(ctx context.Context, what, sql string, args ...any) error {
 	return s.note(what, err)
 }
 
-// note counts what was done. That somebody else changed the same memory a moment before (an extraction, say) is an answer.
+// note counts what was done. That somebody else changed the same memory a moment before (an extraction, say) is an answer; a
+// transaction that PostgreSQL took back is one that an application repeats.
 func (s *soak) note(what string, err error) error {
 	var pg *pgconn.PgError
 	s.mu.Lock()
@@ -199,6 +205,8 @@ func (s *soak) note(what string, err error) error {
 		s.done[what]++
 	case errors.As(err, &pg) && (pg.Code == "OX102" || pg.Code == "OX103"):
 		s.refused++
+	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "40"):
+		s.ended++
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -226,11 +234,12 @@ func (s *soak) recaller(number int) func(context.Context) error {
 			return err
 		}
 		found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		took := time.Since(start)
 		if err := s.note("recall", err); err != nil {
 			return err
 		}
 		s.mu.Lock()
-		s.recalls = append(s.recalls, time.Since(start))
+		s.recalls, s.asks = append(s.recalls, took), append(s.asks, took)
 		s.mu.Unlock()
 		return s.do(ctx, "uses reported", "select oxbow.touch($1, $2)", who, found)
 	}
@@ -288,5 +297,18 @@ func (s *soak) doneTable(took time.Duration) Table {
 		out.add(what, fmt.Sprint(s.done[what]), fmt.Sprintf("%.1f", float64(s.done[what])/took.Seconds()))
 	}
 	out.add("refused, because another was quicker", fmt.Sprint(s.refused), fmt.Sprintf("%.1f", float64(s.refused)/took.Seconds()))
+	out.add("taken back by PostgreSQL (deadlock, …)", fmt.Sprint(s.ended), fmt.Sprintf("%.1f", float64(s.ended)/took.Seconds()))
+	return out
+}
+
+// recallTable tells of all recalls, beside everything else that goes on.
+func (s *soak) recallTable() Table {
+	out := Table{Title: fmt.Sprintf("%d recalls under this load, ms", len(s.asks))}
+	out.add("", "p50", "p95", "p99", "p99 / p50", "promised")
+	if len(s.asks) > 0 {
+		half, tail := median(s.asks), quantile(s.asks, 0.99)
+		ratio := float64(tail) / float64(half)
+		out.add("recall", ms(half), ms(quantile(s.asks, 0.95)), ms(tail), fmt.Sprintf("%.1f", ratio), fmt.Sprintf("≤ %.0f %s", tailGoal, verdict(ratio <= tailGoal)))
+	}
 	return out
 }
