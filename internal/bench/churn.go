@@ -109,15 +109,10 @@ func clearAway(ctx context.Context, pool *pgxpool.Pool, dsn string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	for left := true; left; {
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-		if err := pool.QueryRow(ctx, "select exists (select from oxbow.river_job where state = 'completed')").Scan(&left); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = await(ctx, pool, patience, "select count(*) from oxbow.river_job", func() (bool, error) {
+		return exists(ctx, pool, "oxbow.river_job where state = 'completed'")
+	})
+	return err
 }
 
 // waitVacuum returns when autovacuum has passed over what was deleted, or after a time that it should not take.

@@ -234,7 +234,7 @@ func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (sec
 	if err != nil {
 		return 0, err
 	}
-	err = waitEmbedded(ctx, pool)
+	_, err = waitEmbedded(ctx, pool)
 	if err := errors.Join(err, work.stop()); err != nil {
 		return 0, err
 	}
