@@ -59,19 +59,21 @@ func TestRunLoad(t *testing.T) {
 	o := Defaults()
 	o.Program, o.Out = program(t), &out
 	o.Only = []string{"import", "pipeline", "queue", "soak"}
-	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = 300, 150, 100, 100, 50*time.Millisecond
+	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = []int{300, 200}, 150, 100, 100, 50*time.Millisecond
 	o.Soak, o.SoakRate = 9*time.Second, 40
 	report, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, report.Sections, 4)
 
 	imported := rows(t, report, "import", "Import, seconds")
-	require.Contains(t, imported, "300")
+	require.Equal(t, "≤ 20 for 31,439", imported["300"][4], "no verdict about another size")
+	require.Positive(t, number(t, imported["200"][2]))
 	memory := rows(t, report, "import", "Memory during the import")
 	require.Len(t, memory, 2)
 	if runtime.GOOS == "linux" {
 		require.Greater(t, number(t, memory["oxbow work"][2]), 10.0)
-		require.Contains(t, memory["oxbow work"][3], "reached")
+		require.Equal(t, []string{"oxbow work", "200"}, memory["oxbow work"][4:6])
+		require.Equal(t, "< 200 for 1,000,000", memory["oxbow work"][7])
 	}
 
 	for title, ways := range map[string]int{"Memories embedded a second, 150 that wait in jobs of 128": 5, "Memories embedded a second, 15 that wait in jobs of 1": 4} {
