@@ -20,16 +20,20 @@ import (
 const (
 	pipelineRounds = 3
 	pipelineUsers  = 20
+	// providerRows are the memories of a job at most, and of a call to a provider.
+	providerRows = 128
 	// remoteModel is what the provider that is asked over HTTP is called in the database.
 	remoteModel = "bench"
 	// probers wait for a memory each, one after another, while a worker is under load.
 	probers = 4
+	// pressed is how many rows the statements have that are the load beside them.
+	pressed = 20
 )
 
 // pipe is a way to give memories their vectors.
 type pipe struct {
 	name   string
-	singly bool // also where each memory is a job
+	singly bool // also where jobs are smaller than those of a provider
 	run    func(p *pipeline, ctx context.Context, dsn string) (seconds float64, err error)
 }
 
@@ -75,7 +79,10 @@ func (b *bench) pipelines(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	p.url = url
-	rate, err := p.compare(ctx, local, 128, b.Pipelined)
+	if _, err := p.compare(ctx, local, providerRows, b.Pipelined); err != nil {
+		return err
+	}
+	rate, err := p.compare(ctx, local, pressed, max(b.Pipelined/2, 1)) // as the load comes
 	if err != nil {
 		return err
 	}
@@ -91,7 +98,7 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 	if err := p.fill(ctx, template, local, rows, memories); err != nil {
 		return 0, err
 	}
-	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows == 1 && !w.singly })
+	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows < providerRows && !w.singly })
 	rates := map[string][]float64{}
 	for range pipelineRounds {
 		slices.Reverse(ways)
@@ -245,68 +252,75 @@ func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (sec
 // underLoad measures from the commit of single memories until they are embedded, while others come at shares of the rate that
 // the worker can do.
 func (p *pipeline) underLoad(ctx context.Context, rate float64) error {
-	out := Table{Title: fmt.Sprintf("From COMMIT to embedded under load, milliseconds: single memories of %d clients, beside statements of 20 rows", probers)}
-	out.add("load, of the rate above", "rows a second", "memories", "p50", "p95", "p99")
+	out := Table{Title: fmt.Sprintf("From COMMIT to embedded under load, milliseconds: single memories of %d clients, beside statements of %d rows", probers, pressed)}
+	out.add(fmt.Sprintf("load, of the rate in jobs of %d", pressed), "rows a second", "memories", "p50", "p95", "p99", "jobs left at the end of the load")
 	for _, share := range []float64{0, 0.25, 0.5, 0.8} {
-		times, came, err := p.probe(ctx, share*rate)
+		times, came, left, err := p.probe(ctx, share*rate)
 		if err != nil {
 			return err
 		}
-		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)))
+		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)), fmt.Sprint(left))
 	}
 	p.show(out)
 	return nil
 }
 
-// probe returns how long memories took, and how many others came a second.
-func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Duration, came float64, err error) {
+// probe returns how long memories took, how many others came a second, and how many jobs were left when no more came.
+func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Duration, came float64, left int, err error) {
 	const name = "bench_pipeline_load"
 	dsn, err := p.database(ctx, name)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	pool, err := openPool(ctx, dsn, probers+1)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer pool.Close()
 	work, err := p.oxbow(ctx, dsn, "work")
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	each := make([][]time.Duration, probers)
 	start := time.Now()
 	end := start.Add(10 * p.Round)
-	rows, err := together(ctx, pool, probers+1, func(conn *pgxpool.Conn, client int) (rows int, err error) {
+	_, err = together(ctx, pool, probers+1, func(conn *pgxpool.Conn, client int) (rows int, err error) {
 		if client == probers {
-			return p.press(ctx, conn, rate, end)
+			rows, err := p.press(ctx, conn, rate, end)
+			came = float64(rows) / time.Since(start).Seconds()
+			if err != nil {
+				return rows, err
+			}
+			// also without a load: as long as the probers go on
+			if err := pause(ctx, time.Until(end)); err != nil {
+				return rows, err
+			}
+			return rows, conn.QueryRow(ctx, "select count(*) from oxbow.river_job where kind = 'embed' and state in "+statesLeft).Scan(&left)
 		}
 		each[client], err = p.embedTimes(ctx, conn, client, end)
 		return 0, err
 	})
 	if err := errors.Join(err, work.stop()); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
-	came = float64(rows) / time.Since(start).Seconds()
 	pool.Close()
-	return slices.Concat(each...), came, p.drop(ctx, name)
+	return slices.Concat(each...), came, left, p.drop(ctx, name)
 }
 
 // press inserts so many rows a second, whatever becomes of them.
 func (p *pipeline) press(ctx context.Context, conn *pgxpool.Conn, rate float64, end time.Time) (rows int, err error) {
-	const statement = 20
 	w := newWriter(p.Seed)
 	for start := time.Now(); rate > 0 && time.Now().Before(end); {
-		texts := make([]string, statement)
+		texts := make([]string, pressed)
 		for i := range texts {
 			texts[i] = w.text()
 		}
 		if _, err := conn.Exec(ctx, `
 			insert into oxbow.memories (user_id, memory_type, content, session_id) select $1, 'episodic', c, 's1' from unnest($2::text[]) c`,
-			user(rows/statement), texts); err != nil {
+			user(rows/pressed), texts); err != nil {
 			return rows, err
 		}
-		rows += statement
+		rows += pressed
 		due := start.Add(time.Duration(float64(rows) / rate * float64(time.Second)))
 		if err := pause(ctx, time.Until(due)); err != nil {
 			return rows, err
