@@ -61,7 +61,8 @@ type batch struct {
 	vectors [][]float32
 }
 
-// pipelines compares the worker, a process of its own, with a loop that only writes the same vectors.
+// pipelines compares the worker, a process of its own, with a loop that only writes the same vectors. A worker that does not stop
+// as it should is an error in the end: what it did before has been measured.
 func (b *bench) pipelines(ctx context.Context) (err error) {
 	p := &pipeline{bench: b, workers: min(max(runtime.NumCPU(), 2), 4)}
 	local, err := embedding.Open(embedding.Config{})
@@ -79,20 +80,25 @@ func (b *bench) pipelines(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	p.url = url
-	if _, err := p.compare(ctx, local, providerRows, b.Pipelined); err != nil {
-		return err
+	var pressedRate float64
+	var unclean error
+	for _, c := range []struct{ rows, memories int }{
+		{providerRows, b.Pipelined}, {pressed, max(b.Pipelined/2, 1)}, {1, max(b.Pipelined/10, 1)},
+	} {
+		rate, err := p.compare(ctx, local, c.rows, c.memories)
+		unclean = errors.Join(unclean, err)
+		if rate == 0 {
+			return unclean
+		}
+		if c.rows == pressed { // as the load comes
+			pressedRate = rate
+		}
 	}
-	rate, err := p.compare(ctx, local, pressed, max(b.Pipelined/2, 1)) // as the load comes
-	if err != nil {
-		return err
-	}
-	if _, err := p.compare(ctx, local, 1, max(b.Pipelined/10, 1)); err != nil {
-		return err
-	}
-	return p.underLoad(ctx, rate)
+	return errors.Join(unclean, p.underLoad(ctx, pressedRate))
 }
 
-// compare lets each way embed as many memories, in jobs of so many, and returns how many the local worker embeds a second.
+// compare lets each way embed as many memories, in jobs of so many, and returns how many the local worker embeds a second; 0: it
+// was not measured.
 func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, memories int) (float64, error) {
 	const template = "bench_pipeline"
 	if err := p.fill(ctx, template, local, rows, memories); err != nil {
@@ -100,12 +106,16 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 	}
 	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows < providerRows && !w.singly })
 	rates := map[string][]float64{}
+	var unclean error
 	for range pipelineRounds {
 		slices.Reverse(ways)
 		for _, way := range ways {
 			seconds, err := p.turn(ctx, template, way)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", way.name, err)
+				unclean = errors.Join(unclean, fmt.Errorf("%s: %w", way.name, err))
+			}
+			if seconds == 0 {
+				return 0, unclean
 			}
 			rates[way.name] = append(rates[way.name], float64(memories)/seconds)
 		}
@@ -118,7 +128,7 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 		}
 	}
 	p.show(out)
-	return median(rates[pipes[2].name]), p.drop(ctx, template)
+	return median(rates[pipes[2].name]), errors.Join(unclean, p.drop(ctx, template))
 }
 
 // fill makes the database that each turn begins with, and the vectors of what is in it.
@@ -154,7 +164,7 @@ func (p *pipeline) fill(ctx context.Context, name string, local embedding.Embedd
 	return err
 }
 
-// turn lets a way embed what is in a copy of the database.
+// turn lets a way embed what is in a copy of the database. There may be seconds and an error.
 func (p *pipeline) turn(ctx context.Context, template string, way pipe) (seconds float64, err error) {
 	const name = "bench_pipeline_turn"
 	conn, err := pgx.Connect(ctx, p.server.DSN("postgres"))
@@ -167,10 +177,8 @@ func (p *pipeline) turn(ctx context.Context, template string, way pipe) (seconds
 			return 0, err
 		}
 	}
-	if seconds, err = way.run(p, ctx, p.server.DSN(name)); err != nil {
-		return 0, err
-	}
-	return seconds, p.drop(ctx, name)
+	seconds, err = way.run(p, ctx, p.server.DSN(name))
+	return seconds, errors.Join(err, p.drop(ctx, name))
 }
 
 // bare is a loop of what the worker must at least do: a statement for the vectors of a job and, with its terms, one more in
@@ -193,7 +201,10 @@ func bare(terms bool) func(*pipeline, context.Context, string) (float64, error) 
 			}
 			return done, nil
 		})
-		return time.Since(start).Seconds(), err
+		if err != nil {
+			return 0, err
+		}
+		return time.Since(start).Seconds(), nil
 	}
 }
 
@@ -230,7 +241,8 @@ func remote(concurrency int) func(*pipeline, context.Context, string) (float64, 
 	}
 }
 
-// worker lets a worker embed everything, and returns the time from the first job that it took to the last that it completed.
+// worker lets a worker embed everything, and returns the time from the first job that it took to the last that it completed, also
+// where the worker does not stop as it should.
 func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (seconds float64, err error) {
 	pool, err := openPool(ctx, dsn, 1)
 	if err != nil {
@@ -242,11 +254,12 @@ func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (sec
 		return 0, err
 	}
 	_, err = waitEmbedded(ctx, pool)
-	if err := errors.Join(err, work.stop()); err != nil {
-		return 0, err
+	stopped := work.stop()
+	if err != nil {
+		return 0, errors.Join(err, stopped)
 	}
 	err = pool.QueryRow(ctx, "select extract(epoch from max(finalized_at) - min(attempted_at)) from oxbow.river_job where kind = 'embed'").Scan(&seconds)
-	return seconds, err
+	return seconds, errors.Join(stopped, err)
 }
 
 // underLoad measures from the commit of single memories until they are embedded, while others come at shares of the rate that
@@ -254,18 +267,23 @@ func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (sec
 func (p *pipeline) underLoad(ctx context.Context, rate float64) error {
 	out := Table{Title: fmt.Sprintf("From COMMIT to embedded under load, milliseconds: single memories of %d clients, beside statements of %d rows", probers, pressed)}
 	out.add(fmt.Sprintf("load, of the rate in jobs of %d", pressed), "rows a second", "memories", "p50", "p95", "p99", "jobs left at the end of the load")
+	var unclean error
 	for _, share := range []float64{0, 0.25, 0.5, 0.8} {
 		times, came, left, err := p.probe(ctx, share*rate)
-		if err != nil {
-			return err
+		unclean = errors.Join(unclean, err)
+		if times == nil {
+			break
 		}
 		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)), fmt.Sprint(left))
 	}
-	p.show(out)
-	return nil
+	if len(out.Rows) > 0 {
+		p.show(out)
+	}
+	return unclean
 }
 
-// probe returns how long memories took, how many others came a second, and how many jobs were left when no more came.
+// probe returns how long memories took, how many others came a second, and how many jobs were left when no more came, also where
+// the worker does not stop as it should.
 func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Duration, came float64, left int, err error) {
 	const name = "bench_pipeline_load"
 	dsn, err := p.database(ctx, name)
@@ -300,11 +318,12 @@ func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Durati
 		each[client], err = p.embedTimes(ctx, conn, client, end)
 		return 0, err
 	})
-	if err := errors.Join(err, work.stop()); err != nil {
-		return nil, 0, 0, err
+	stopped := work.stop()
+	if err != nil {
+		return nil, 0, 0, errors.Join(err, stopped)
 	}
 	pool.Close()
-	return slices.Concat(each...), came, left, p.drop(ctx, name)
+	return slices.Concat(each...), came, left, errors.Join(stopped, p.drop(ctx, name))
 }
 
 // press inserts so many rows a second, whatever becomes of them.
