@@ -47,7 +47,7 @@ says how long it is (30 minutes, if only named); an interrupt ends it, and what 
 	f.IntVar(&flags.Questions, "questions", flags.Questions, "questions to each size of user")
 	f.IntSliceVar(&flags.Indexed, "indexed", flags.Indexed, "memories of the users whose vectors get an index")
 	f.IntVar(&flags.Inserts, "inserts", flags.Inserts, "inserts to wait for, with LISTEN and without")
-	f.IntVar(&flags.Imported, "imported", flags.Imported, "memories to import")
+	f.IntSliceVar(&flags.Imported, "imported", flags.Imported, "memories to import, one size after the other")
 	f.StringVar(&flags.ImportFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")
 	f.IntVar(&flags.Traits, "traits", flags.Traits, "traits to settle some of; also among a tenth and a hundredth of them")
 	f.IntVar(&flags.Settles, "settles", flags.Settles, "rounds of settling")

@@ -33,7 +33,7 @@ type Options struct {
 	Questions  int           // to each size of user
 	Indexed    []int         // memories of the users whose vectors get an index
 	Inserts    int           // to wait for, with LISTEN and without
-	Imported   int           // memories to import
+	Imported   []int         // memories to import, one size after the other
 	ImportFile string        // import this instead, JSON Lines as for oxbow import
 	Traits     int           // to settle some of; also among a tenth and a hundredth of them
 	Settles    int           // rounds of settling
@@ -58,7 +58,7 @@ type Options struct {
 
 // Defaults are what is measured if nothing else is said.
 func Defaults() Options {
-	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Indexed: []int{10_000, 50_000, 100_000}, Inserts: 60, Imported: 31_439, Traits: 1_000_000,
+	return Options{Rounds: 9, Round: 1200 * time.Millisecond, Memories: 100_000, Questions: 60, Indexed: []int{10_000, 50_000, 100_000}, Inserts: 60, Imported: []int{31_439}, Traits: 1_000_000,
 		Settles: 9, People: 12, History: 50_000, V1: 200_000, Databases: []int{10_000, 100_000, 1_000_000}, Growers: 7,
 		Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, SoakRate: 20, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }

@@ -150,16 +150,14 @@ func (t *talking) talk(ctx context.Context, users, messages int) (took time.Dura
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	for waiting := 1; waiting > 0; {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return 0, 0, err
-		}
-		waiting, err = t.count(ctx, `oxbow.river_job where kind in ('extract', 'embed') and state not in ('completed', 'discarded', 'cancelled')`)
-		if err != nil {
-			return 0, 0, err
-		}
+	end, err := await(ctx, t.pool, patience, "select (select count(*) from oxbow.memory_vectors) + (select count(*) from oxbow.messages where extracted_at is not null)",
+		func() (bool, error) {
+			return exists(ctx, t.pool, "oxbow.river_job where kind in ('extract', 'embed') and state in "+statesLeft)
+		})
+	if err != nil {
+		return 0, 0, err
 	}
-	took = time.Since(start)
+	took = end.Sub(start)
 	left, err := t.count(ctx, `oxbow.messages where extracted_at is null`)
 	if err == nil && left > 0 {
 		err = fmt.Errorf("%d messages were not extracted", left)

@@ -163,15 +163,25 @@ func (b *bench) buildIndex(ctx context.Context, pool *pgxpool.Pool, u *large) er
 	if _, _, err := store.AssignSlots(ctx, pool); err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		limit int
-		do    func(context.Context, store.DB, int) (int, error)
-	}{{1000, store.WalkVectors}, {64, store.IndexVectors}} {
-		for n := 1; n > 0; {
-			if n, err = step.do(ctx, pool, step.limit); err != nil {
-				return err
+	_, err = await(ctx, pool, patience, "select count(*) from oxbow.indexed_vectors", func() (bool, error) {
+		for _, step := range []struct {
+			limit int
+			do    func(context.Context, store.DB, int) (int, error)
+		}{{1000, store.WalkVectors}, {64, store.IndexVectors}} {
+			for {
+				if n, err := step.do(ctx, pool, step.limit); err != nil {
+					return false, err
+				} else if n == 0 {
+					break
+				}
 			}
 		}
+		// a step does nothing also where it waits for somebody's transaction to end
+		ready, err := exists(ctx, pool, "oxbow.vector_slots where user_id = '"+u.name+"' and memory_type = 'episodic' and ready_at is not null")
+		return !ready, err
+	})
+	if err != nil {
+		return err
 	}
 	u.build = time.Since(start)
 	b.notef("the index of %d memories took %.0f s", u.memories, u.build.Seconds())

@@ -64,15 +64,49 @@ func (w writer) chineseLines(file io.Writer, from, to int) {
 	}
 }
 
-// memoryGoal is the most memory, in MiB, that a worker is to have while a million memories are imported.
-const memoryGoal = 200
+const (
+	// importSize is how many memories are promised to be imported and embedded within importGoal.
+	importSize = 31_439
+	importGoal = 20 * time.Second
+	// memorySize is how many memories are imported where a worker is promised to have less memory than memoryGoal, in bytes.
+	memorySize = 1_000_000
+	memoryGoal = 200e6
+)
 
-// importTimes measures from the beginning of an import to the moment when everything can be recalled. Import and worker are
-// processes of their own, as people run them.
-func (b *bench) importTimes(ctx context.Context) error {
-	file, err := b.fileToImport()
+// importTimes measures imports of each size, in databases of their own.
+func (b *bench) importTimes(ctx context.Context) (err error) {
+	times := Table{Title: "Import, seconds until every memory is embedded; import and worker as processes of their own"}
+	times.add("memories", "stored after", "embedded after", "a second", "promised")
+	memory := Table{Title: "Memory during the import, peak of what was resident, MB (Linux)"}
+	memory.add("process", "memories", "peak", "promised")
+	sizes := b.Imported
+	if b.ImportFile != "" {
+		sizes = []int{0} // what is in the file
+	}
+	for _, size := range sizes {
+		measured := len(times.Rows)
+		err = errors.Join(err, b.importOnce(ctx, size, &times, &memory))
+		if len(times.Rows) == measured {
+			break
+		}
+	}
+	for _, t := range []Table{times, memory} {
+		if len(t.Rows) > 0 {
+			b.show(t)
+		}
+	}
+	return err
+}
+
+// importOnce measures from the beginning of an import to the moment when everything can be recalled. Import and worker are
+// processes of their own, as people run them. A worker that does not stop as it should fails after what was measured is noted.
+func (b *bench) importOnce(ctx context.Context, size int, times, memory *Table) error {
+	file, err := b.fileToImport(size)
 	if err != nil {
 		return err
+	}
+	if file != b.ImportFile {
+		defer os.Remove(file) //nolint:errcheck // it goes with the directory at the latest
 	}
 	dsn, err := b.database(ctx, "bench_import")
 	if err != nil {
@@ -89,27 +123,28 @@ func (b *bench) importTimes(ctx context.Context) error {
 		return err
 	}
 	load, stored, err := b.load(ctx, dsn, file, start)
-	var total time.Duration
+	var end time.Time
 	if err == nil {
-		if err = waitEmbedded(ctx, pool); err == nil {
-			total = time.Since(start)
+		end, err = waitEmbedded(ctx, pool)
+	}
+	stopped := work.stop()
+	if err != nil {
+		return errors.Join(err, stopped)
+	}
+	if file == b.ImportFile {
+		if err := pool.QueryRow(ctx, "select count(*) from oxbow.memories where memory_type <> 'trait'").Scan(&size); err != nil {
+			return errors.Join(err, stopped)
 		}
 	}
-	if err := errors.Join(err, work.stop()); err != nil {
-		return err
-	}
-	var memories int
-	if err := pool.QueryRow(ctx, "select count(*) from oxbow.memories where memory_type <> 'trait'").Scan(&memories); err != nil {
-		return err
-	}
-	b.show(importTable(memories, stored, total))
-	b.show(importMemory(memories, load, work))
+	times.add(importRow(size, stored, end.Sub(start))...)
+	memory.add("oxbow import", fmt.Sprint(size), load.peakMB(), "")
+	memory.add("oxbow work", fmt.Sprint(size), work.peakMB(), memoryPromise(size, work.peak.Load()))
 	pool.Close()
-	return b.drop(ctx, "bench_import")
+	return errors.Join(stopped, b.drop(ctx, "bench_import"))
 }
 
 // fileToImport is the one that was given, or one of texts that are made up.
-func (b *bench) fileToImport() (string, error) {
+func (b *bench) fileToImport(size int) (string, error) {
 	if b.ImportFile != "" {
 		return b.ImportFile, nil
 	}
@@ -118,9 +153,9 @@ func (b *bench) fileToImport() (string, error) {
 		return "", err
 	}
 	w := newWriter(b.Seed)
-	for i := 0; i < b.Imported; i += 10_000 {
+	for i := 0; i < size; i += 10_000 {
 		var lines bytes.Buffer
-		w.chineseLines(&lines, i, min(i+10_000, b.Imported))
+		w.chineseLines(&lines, i, min(i+10_000, size))
 		if _, err := file.Write(lines.Bytes()); err != nil {
 			return "", errors.Join(err, file.Close())
 		}
@@ -137,25 +172,23 @@ func (b *bench) load(ctx context.Context, dsn, file string, start time.Time) (lo
 	return load, time.Since(start), err
 }
 
-func importTable(memories int, stored, total time.Duration) Table {
-	out := Table{Title: "Import, seconds until every memory is embedded; import and worker as processes of their own"}
-	out.add("memories", "stored after", "embedded after", "a second", "promised")
-	promise := fmt.Sprintf("≤ 20 for 31,439 %s", verdict(total.Seconds()*31_439/float64(memories) <= 20))
-	out.add(fmt.Sprint(memories), fmt.Sprintf("%.1f", stored.Seconds()), fmt.Sprintf("%.1f", total.Seconds()),
-		fmt.Sprintf("%.0f", float64(memories)/total.Seconds()), promise)
-	return out
+// importRow compares with what is promised only where as much was imported: time does not grow as the memories do.
+func importRow(size int, stored, total time.Duration) []string {
+	promise := fmt.Sprintf("≤ %.0f for 31,439", importGoal.Seconds())
+	if size == importSize {
+		promise += " " + verdict(total <= importGoal)
+	}
+	return []string{fmt.Sprint(size), fmt.Sprintf("%.1f", stored.Seconds()), fmt.Sprintf("%.1f", total.Seconds()),
+		fmt.Sprintf("%.0f", float64(size)/total.Seconds()), promise}
 }
 
-func importMemory(memories int, load, work *process) Table {
-	out := Table{Title: "Memory during the import, peak of what was resident, MiB (Linux)"}
-	out.add("process", "memories", "peak", "promised")
-	out.add("oxbow import", fmt.Sprint(memories), load.peakMiB(), "")
-	promise := ""
-	if peak := work.peak.Load(); peak > 0 {
-		promise = fmt.Sprintf("< %d for 1,000,000 %s", memoryGoal, verdict(peak < memoryGoal<<20))
+// memoryPromise compares the peak of a worker's memory with what is promised only where as much was imported.
+func memoryPromise(size int, peak int64) string {
+	promise := fmt.Sprintf("< %.0f for 1,000,000", memoryGoal/1e6)
+	if size == memorySize && peak > 0 {
+		promise += " " + verdict(float64(peak) < memoryGoal)
 	}
-	out.add("oxbow work", fmt.Sprint(memories), work.peakMiB(), promise)
-	return out
+	return promise
 }
 
 // importAndEmbed runs a worker beside what the function does, and returns after how long no memory was left without
@@ -179,33 +212,72 @@ func (b *bench) importAndEmbed(ctx context.Context, dsn string, fill func(contex
 	if err := fill(ctx, client); err != nil {
 		return 0, err
 	}
-	if err := waitEmbedded(ctx, pool); err != nil {
-		return 0, err
-	}
-	return time.Since(start), nil
+	end, err := waitEmbedded(ctx, pool)
+	return end.Sub(start), err
 }
 
-// waitEmbedded returns when no memory is left without terms or vector.
-func waitEmbedded(ctx context.Context, pool *pgxpool.Pool) error {
-	for waiting := true; waiting; {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return err
+// waitEmbedded returns when no memory is left without terms or vector, and since when it is so.
+func waitEmbedded(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err error) {
+	return await(ctx, pool, patience, "select count(*) from oxbow.memory_vectors", func() (waiting bool, err error) {
+		if waiting, err = exists(ctx, pool, "oxbow.river_job where kind = 'embed' and state in "+statesLeft); err != nil || waiting {
+			return waiting, err
 		}
-		if err := pool.QueryRow(ctx, `
-			select exists (select from oxbow.river_job where kind = 'embed' and state not in ('completed', 'discarded', 'cancelled'))`).Scan(&waiting); err != nil {
-			return err
+		// what somebody commits in between, with its job, is not embedded yet: then it looks again
+		return exists(ctx, pool, `(select count(*) from oxbow.memories) m (n), (select count(*) from oxbow.memory_terms t join oxbow.memory_vectors v
+			using (user_id, memory_type, memory_id)) e (n) where m.n <> e.n`)
+	})
+}
+
+const (
+	// patience is how long nothing may come of what is waited for until it is given up.
+	patience = 15 * time.Minute
+	// lookEvery is how often is looked, so that looking does not weigh on what is measured.
+	lookEvery = 200 * time.Millisecond
+	// statesLeft are those of jobs that are still to be worked, as a list for SQL.
+	statesLeft = "('available', 'pending', 'retryable', 'running', 'scheduled')"
+)
+
+// await returns when nothing waits any more, with the time just before it looked. Where what the statement counts has not changed
+// for as long as the patience lasts, it fails and names the jobs that are left.
+func await(ctx context.Context, pool *pgxpool.Pool, patience time.Duration, done string, waiting func() (bool, error)) (end time.Time, err error) {
+	before, changed := -1, time.Now()
+	next := changed // to count: seldom, as there may be many
+	for {
+		end = time.Now()
+		if left, err := waiting(); err != nil || !left {
+			return end, err
+		}
+		if !end.Before(next) {
+			var now int
+			if err := pool.QueryRow(ctx, done).Scan(&now); err != nil {
+				return end, err
+			}
+			if now != before {
+				before, changed = now, end
+			}
+			if end.Sub(changed) >= patience {
+				left, err := jobsLeft(ctx, pool)
+				return end, errors.Join(fmt.Errorf("no progress in %s, jobs left: %s", patience, left), err)
+			}
+			next = end.Add(patience / 15)
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return end, err
 		}
 	}
-	var left int
-	if err := pool.QueryRow(ctx, `
-		select (select count(*) from oxbow.memories) - (select count(*) from oxbow.memory_terms t join oxbow.memory_vectors v
-			using (user_id, memory_type, memory_id))`).Scan(&left); err != nil {
-		return err
-	}
-	if left != 0 {
-		return fmt.Errorf("%d memories are not embedded", left)
-	}
-	return nil
+}
+
+// jobsLeft tells how many jobs of which kind are in which state, those that were given up too.
+func jobsLeft(ctx context.Context, pool *pgxpool.Pool) (left string, err error) {
+	err = pool.QueryRow(ctx, `
+		select coalesce(string_agg(format('%s %s %s', n, kind, state), ', ' order by kind, state), 'none')
+		  from (select kind, state, count(*) as n from oxbow.river_job where state <> 'completed' group by 1, 2) j`).Scan(&left)
+	return left, err
+}
+
+func exists(ctx context.Context, pool *pgxpool.Pool, what string) (found bool, err error) {
+	err = pool.QueryRow(ctx, "select exists (select from "+what+")").Scan(&found)
+	return found, err
 }
 
 // startWorker runs a worker until the function that it returns is called.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,8 @@ const (
 	v1Users = 200
 	// v1Goal is the speed of an import, as a part of that of COPY.
 	v1Goal = 0.6
-	// v1Most is how many rows are measured several times; with more, once is long enough.
-	v1Most = 300_000
+	// v1Rounds of each way, every other in the opposite order.
+	v1Rounds = 3
 )
 
 // v1Columns are those of a memory that COPY brings.
@@ -31,10 +32,6 @@ const v1Columns = `user_id, memory_type, id, content, valid_at, invalid_at, crea
 
 // importV1 compares an import of version 1 with a COPY of the same memories into the same tables, without their triggers.
 func (b *bench) importV1(ctx context.Context) error {
-	rounds := 3
-	if b.V1 > v1Most {
-		rounds = 1
-	}
 	source, err := b.v1Database(ctx)
 	if err != nil {
 		return err
@@ -47,31 +44,25 @@ func (b *bench) importV1(ctx context.Context) error {
 	defer dump.Close()           //nolint:errcheck // the file is going to be deleted
 
 	var here, there, copied []float64
-	var report store.V1Report
-	for round := range rounds {
-		for _, from := range []string{"", source} {
-			rate, r, err := b.v1Import(ctx, from)
-			if err != nil {
+	ways := []func() error{
+		func() error { return b.v1Import(ctx, "", &here) },
+		func() error { return b.v1Import(ctx, source, &there) },
+		func() error { return b.v1Copy(ctx, dump, &copied) },
+	}
+	for round := range v1Rounds {
+		for nth, way := range ways {
+			if err := way(); err != nil {
 				return err
 			}
-			if from != "" {
-				there = append(there, rate)
-				continue
-			}
-			here, report = append(here, rate), r
-			if round == 0 {
+			if round == 0 && nth == 0 { // COPY, which comes last at first, brings what an import has made
 				if err := b.v1Dump(ctx, dump); err != nil {
 					return err
 				}
 			}
 		}
-		rate, err := b.v1Copy(ctx, dump, report.Sum().New)
-		if err != nil {
-			return err
-		}
-		copied = append(copied, rate)
+		slices.Reverse(ways)
 	}
-	out := Table{Title: fmt.Sprintf("Import of version 1, %d rows, memories a second", b.V1)}
+	out := Table{Title: fmt.Sprintf("Import of version 1, %d rows, memories a second: medians of %d rounds in turns", b.V1, v1Rounds)}
 	out.add("way", "a second", "of COPY", "promised")
 	out.add("COPY without triggers", fmt.Sprintf("%.0f", median(copied)), "1.00", "")
 	for _, way := range []struct {
@@ -139,24 +130,28 @@ func (b *bench) v1Database(ctx context.Context) (dsn string, err error) {
 	return dsn, err
 }
 
-// v1Import imports into a new database: one with the table in it, if from is empty, otherwise from the database there.
-func (b *bench) v1Import(ctx context.Context, from string) (rate float64, report store.V1Report, err error) {
+// v1Import imports into a new database, and adds how fast: into one with the table in it, if from is empty, otherwise from the
+// database there.
+func (b *bench) v1Import(ctx context.Context, from string, rates *[]float64) error {
 	_ = b.drop(ctx, "bench_v1") // there is none the first time
 	dsn, err := b.v1Target(ctx, from)
 	if err != nil {
-		return 0, report, err
+		return err
 	}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		return 0, report, err
+		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var o store.V1Options
 	if from != "" {
 		if o.Source, err = pgx.Connect(ctx, from); err != nil {
-			return 0, report, err
+			return err
 		}
 		defer o.Source.Close(context.WithoutCancel(ctx))
+	}
+	if _, err := conn.Exec(ctx, "checkpoint"); err != nil { // it is not to write what others left
+		return err
 	}
 	stage, since := "", time.Now()
 	o.Progress = func(now string, _, _ int64) {
@@ -167,16 +162,17 @@ func (b *bench) v1Import(ctx context.Context, from string) (rate float64, report
 			stage, since = now, time.Now()
 		}
 	}
-	report, err = store.ImportV1(ctx, conn, o)
+	report, err := store.ImportV1(ctx, conn, o)
 	if err != nil {
-		return 0, report, err
+		return err
 	}
 	if sum := report.Sum(); sum.New != int64(b.V1) || sum.Missing != 0 {
-		return 0, report, fmt.Errorf("%d of %d rows were imported, %d are missing", sum.New, b.V1, sum.Missing)
+		return fmt.Errorf("%d of %d rows were imported, %d are missing", sum.New, b.V1, sum.Missing)
 	}
 	b.notef("import %.1f s: %s, finish %.1f s", report.Took.Seconds(), strings.Join(b.v1Stages, ", "), time.Since(since).Seconds())
 	b.v1Stages = nil
-	return float64(b.V1) / report.Took.Seconds(), report, nil
+	*rates = append(*rates, float64(b.V1)/report.Took.Seconds())
+	return nil
 }
 
 // v1Target makes the database bench_v1 to import into.
@@ -204,40 +200,44 @@ func (b *bench) v1Dump(ctx context.Context, to io.Writer) error {
 	return err
 }
 
-// v1Copy copies the memories into tables without triggers, as fast as PostgreSQL takes them.
-func (b *bench) v1Copy(ctx context.Context, dump io.ReadSeeker, memories int64) (rate float64, err error) {
-	_ = b.drop(ctx, "bench_v1") // it is from the import
+// v1Copy copies the memories into tables without triggers, as fast as PostgreSQL takes them, and adds how fast that was.
+func (b *bench) v1Copy(ctx context.Context, dump io.ReadSeeker, rates *[]float64) error {
+	_ = b.drop(ctx, "bench_v1") // it is from what came before
 	dsn, err := b.database(ctx, "bench_v1")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer pool.Close()
 	for _, t := range []string{"memories", "memories_fact", "memories_episodic", "memories_trait", "memories_document"} {
 		if _, err := pool.Exec(ctx, `alter table oxbow.`+t+` disable trigger user`); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if _, err := dump.Seek(0, io.SeekStart); err != nil {
-		return 0, err
+		return err
 	}
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer conn.Release()
+	if _, err := conn.Exec(ctx, "checkpoint"); err != nil {
+		return err
+	}
 	begun := time.Now()
 	tag, err := conn.Conn().PgConn().CopyFrom(ctx, dump, `copy oxbow.memories (`+v1Columns+`) from stdin`)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	took := time.Since(begun)
 	b.notef("COPY %.1f s", took.Seconds())
-	if tag.RowsAffected() != memories {
-		return 0, fmt.Errorf("%d of %d memories were copied", tag.RowsAffected(), memories)
+	if tag.RowsAffected() != int64(b.V1) {
+		return fmt.Errorf("%d of %d memories were copied", tag.RowsAffected(), b.V1)
 	}
-	return float64(memories) / took.Seconds(), nil
+	*rates = append(*rates, float64(b.V1)/took.Seconds())
+	return nil
 }

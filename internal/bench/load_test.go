@@ -59,22 +59,24 @@ func TestRunLoad(t *testing.T) {
 	o := Defaults()
 	o.Program, o.Out = program(t), &out
 	o.Only = []string{"import", "pipeline", "queue", "soak"}
-	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = 300, 150, 100, 100, 50*time.Millisecond
+	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = []int{300, 200}, 150, 100, 100, 50*time.Millisecond
 	o.Soak, o.SoakRate = 9*time.Second, 40
 	report, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, report.Sections, 4)
 
 	imported := rows(t, report, "import", "Import, seconds")
-	require.Contains(t, imported, "300")
+	require.Equal(t, "≤ 20 for 31,439", imported["300"][4], "no verdict about another size")
+	require.Positive(t, number(t, imported["200"][2]))
 	memory := rows(t, report, "import", "Memory during the import")
 	require.Len(t, memory, 2)
 	if runtime.GOOS == "linux" {
 		require.Greater(t, number(t, memory["oxbow work"][2]), 10.0)
-		require.Contains(t, memory["oxbow work"][3], "reached")
+		require.Equal(t, []string{"oxbow work", "200"}, memory["oxbow work"][4:6])
+		require.Equal(t, "< 200 for 1,000,000", memory["oxbow work"][7])
 	}
 
-	for title, ways := range map[string]int{"Memories embedded a second, 150 that wait in jobs of 128": 5, "Memories embedded a second, 15 that wait in jobs of 1": 4} {
+	for title, ways := range map[string]int{"Memories embedded a second, 150 that wait in jobs of 128": 5, "Memories embedded a second, 75 that wait in jobs of 20": 4, "Memories embedded a second, 15 that wait in jobs of 1:": 4} {
 		embedded := rows(t, report, "pipeline", title)
 		require.Len(t, embedded, ways)
 		for _, row := range embedded {
@@ -84,6 +86,7 @@ func TestRunLoad(t *testing.T) {
 	for _, row := range rows(t, report, "pipeline", "From COMMIT to embedded under load") {
 		require.GreaterOrEqual(t, number(t, row[2]), float64(probers))
 		require.LessOrEqual(t, number(t, row[3]), number(t, row[5]))
+		require.GreaterOrEqual(t, number(t, row[6]), 0.0)
 	}
 
 	worked := rows(t, report, "queue", "Jobs a second")

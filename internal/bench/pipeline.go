@@ -20,16 +20,20 @@ import (
 const (
 	pipelineRounds = 3
 	pipelineUsers  = 20
+	// providerRows are the memories of a job at most, and of a call to a provider.
+	providerRows = 128
 	// remoteModel is what the provider that is asked over HTTP is called in the database.
 	remoteModel = "bench"
 	// probers wait for a memory each, one after another, while a worker is under load.
 	probers = 4
+	// pressed is how many rows the statements have that are the load beside them.
+	pressed = 20
 )
 
 // pipe is a way to give memories their vectors.
 type pipe struct {
 	name   string
-	singly bool // also where each memory is a job
+	singly bool // also where jobs are smaller than those of a provider
 	run    func(p *pipeline, ctx context.Context, dsn string) (seconds float64, err error)
 }
 
@@ -57,7 +61,8 @@ type batch struct {
 	vectors [][]float32
 }
 
-// pipelines compares the worker, a process of its own, with a loop that only writes the same vectors.
+// pipelines compares the worker, a process of its own, with a loop that only writes the same vectors. A worker that does not stop
+// as it should is an error in the end: what it did before has been measured.
 func (b *bench) pipelines(ctx context.Context) (err error) {
 	p := &pipeline{bench: b, workers: min(max(runtime.NumCPU(), 2), 4)}
 	local, err := embedding.Open(embedding.Config{})
@@ -75,30 +80,42 @@ func (b *bench) pipelines(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	p.url = url
-	rate, err := p.compare(ctx, local, 128, b.Pipelined)
-	if err != nil {
-		return err
+	var pressedRate float64
+	var unclean error
+	for _, c := range []struct{ rows, memories int }{
+		{providerRows, b.Pipelined}, {pressed, max(b.Pipelined/2, 1)}, {1, max(b.Pipelined/10, 1)},
+	} {
+		rate, err := p.compare(ctx, local, c.rows, c.memories)
+		unclean = errors.Join(unclean, err)
+		if rate == 0 {
+			return unclean
+		}
+		if c.rows == pressed { // as the load comes
+			pressedRate = rate
+		}
 	}
-	if _, err := p.compare(ctx, local, 1, max(b.Pipelined/10, 1)); err != nil {
-		return err
-	}
-	return p.underLoad(ctx, rate)
+	return errors.Join(unclean, p.underLoad(ctx, pressedRate))
 }
 
-// compare lets each way embed as many memories, in jobs of so many, and returns how many the local worker embeds a second.
+// compare lets each way embed as many memories, in jobs of so many, and returns how many the local worker embeds a second; 0: it
+// was not measured.
 func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, memories int) (float64, error) {
 	const template = "bench_pipeline"
 	if err := p.fill(ctx, template, local, rows, memories); err != nil {
 		return 0, err
 	}
-	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows == 1 && !w.singly })
+	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows < providerRows && !w.singly })
 	rates := map[string][]float64{}
+	var unclean error
 	for range pipelineRounds {
 		slices.Reverse(ways)
 		for _, way := range ways {
 			seconds, err := p.turn(ctx, template, way)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", way.name, err)
+				unclean = errors.Join(unclean, fmt.Errorf("%s: %w", way.name, err))
+			}
+			if seconds == 0 {
+				return 0, unclean
 			}
 			rates[way.name] = append(rates[way.name], float64(memories)/seconds)
 		}
@@ -111,7 +128,7 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 		}
 	}
 	p.show(out)
-	return median(rates[pipes[2].name]), p.drop(ctx, template)
+	return median(rates[pipes[2].name]), errors.Join(unclean, p.drop(ctx, template))
 }
 
 // fill makes the database that each turn begins with, and the vectors of what is in it.
@@ -147,7 +164,7 @@ func (p *pipeline) fill(ctx context.Context, name string, local embedding.Embedd
 	return err
 }
 
-// turn lets a way embed what is in a copy of the database.
+// turn lets a way embed what is in a copy of the database. There may be seconds and an error.
 func (p *pipeline) turn(ctx context.Context, template string, way pipe) (seconds float64, err error) {
 	const name = "bench_pipeline_turn"
 	conn, err := pgx.Connect(ctx, p.server.DSN("postgres"))
@@ -160,10 +177,8 @@ func (p *pipeline) turn(ctx context.Context, template string, way pipe) (seconds
 			return 0, err
 		}
 	}
-	if seconds, err = way.run(p, ctx, p.server.DSN(name)); err != nil {
-		return 0, err
-	}
-	return seconds, p.drop(ctx, name)
+	seconds, err = way.run(p, ctx, p.server.DSN(name))
+	return seconds, errors.Join(err, p.drop(ctx, name))
 }
 
 // bare is a loop of what the worker must at least do: a statement for the vectors of a job and, with its terms, one more in
@@ -186,7 +201,10 @@ func bare(terms bool) func(*pipeline, context.Context, string) (float64, error) 
 			}
 			return done, nil
 		})
-		return time.Since(start).Seconds(), err
+		if err != nil {
+			return 0, err
+		}
+		return time.Since(start).Seconds(), nil
 	}
 }
 
@@ -223,7 +241,8 @@ func remote(concurrency int) func(*pipeline, context.Context, string) (float64, 
 	}
 }
 
-// worker lets a worker embed everything, and returns the time from the first job that it took to the last that it completed.
+// worker lets a worker embed everything, and returns the time from the first job that it took to the last that it completed, also
+// where the worker does not stop as it should.
 func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (seconds float64, err error) {
 	pool, err := openPool(ctx, dsn, 1)
 	if err != nil {
@@ -234,79 +253,93 @@ func (p *pipeline) worker(ctx context.Context, dsn string, flags ...string) (sec
 	if err != nil {
 		return 0, err
 	}
-	err = waitEmbedded(ctx, pool)
-	if err := errors.Join(err, work.stop()); err != nil {
-		return 0, err
+	_, err = waitEmbedded(ctx, pool)
+	stopped := work.stop()
+	if err != nil {
+		return 0, errors.Join(err, stopped)
 	}
 	err = pool.QueryRow(ctx, "select extract(epoch from max(finalized_at) - min(attempted_at)) from oxbow.river_job where kind = 'embed'").Scan(&seconds)
-	return seconds, err
+	return seconds, errors.Join(stopped, err)
 }
 
 // underLoad measures from the commit of single memories until they are embedded, while others come at shares of the rate that
 // the worker can do.
 func (p *pipeline) underLoad(ctx context.Context, rate float64) error {
-	out := Table{Title: fmt.Sprintf("From COMMIT to embedded under load, milliseconds: single memories of %d clients, beside statements of 20 rows", probers)}
-	out.add("load, of the rate above", "rows a second", "memories", "p50", "p95", "p99")
+	out := Table{Title: fmt.Sprintf("From COMMIT to embedded under load, milliseconds: single memories of %d clients, beside statements of %d rows", probers, pressed)}
+	out.add(fmt.Sprintf("load, of the rate in jobs of %d", pressed), "rows a second", "memories", "p50", "p95", "p99", "jobs left at the end of the load")
+	var unclean error
 	for _, share := range []float64{0, 0.25, 0.5, 0.8} {
-		times, came, err := p.probe(ctx, share*rate)
-		if err != nil {
-			return err
+		times, came, left, err := p.probe(ctx, share*rate)
+		unclean = errors.Join(unclean, err)
+		if times == nil {
+			break
 		}
-		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)))
+		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)), fmt.Sprint(left))
 	}
-	p.show(out)
-	return nil
+	if len(out.Rows) > 0 {
+		p.show(out)
+	}
+	return unclean
 }
 
-// probe returns how long memories took, and how many others came a second.
-func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Duration, came float64, err error) {
+// probe returns how long memories took, how many others came a second, and how many jobs were left when no more came, also where
+// the worker does not stop as it should.
+func (p *pipeline) probe(ctx context.Context, rate float64) (times []time.Duration, came float64, left int, err error) {
 	const name = "bench_pipeline_load"
 	dsn, err := p.database(ctx, name)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	pool, err := openPool(ctx, dsn, probers+1)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer pool.Close()
 	work, err := p.oxbow(ctx, dsn, "work")
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	each := make([][]time.Duration, probers)
 	start := time.Now()
 	end := start.Add(10 * p.Round)
-	rows, err := together(ctx, pool, probers+1, func(conn *pgxpool.Conn, client int) (rows int, err error) {
+	_, err = together(ctx, pool, probers+1, func(conn *pgxpool.Conn, client int) (rows int, err error) {
 		if client == probers {
-			return p.press(ctx, conn, rate, end)
+			rows, err := p.press(ctx, conn, rate, end)
+			came = float64(rows) / time.Since(start).Seconds()
+			if err != nil {
+				return rows, err
+			}
+			// also without a load: as long as the probers go on
+			if err := pause(ctx, time.Until(end)); err != nil {
+				return rows, err
+			}
+			return rows, conn.QueryRow(ctx, "select count(*) from oxbow.river_job where kind = 'embed' and state in "+statesLeft).Scan(&left)
 		}
 		each[client], err = p.embedTimes(ctx, conn, client, end)
 		return 0, err
 	})
-	if err := errors.Join(err, work.stop()); err != nil {
-		return nil, 0, err
+	stopped := work.stop()
+	if err != nil {
+		return nil, 0, 0, errors.Join(err, stopped)
 	}
-	came = float64(rows) / time.Since(start).Seconds()
 	pool.Close()
-	return slices.Concat(each...), came, p.drop(ctx, name)
+	return slices.Concat(each...), came, left, errors.Join(stopped, p.drop(ctx, name))
 }
 
 // press inserts so many rows a second, whatever becomes of them.
 func (p *pipeline) press(ctx context.Context, conn *pgxpool.Conn, rate float64, end time.Time) (rows int, err error) {
-	const statement = 20
 	w := newWriter(p.Seed)
 	for start := time.Now(); rate > 0 && time.Now().Before(end); {
-		texts := make([]string, statement)
+		texts := make([]string, pressed)
 		for i := range texts {
 			texts[i] = w.text()
 		}
 		if _, err := conn.Exec(ctx, `
 			insert into oxbow.memories (user_id, memory_type, content, session_id) select $1, 'episodic', c, 's1' from unnest($2::text[]) c`,
-			user(rows/statement), texts); err != nil {
+			user(rows/pressed), texts); err != nil {
 			return rows, err
 		}
-		rows += statement
+		rows += pressed
 		due := start.Add(time.Duration(float64(rows) / rate * float64(time.Second)))
 		if err := pause(ctx, time.Until(due)); err != nil {
 			return rows, err

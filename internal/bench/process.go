@@ -70,12 +70,12 @@ func (p *process) status(name string) string {
 	return field(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid), name)
 }
 
-// peakMiB is the most memory that was resident.
-func (p *process) peakMiB() string {
+// peakMB is the most memory that was resident.
+func (p *process) peakMB() string {
 	if p.peak.Load() == 0 {
 		return "not measured"
 	}
-	return fmt.Sprintf("%.0f", float64(p.peak.Load())/(1<<20))
+	return fmt.Sprintf("%.0f", float64(p.peak.Load())/1e6)
 }
 
 // wait returns when the process has ended, or ends it with ctx.

@@ -42,17 +42,17 @@ func (b *bench) recallAtScale(ctx context.Context) error {
 		return err
 	})
 	failed := b.atScales(ctx, visits...)
-	s.times.Title = "Recall by users of all sizes in databases of all sizes, milliseconds, in turns; bare query and channels: medians; " +
+	s.times.Title = "Recall by users of all sizes in databases of all sizes, without an index of vectors, milliseconds, in turns; bare query and channels: medians; " +
 		"pages of 8 kB touched, wherever they are, compared with the smallest database"
-	s.found.Title = "What recall finds of what there is, mean share"
-	s.restarted.Title = "Right after a restart of PostgreSQL, "
+	s.found.Title = "What recall finds of what there is, without an index of vectors, mean share"
+	s.restarted.Title = "Right after a restart of PostgreSQL, without an index of vectors, "
 	if cold {
 		s.restarted.Title += "its files dropped from the system's cache, "
 	} else {
 		s.restarted.Title += "its files still in the system's cache, "
 	}
 	s.restarted.Title += "milliseconds, medians of the first question of each user; the bare query after a restart of its own"
-	s.atOnce.Title = fmt.Sprintf("Users of %d memories asked about by clients at once, milliseconds, %d questions each", newcomerHistory, asksUnderLoad)
+	s.atOnce.Title = fmt.Sprintf("Users of %d memories asked about by clients at once, without an index of vectors, milliseconds, %d questions each", newcomerHistory, asksUnderLoad)
 	tables := []Table{s.times, s.found, s.restarted, s.atOnce}
 	if failed != nil && b.grown != nil { // that section will not come
 		tables = append(tables, b.grown.tables(b.Growers)...)

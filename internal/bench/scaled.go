@@ -59,6 +59,11 @@ func (b *bench) openScaled(ctx context.Context) (s *scaled, err error) {
 	if s.pool, err = openPool(ctx, s.dsn, loaders); err != nil {
 		return nil, err
 	}
+	// an index would be made beside what is measured, and only where there is a worker
+	if _, err := s.pool.Exec(ctx, `update oxbow.settings set value = '{"policy": "never"}' where key = 'vector_index'`); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
 	start := time.Now()
 	if err := s.say(ctx, min(mostTexts, slices.Max(b.Databases))); err != nil {
 		s.pool.Close()
