@@ -192,8 +192,9 @@ func insertJobs(ctx context.Context, pool *pgxpool.Pool, kind string, n int) err
 
 // waitJobs returns when no more than so many jobs of a kind wait to be taken, or, with 0, when all are completed.
 func waitJobs(ctx context.Context, pool *pgxpool.Pool, kind string, left int) error {
+	patience := newPatience()
 	for waiting := true; waiting; {
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := errors.Join(pause(ctx, 50*time.Millisecond), patience.check(ctx, pool)); err != nil {
 			return err
 		}
 		if err := pool.QueryRow(ctx, `
