@@ -90,6 +90,7 @@ func TestExponent(t *testing.T) {
 		g.took("flat", total, []time.Duration{500, 1500, 1000}[i]*time.Millisecond)
 		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i]*time.Millisecond)
 		g.took("linear", total, time.Hour)
+		g.took("little", total, []time.Duration{300, 200, 900}[i]*time.Microsecond)
 	}
 	for i, total := range g.totals {
 		g.touched("linear", total, []int{120, 1_200, 12_000}[i])
@@ -99,6 +100,7 @@ func TestExponent(t *testing.T) {
 	tables := g.tables(2)
 	require.Equal(t, []Cell{"0.00", "≤ 0.1 reached"}, tables[0].Rows[1][4:])
 	require.Equal(t, []Cell{"1.00", "≤ 0.1 missed"}, tables[0].Rows[2][4:])
+	require.Equal(t, []Cell{"below 1 ms", "≤ 0.1 reached"}, tables[0].Rows[3][4:], "it has not the slope of the reference")
 	require.Equal(t, [][]Cell{{"linear", "120", "1200", "12000", "1.00", "≤ 0.1 missed"}}, tables[1].Rows)
 }
 
