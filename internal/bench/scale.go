@@ -106,15 +106,18 @@ func (s *scaling) measure(ctx context.Context, base *scaled) error {
 		if err != nil {
 			return err
 		}
-		if s.first[size] == 0 {
+		growth, promise := "", "" // of users who are asked about for the first time there is none
+		if first, ok := s.first[size]; ok {
+			ratio := median(pages) / first
+			growth, promise = fmt.Sprintf("%.2f", ratio), fmt.Sprintf("≤ %d %s", flatGoal, verdict(ratio <= flatGoal))
+		} else {
 			s.first[size] = median(pages)
 		}
-		ratio := median(pages) / s.first[size]
 		cells := []string{fmt.Sprint(base.total), fmt.Sprint(size), fmt.Sprint(len(recall)), ms(median(recall)), ms(quantile(recall, 0.95)), ms(quantile(recall, 0.99)), fmt.Sprintf("%.0f", median(pages)), ms(median(times[bareQuery.name]))}
 		for _, c := range channels {
 			cells = append(cells, ms(median(times[c.name])))
 		}
-		s.times.add(append(cells, fmt.Sprintf("%.1f", float64(median(recall))/float64(median(times[bareQuery.name]))), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("≤ %d %s", flatGoal, verdict(ratio <= flatGoal)))...)
+		s.times.add(append(cells, fmt.Sprintf("%.1f", float64(median(recall))/float64(median(times[bareQuery.name]))), growth, promise)...)
 		if err := s.compare(ctx, pool, base, size, questions[size]); err != nil {
 			return err
 		}
