@@ -23,6 +23,8 @@ func TestRun(t *testing.T) {
 	table := report.Sections[0].Tables[0]
 	require.Len(t, table.Rows, 2)
 	require.NotEmpty(t, report.Machine.PostgreSQL)
+	require.Subset(t, report.Machine.Settings, []string{"autovacuum = on", "fsync = on", "synchronous_commit = on", "random_page_cost = 1.1"})
+	require.NotContains(t, report.Machine.String(), "log_", "only what has to do with how fast it is")
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	var read struct {
