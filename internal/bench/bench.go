@@ -1,4 +1,4 @@
-// Package bench measures Oxbow on a PostgreSQL of its own, with the settings that a new cluster has (a commit is on the disk),
+// Package bench measures Oxbow on a PostgreSQL of its own, with the settings that the report names (a commit is on the disk),
 // and makes a table per promise. It leaves nothing behind. The texts are made up, from a seed.
 //
 // Rates and times depend on the machine and on what else it does: the load is told with every section, and what is compared
@@ -120,7 +120,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx), base)) }()
-	server, err := localpg.Start(ctx, localpg.Config{BaseDir: base})
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: base, Settings: serverSettings()})
 	if err != nil {
 		return report, err
 	}
@@ -230,7 +230,7 @@ func (b *bench) restartCold(ctx context.Context) (cold bool, err error) {
 	if cold, err = dropCached(dir); err != nil {
 		return false, err
 	}
-	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base})
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base, Settings: serverSettings()})
 	if err != nil {
 		return false, err
 	}

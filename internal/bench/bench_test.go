@@ -30,6 +30,8 @@ func TestRun(t *testing.T) {
 	table := report.Sections[0].Tables[0]
 	require.Len(t, table.Rows, 2)
 	require.NotEmpty(t, report.Machine.PostgreSQL)
+	require.Subset(t, report.Machine.Settings, []string{"autovacuum = on", "fsync = on", "synchronous_commit = on", "random_page_cost = 1.1"})
+	require.NotContains(t, report.Machine.String(), "log_", "only what has to do with how fast it is")
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	var read struct {
@@ -97,6 +99,7 @@ func TestExponent(t *testing.T) {
 		g.took("flat", total, []time.Duration{500, 1500, 1000}[i]*time.Millisecond)
 		g.took("linear", total, []time.Duration{700, 21_000, 140_000}[i]*time.Millisecond)
 		g.took("linear", total, time.Hour)
+		g.took("little", total, []time.Duration{300, 200, 900}[i]*time.Microsecond)
 	}
 	for i, total := range g.totals {
 		g.touched("linear", total, []int{120, 1_200, 12_000}[i])
@@ -106,6 +109,7 @@ func TestExponent(t *testing.T) {
 	tables := g.tables(2)
 	require.Equal(t, []Cell{"0.00", "≤ 0.1 reached"}, tables[0].Rows[1][4:])
 	require.Equal(t, []Cell{"1.00", "≤ 0.1 missed"}, tables[0].Rows[2][4:])
+	require.Equal(t, []Cell{"below 1 ms", "≤ 0.1 reached"}, tables[0].Rows[3][4:], "it has not the slope of the reference")
 	require.Equal(t, [][]Cell{{"linear", "120", "1200", "12000", "1.00", "≤ 0.1 missed"}}, tables[1].Rows)
 }
 

@@ -137,8 +137,9 @@ func (g *growing) work(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	// what the worker does first
+	patience := newPatience()
 	for done := false; !done; {
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := errors.Join(pause(ctx, 50*time.Millisecond), patience.check(ctx, g.pool)); err != nil {
 			return err
 		}
 		if err := g.pool.QueryRow(ctx, `
@@ -190,8 +191,9 @@ func (g *growing) refer(ctx context.Context) error {
 
 // idle waits until there is no job that could run.
 func (g *growing) idle(ctx context.Context) error {
+	patience := newPatience()
 	for since := time.Now(); ; {
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := errors.Join(pause(ctx, 10*time.Millisecond), patience.check(ctx, g.pool)); err != nil {
 			return err
 		}
 		var waiting bool

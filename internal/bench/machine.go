@@ -24,6 +24,29 @@ type Machine struct {
 	PostgreSQL string `json:"postgresql"`
 	Pgvector   string `json:"pgvector"`
 	Revision   string `json:"revision,omitzero"` // of Oxbow, with "+" if something was changed since
+
+	Settings []string `json:"settings,omitempty"` // of PostgreSQL: those that are not its defaults, and those that say what a commit is
+}
+
+// mostBuffers is the most memory that PostgreSQL gets for its pages.
+const mostBuffers = 8 << 10 // MiB
+
+// serverSettings are those that oxbow doctor advises, and not those of a small database of a developer.
+func serverSettings() map[string]string {
+	settings := map[string]string{"random_page_cost": "1.1"}
+	if kib := memoryKiB(); kib > 0 {
+		settings["shared_buffers"] = fmt.Sprintf("%dMB", min(kib>>12, mostBuffers))
+	}
+	return settings
+}
+
+// memoryKiB is the machine's memory; 0: not known.
+func memoryKiB() int {
+	kib, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"))
+	if err != nil {
+		return 0
+	}
+	return kib
 }
 
 func (m Machine) String() string {
@@ -38,22 +61,30 @@ func (m Machine) String() string {
 	if m.Revision != "" {
 		parts = append(parts, "Oxbow "+m.Revision)
 	}
+	if len(m.Settings) > 0 {
+		parts = append(parts, "PostgreSQL's settings "+strings.Join(m.Settings, ", "))
+	}
 	return strings.Join(parts, ", ")
 }
 
 func machine(ctx context.Context, server *localpg.Server) (Machine, error) {
 	m := Machine{CPUs: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Revision: revision()}
 	m.CPU = field("/proc/cpuinfo", "model name")
-	if kib, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB")); err == nil {
-		m.MemoryGiB = (kib + 1<<19) >> 20
-	}
+	m.MemoryGiB = (memoryKiB() + 1<<19) >> 20
 	conn, err := pgx.Connect(ctx, server.DSN("postgres"))
 	if err != nil {
 		return m, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	err = conn.QueryRow(ctx, `select split_part(current_setting('server_version'), ' ', 1), coalesce((select default_version from pg_available_extensions where name = 'vector'), '')`).
-		Scan(&m.PostgreSQL, &m.Pgvector)
+	// the names of files, languages and logs say nothing of how fast it is
+	err = conn.QueryRow(ctx, `
+		select split_part(current_setting('server_version'), ' ', 1), coalesce((select default_version from pg_available_extensions where name = 'vector'), ''),
+		       (select array_agg(s.name || ' = ' || current_setting(s.name) order by s.name) from pg_settings s
+		         where s.name in ('fsync', 'synchronous_commit', 'autovacuum')
+		            or s.source not in ('default', 'override', 'client') and s.setting is distinct from s.boot_val
+		               and s.name not in ('listen_addresses', 'port') and s.name not like 'unix\_socket\_%'
+		               and s.category not like 'Reporting and Logging%' and s.category not like 'Client Connection Defaults / Locale%')`).
+		Scan(&m.PostgreSQL, &m.Pgvector, &m.Settings)
 	return m, err
 }
 

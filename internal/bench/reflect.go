@@ -177,8 +177,9 @@ func (r *reflecting) reflect(ctx context.Context) (took, within time.Duration, e
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	patience := newPatience()
 	for waiting := true; waiting; {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := errors.Join(pause(ctx, 20*time.Millisecond), patience.check(ctx, r.pool)); err != nil {
 			return 0, 0, err
 		}
 		if err := r.pool.QueryRow(ctx, `
