@@ -110,7 +110,7 @@ func clearAway(ctx context.Context, pool *pgxpool.Pool, dsn string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	_, err = await(ctx, pool, patience, "select count(*) from oxbow.river_job", func() (bool, error) {
+	_, err = await(ctx, pool, 200*time.Millisecond, "select count(*) from oxbow.river_job", func() (bool, error) {
 		return exists(ctx, pool, "oxbow.river_job where state = 'completed'")
 	})
 	return err

@@ -150,7 +150,7 @@ func (t *talking) talk(ctx context.Context, users, messages int) (took time.Dura
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	end, err := await(ctx, t.pool, patience, "select (select count(*) from oxbow.memory_vectors) + (select count(*) from oxbow.messages where extracted_at is not null)",
+	end, err := await(ctx, t.pool, 20*time.Millisecond, "select -(select count(*) from oxbow.memory_vectors) - (select count(*) from oxbow.messages where extracted_at is not null)",
 		func() (bool, error) {
 			return exists(ctx, t.pool, "oxbow.river_job where kind in ('extract', 'embed') and state in "+statesLeft)
 		})

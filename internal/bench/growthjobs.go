@@ -137,16 +137,13 @@ func (g *growing) work(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	// what the worker does first
-	patience := newPatience()
-	for done := false; !done; {
-		if err := errors.Join(pause(ctx, 50*time.Millisecond), patience.check(ctx, g.pool)); err != nil {
-			return err
-		}
-		if err := g.pool.QueryRow(ctx, `
-			select count(distinct kind) = 4 from oxbow.river_job
-			 where kind in ('settle', 'sweep', 'sensory', 'consistency_check') and state = 'completed' and finalized_at > $1`, began).Scan(&done); err != nil {
-			return err
-		}
+	if _, err := await(ctx, g.pool, 50*time.Millisecond, workLeft, func() (waiting bool, err error) {
+		err = g.pool.QueryRow(ctx, `
+			select count(distinct kind) < 4 from oxbow.river_job
+			 where kind in ('settle', 'sweep', 'sensory', 'consistency_check') and state = 'completed' and finalized_at > $1`, began).Scan(&waiting)
+		return waiting, err
+	}); err != nil {
+		return err
 	}
 	if err := g.idle(ctx); err != nil {
 		return err
@@ -191,23 +188,17 @@ func (g *growing) refer(ctx context.Context) error {
 
 // idle waits until there is no job that could run.
 func (g *growing) idle(ctx context.Context) error {
-	patience := newPatience()
-	for since := time.Now(); ; {
-		if err := errors.Join(pause(ctx, 10*time.Millisecond), patience.check(ctx, g.pool)); err != nil {
-			return err
-		}
-		var waiting bool
-		if err := g.pool.QueryRow(ctx, `
+	since := time.Now()
+	_, err := await(ctx, g.pool, 10*time.Millisecond, workLeft, func() (waiting bool, err error) {
+		err = g.pool.QueryRow(ctx, `
 			select exists (select from oxbow.river_job where state in ('available', 'running', 'retryable') and kind <> 'flush_activity')
-			    or exists (select from oxbow.river_job where state = 'scheduled' and scheduled_at < now() + interval '1 minute')`).Scan(&waiting); err != nil {
-			return err
-		}
+			    or exists (select from oxbow.river_job where state = 'scheduled' and scheduled_at < now() + interval '1 minute')`).Scan(&waiting)
 		if waiting {
 			since = time.Now()
-		} else if time.Since(since) > 100*time.Millisecond { // what follows a job is there when it ends
-			return nil
 		}
-	}
+		return time.Since(since) <= 100*time.Millisecond, err // what follows a job is there when it ends
+	})
+	return err
 }
 
 // note waits for the jobs, and notes how long those of a kind ran.

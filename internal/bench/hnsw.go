@@ -163,7 +163,7 @@ func (b *bench) buildIndex(ctx context.Context, pool *pgxpool.Pool, u *large) er
 	if _, _, err := store.AssignSlots(ctx, pool); err != nil {
 		return err
 	}
-	_, err = await(ctx, pool, patience, "select count(*) from oxbow.indexed_vectors", func() (bool, error) {
+	_, err = await(ctx, pool, 200*time.Millisecond, "select -count(*) from oxbow.indexed_vectors", func() (bool, error) {
 		for _, step := range []struct {
 			limit int
 			do    func(context.Context, store.DB, int) (int, error)

@@ -218,7 +218,7 @@ func (b *bench) importAndEmbed(ctx context.Context, dsn string, fill func(contex
 
 // waitEmbedded returns when no memory is left without terms or vector, and since when it is so.
 func waitEmbedded(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err error) {
-	return await(ctx, pool, patience, "select count(*) from oxbow.memory_vectors", func() (waiting bool, err error) {
+	return await(ctx, pool, 200*time.Millisecond, "select -count(*) from oxbow.memory_vectors", func() (waiting bool, err error) {
 		if waiting, err = exists(ctx, pool, "oxbow.river_job where kind = 'embed' and state in "+statesLeft); err != nil || waiting {
 			return waiting, err
 		}
@@ -226,58 +226,6 @@ func waitEmbedded(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err e
 		return exists(ctx, pool, `(select count(*) from oxbow.memories) m (n), (select count(*) from oxbow.memory_terms t join oxbow.memory_vectors v
 			using (user_id, memory_type, memory_id)) e (n) where m.n <> e.n`)
 	})
-}
-
-const (
-	// patience is how long nothing may come of what is waited for until it is given up.
-	patience = 15 * time.Minute
-	// lookEvery is how often is looked, so that looking does not weigh on what is measured.
-	lookEvery = 200 * time.Millisecond
-	// statesLeft are those of jobs that are still to be worked, as a list for SQL.
-	statesLeft = "('available', 'pending', 'retryable', 'running', 'scheduled')"
-)
-
-// await returns when nothing waits any more, with the time just before it looked. Where what the statement counts has not changed
-// for as long as the patience lasts, it fails and names the jobs that are left.
-func await(ctx context.Context, pool *pgxpool.Pool, patience time.Duration, done string, waiting func() (bool, error)) (end time.Time, err error) {
-	before, changed := -1, time.Now()
-	next := changed // to count: seldom, as there may be many
-	for {
-		end = time.Now()
-		if left, err := waiting(); err != nil || !left {
-			return end, err
-		}
-		if !end.Before(next) {
-			var now int
-			if err := pool.QueryRow(ctx, done).Scan(&now); err != nil {
-				return end, err
-			}
-			if now != before {
-				before, changed = now, end
-			}
-			if end.Sub(changed) >= patience {
-				left, err := jobsLeft(ctx, pool)
-				return end, errors.Join(fmt.Errorf("no progress in %s, jobs left: %s", patience, left), err)
-			}
-			next = end.Add(patience / 15)
-		}
-		if err := pause(ctx, lookEvery); err != nil {
-			return end, err
-		}
-	}
-}
-
-// jobsLeft tells how many jobs of which kind are in which state, those that were given up too.
-func jobsLeft(ctx context.Context, pool *pgxpool.Pool) (left string, err error) {
-	err = pool.QueryRow(ctx, `
-		select coalesce(string_agg(format('%s %s %s', n, kind, state), ', ' order by kind, state), 'none')
-		  from (select kind, state, count(*) as n from oxbow.river_job where state <> 'completed' group by 1, 2) j`).Scan(&left)
-	return left, err
-}
-
-func exists(ctx context.Context, pool *pgxpool.Pool, what string) (found bool, err error) {
-	err = pool.QueryRow(ctx, "select exists (select from "+what+")").Scan(&found)
-	return found, err
 }
 
 // startWorker runs a worker until the function that it returns is called.

@@ -192,16 +192,11 @@ func insertJobs(ctx context.Context, pool *pgxpool.Pool, kind string, n int) err
 
 // waitJobs returns when no more than so many jobs of a kind wait to be taken, or, with 0, when all are completed.
 func waitJobs(ctx context.Context, pool *pgxpool.Pool, kind string, left int) error {
-	patience := newPatience()
-	for waiting := true; waiting; {
-		if err := errors.Join(pause(ctx, 50*time.Millisecond), patience.check(ctx, pool)); err != nil {
-			return err
-		}
-		if err := pool.QueryRow(ctx, `
+	_, err := await(ctx, pool, 50*time.Millisecond, workLeft, func() (waiting bool, err error) {
+		err = pool.QueryRow(ctx, `
 			select exists (select from oxbow.river_job where state = 'available' and kind = $1 offset $2)
-			    or $2 = 0 and exists (select from oxbow.river_job where state in ('running', 'retryable', 'scheduled') and kind = $1)`, kind, left).Scan(&waiting); err != nil {
-			return err
-		}
-	}
-	return nil
+			    or $2 = 0 and exists (select from oxbow.river_job where state in ('running', 'retryable', 'scheduled') and kind = $1)`, kind, left).Scan(&waiting)
+		return waiting, err
+	})
+	return err
 }

@@ -177,17 +177,13 @@ func (r *reflecting) reflect(ctx context.Context) (took, within time.Duration, e
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	patience := newPatience()
-	for waiting := true; waiting; {
-		if err := errors.Join(pause(ctx, 20*time.Millisecond), patience.check(ctx, r.pool)); err != nil {
-			return 0, 0, err
-		}
-		if err := r.pool.QueryRow(ctx, `
+	if _, err := await(ctx, r.pool, 20*time.Millisecond, workLeft, func() (waiting bool, err error) {
+		err = r.pool.QueryRow(ctx, `
 			select exists (select from oxbow.reflection_inbox)
-			    or exists (select from oxbow.river_job where kind in ('check_trigger', 'reflect', 'contradiction_review')
-			                and state not in ('completed', 'discarded', 'cancelled'))`).Scan(&waiting); err != nil {
-			return 0, 0, err
-		}
+			    or exists (select from oxbow.river_job where kind in ('check_trigger', 'reflect', 'contradiction_review') and state in `+statesLeft+`)`).Scan(&waiting)
+		return waiting, err
+	}); err != nil {
+		return 0, 0, err
 	}
 	err = r.pool.QueryRow(ctx, `
 		select max(completed_at) - min(started_at), sum(completed_at - started_at) from oxbow.reflection_cycles where started_at >= $1`,
