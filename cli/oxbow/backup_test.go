@@ -22,6 +22,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 	"github.com/oxbow-memory/oxbow/internal/localpg"
+	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // While applications write and two workers work, some jobs of them failing, a database is dumped, copied and recovered to a
@@ -116,9 +117,8 @@ func newLoad(t *testing.T) *load {
 	root, err := os.MkdirTemp("/tmp", "oxbow-backup-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
-	l := &load{killing: &killing{T: t, binary: filepath.Join(t.TempDir(), "oxbow")}, root: root, provider: newProvider(t)}
+	l := &load{killing: &killing{T: t, binary: programtest.Oxbow(t)}, root: root, provider: newProvider(t)}
 	require.NoError(t, os.Chmod(root, 0o777)) //nolint:gosec // PostgreSQL may run as another user
-	l.run(exec.CommandContext(t.Context(), "go", "build", "-o", l.binary, "."))
 
 	l.Server = l.cluster("source", map[string]string{
 		"archive_mode": "on", "archive_command": "cp %p " + root + "/%f", "max_wal_senders": "4", "wal_level": "replica", "fsync": "off",

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // The traits that settle do not depend on how often the worker was killed on the way: the real binary is killed with
@@ -65,15 +66,13 @@ type killing struct {
 }
 
 func newKilling(t *testing.T) *killing {
-	k := &killing{T: t, binary: filepath.Join(t.TempDir(), "oxbow"), dsn: pgtest.Database(t), seed: rand.Uint64()}
+	k := &killing{T: t, binary: programtest.Oxbow(t), dsn: pgtest.Database(t), seed: rand.Uint64()}
 	if s := os.Getenv("OXBOW_KILL_SEED"); s != "" {
 		var err error
 		k.seed, err = strconv.ParseUint(s, 10, 64)
 		require.NoError(t, err)
 	}
 	k.random = rand.New(rand.NewPCG(k.seed, 0))
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", k.binary, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
 	return k
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -20,15 +19,14 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // The program itself, with a provider over HTTP: it serves what Prometheus asks for, and sends the trace of what it did to a
 // collector.
 func TestWorkIsObserved(t *testing.T) {
 	t.Parallel()
-	binary, d := filepath.Join(t.TempDir(), "oxbow"), on{t, pgtest.Database(t)}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	binary, d := programtest.Oxbow(t), on{t, pgtest.Database(t)}
 	const trace = "0af7651916cd43dd8448eb211c80319c"
 	var traced, named atomic.Int64
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

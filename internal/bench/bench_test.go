@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // A small run on a PostgreSQL of its own prints, reports and writes the same numbers, whatever else fails.
@@ -17,7 +19,7 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	o := Defaults()
 	o.Only, o.Inserts, o.Out = []string{"latency", "import"}, 2, &out
-	o.Program, o.ImportFile = program(t), "/nowhere/a.jsonl"
+	o.Program, o.ImportFile = programtest.Oxbow(t), "/nowhere/a.jsonl"
 	var after []int
 	o.After = func(r Report) error { after = append(after, len(r.Sections)); return nil }
 	report, err := Run(t.Context(), o)

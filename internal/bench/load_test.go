@@ -3,8 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,16 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// program builds the real one.
-func program(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "oxbow")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cli/oxbow").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return binary
-}
+	"github.com/oxbow-memory/oxbow/internal/programtest"
+)
 
 // rows returns a section's table whose title begins so, complete, as text by the first column.
 func rows(t *testing.T, r Report, section, title string) map[string][]string {
@@ -57,7 +48,7 @@ func TestRunLoad(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := Defaults()
-	o.Program, o.Out = program(t), &out
+	o.Program, o.Out = programtest.Oxbow(t), &out
 	o.Only = []string{"import", "pipeline", "queue", "soak"}
 	o.Imported, o.Pipelined, o.Jobs, o.Churn, o.Round = []int{300, 200}, 150, 100, 100, 50*time.Millisecond
 	o.Soak, o.SoakRate = 9*time.Second, 40
@@ -113,7 +104,7 @@ func TestRunLoad(t *testing.T) {
 func TestInterruptedSoak(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
-	o.Program, o.Only = program(t), []string{"soak"}
+	o.Program, o.Only = programtest.Oxbow(t), []string{"soak"}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	report, err := Run(ctx, o)
@@ -157,7 +148,7 @@ func TestReadMetrics(t *testing.T) {
 // A worker that ends by itself is told of, with what it said last.
 func TestProcessEnds(t *testing.T) {
 	t.Parallel()
-	b := &bench{Options: Options{Program: program(t)}}
+	b := &bench{Options: Options{Program: programtest.Oxbow(t)}}
 	p, err := b.oxbow(t.Context(), "postgres://127.0.0.1:1/nowhere", "work")
 	require.NoError(t, err)
 	<-p.ended

@@ -3,8 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // A short run of one seed finds nothing; and whatever is then put wrong by hand is found, and named.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "oxbow")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "failpoints", "-o", binary, "../../cli/oxbow").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	binary := programtest.Oxbow(t, "failpoints")
 	var report, notes strings.Builder
 	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Out: &report, Notes: &notes})
 	require.NoError(t, err)
