@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -54,6 +55,39 @@ func TestPlansFitTablesThatGrow(t *testing.T) {
 		sequentialAfter, fetchedAfter := reads(t, tx)
 		require.Equal(t, sequential, sequentialAfter, "no sequential scan for %v", args)
 		require.Less(t, fetchedAfter-fetched, 40*own, "a user of %d memories does not pay for %d of others: %v", own, others*each, args)
+	}
+}
+
+// A large user's recall reads what it finds, and not all that the user has: neither in tables of which nothing is known yet, nor
+// where everybody else has little, so that a plan for all users expects little.
+func TestRecallReadsWhatItFinds(t *testing.T) {
+	t.Parallel()
+	const own = 3_000
+	for _, known := range []bool{false, true} {
+		t.Run(fmt.Sprintf("statistics %t", known), func(t *testing.T) {
+			t.Parallel()
+			pool, err := pgxpool.New(t.Context(), pgtest.Database(t))
+			require.NoError(t, err)
+			defer pool.Close()
+			tx, err := pool.Begin(t.Context()) // its own reads are counted
+			require.NoError(t, err)
+			defer tx.Rollback(t.Context()) //nolint:errcheck // the database is dropped
+			episodes(t, tx, ann(t), own)
+			index(t, tx, ann(t))
+			if known {
+				exec(t, tx, `insert into oxbow.memories (user_id, content) select 'user ' || n, 'The boat ' || n || ' has a lamp.' from generate_series(1, 3000) n`)
+				exec(t, tx, `insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
+				             select m.user_id, m.memory_type, m.id, 3, to_tsvector('simple', m.content) from oxbow.memories m where m.user_id <> $1`, ann(t))
+				exec(t, tx, "analyze")
+			}
+			for range 2 {
+				_, before := reads(t, tx)
+				found := recall(t, tx, row{"user_id": ann(t), "query": "1717 2017 2222", "max_results": 5})
+				_, after := reads(t, tx)
+				require.Len(t, found, 5)
+				require.Less(t, after-before, own/4, "of %d memories", own)
+			}
+		})
 	}
 }
 

@@ -43,16 +43,16 @@ says how long it is (30 minutes, if only named); an interrupt ends it, and what 
 	f.Uint64Var(&flags.Seed, "seed", flags.Seed, "of the texts")
 	f.IntVar(&flags.Rounds, "rounds", flags.Rounds, "rounds of each way to insert")
 	f.DurationVar(&flags.Round, "round", flags.Round, "length of a round of single-row transactions")
-	f.IntVar(&flags.Memories, "memories", flags.Memories, "memories in the database that is recalled from")
+	f.IntVar(&flags.Memories, "memories", flags.Memories, "memories in the database that is recalled from, at least 28,000")
 	f.IntVar(&flags.Questions, "questions", flags.Questions, "questions to each size of user")
 	f.IntSliceVar(&flags.Indexed, "indexed", flags.Indexed, "memories of the users whose vectors get an index")
 	f.IntVar(&flags.Inserts, "inserts", flags.Inserts, "inserts to wait for, with LISTEN and without")
 	f.IntSliceVar(&flags.Imported, "imported", flags.Imported, "memories to import, one size after the other")
 	f.StringVar(&flags.ImportFile, "import-file", "", "import this file instead, JSON Lines as for oxbow import")
-	f.IntVar(&flags.Traits, "traits", flags.Traits, "traits to settle some of; also among a tenth and a hundredth of them")
+	f.IntVar(&flags.Traits, "traits", flags.Traits, "traits to settle some of, at least 200,000; also among a tenth and a hundredth of them")
 	f.IntVar(&flags.Settles, "settles", flags.Settles, "rounds of settling")
 	f.IntVar(&flags.People, "people", flags.People, "users who are reflected on at once, each with 1,000 memories; at least 10")
-	f.IntVar(&flags.History, "history", flags.History, "memories of the user with the longest history that is reflected on")
+	f.IntVar(&flags.History, "history", flags.History, "memories of the user with the longest history that is reflected on, at least 1,000")
 	f.IntSliceVar(&flags.Databases, "databases", flags.Databases, "memories in the databases in which recall and jobs are measured at scale")
 	f.IntVar(&flags.V1, "v1", flags.V1, "rows in the table of version 1")
 	f.IntVar(&flags.Pipelined, "pipelined", flags.Pipelined, "memories that wait to be embedded; a tenth of them one by one")
@@ -64,6 +64,9 @@ says how long it is (30 minutes, if only named); an interrupt ends it, and what 
 }
 
 func (a *app) bench(ctx context.Context, flags *benchFlags) error {
+	if err := flags.Check(); err != nil {
+		return usageError{err}
+	}
 	flags.Out, flags.Notes = a.out, a.err
 	if flags.json {
 		flags.Out = io.Discard

@@ -63,6 +63,41 @@ func Defaults() Options {
 		Pipelined: 20_000, Jobs: 50_000, Churn: 1_000_000, SoakRate: 20, Seed: 1, Out: io.Discard, Notes: io.Discard}
 }
 
+// Check tells what cannot be measured: a section that there is not, or less than a section needs.
+func (o Options) Check() error {
+	for _, name := range o.Only {
+		if !slices.Contains(Sections(), name) {
+			return fmt.Errorf("there is no section %q: there are %s", name, strings.Join(Sections(), ", "))
+		}
+	}
+	for _, number := range []struct {
+		name  string
+		least int
+		given []int
+	}{
+		{"rounds", 1, []int{o.Rounds}}, {"memories", fewestMemories(), []int{o.Memories}}, {"questions", 1, []int{o.Questions}},
+		{"indexed", 100, o.Indexed}, {"inserts", 1, []int{o.Inserts}}, {"imported", 1, o.Imported}, {"traits", 200 * dueTraits, []int{o.Traits}},
+		{"settles", 1, []int{o.Settles}}, {"people", 10, []int{o.People}}, {"history", newcomerHistory, []int{o.History}}, {"v1", 1_000, []int{o.V1}},
+		{"databases", 1_000, o.Databases}, {"growers", 1, []int{o.Growers}}, {"pipelined", 1, []int{o.Pipelined}}, {"jobs", 10, []int{o.Jobs}}, {"churn", 10, []int{o.Churn}},
+	} {
+		if len(number.given) == 0 {
+			return fmt.Errorf("%s: no number is given", number.name)
+		}
+		if least := slices.Min(number.given); least < number.least {
+			return fmt.Errorf("%s: %d is given, at least %d can be measured", number.name, least, number.least)
+		}
+	}
+	switch {
+	case o.Round < time.Millisecond:
+		return fmt.Errorf("round: %s is given, at least 1ms can be measured", o.Round)
+	case o.Soak < 0 || o.Soak > 0 && o.Soak < leastSoak:
+		return fmt.Errorf("soak: %s is given, at least %s can be measured", o.Soak, leastSoak)
+	case !(o.SoakRate > 0 && o.SoakRate <= mostSoakRate): // and not NaN
+		return fmt.Errorf("soak-rate: %v is given, more than 0 and at most %d can be measured", o.SoakRate, mostSoakRate)
+	}
+	return nil
+}
+
 type section struct {
 	name string
 	run  func(*bench, context.Context) error
@@ -107,8 +142,7 @@ type bench struct {
 
 // Run measures. A section that fails does not keep the others from being measured. With an error, the report has what was measured.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	chosen, err := o.sections()
-	if err != nil {
+	if err := o.Check(); err != nil {
 		return report, err
 	}
 	// Not a directory in memory: a commit is to cost what it costs.
@@ -137,7 +171,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	report.Seed = o.Seed
 	fmt.Fprintf(b.Out, "%s\n", report.Machine)
 	var failed error
-	for _, s := range chosen {
+	for _, s := range o.sections() {
 		if err := ctx.Err(); err != nil {
 			return report, errors.Join(failed, err)
 		}
@@ -187,13 +221,8 @@ func remove(ctx context.Context, base string) error {
 	return errors.Join(append(errs, os.RemoveAll(base))...)
 }
 
-func (o Options) sections() ([]section, error) {
-	for _, name := range o.Only {
-		if !slices.Contains(Sections(), name) {
-			return nil, fmt.Errorf("there is no section %q: there are %s", name, strings.Join(Sections(), ", "))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return o.leaves(s.name) }), nil
+func (o Options) sections() []section {
+	return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return o.leaves(s.name) })
 }
 
 // leaves tells whether a section is left out: what takes long by its nature is only measured if somebody asks for it.

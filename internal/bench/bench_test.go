@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +46,28 @@ func TestRun(t *testing.T) {
 	require.Positive(t, p50)
 	require.Contains(t, out.String(), string(table.Rows[0][1]))
 	require.Contains(t, report.Page(""), "| with LISTEN | "+string(table.Rows[0][1])+" |")
+}
 
-	o.Only = []string{"latency", "speed"}
-	_, err = Run(t.Context(), o)
-	require.ErrorContains(t, err, `no section "speed"`)
+// What cannot be measured is told before anything is started.
+func TestCheck(t *testing.T) {
+	require.NoError(t, Defaults().Check())
+	for says, spoil := range map[string]func(*Options){
+		`there is no section "speed": there are insert, recall, `: func(o *Options) { o.Only = []string{"latency", "speed"} },
+		"rounds: 0 is given, at least 1 can be measured":          func(o *Options) { o.Rounds = 0 },
+		"databases: -1 is given, at least 1000 can be measured":   func(o *Options) { o.Databases = []int{10_000, -1} },
+		"imported: no number is given":                            func(o *Options) { o.Imported = nil },
+		"memories: 27999 is given, at least 28000 ":               func(o *Options) { o.Memories = 27_999 },
+		"round: 0s is given, at least 1ms ":                       func(o *Options) { o.Round = 0 },
+		"soak: -1m0s is given, at least 9s ":                      func(o *Options) { o.Soak = -time.Minute },
+		"soak: 1s is given, at least 9s ":                         func(o *Options) { o.Soak = time.Second },
+		"soak-rate: NaN is given, more than 0 ":                   func(o *Options) { o.SoakRate = math.NaN() },
+		"soak-rate: +Inf is given, more than 0 ":                  func(o *Options) { o.SoakRate = math.Inf(1) },
+	} {
+		o := Defaults()
+		spoil(&o)
+		_, err := Run(t.Context(), o)
+		require.ErrorContains(t, err, says)
+	}
 }
 
 // A database grows in place, and what is measured in it is complete: each size of it has its rows and columns.

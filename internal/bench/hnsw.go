@@ -72,7 +72,7 @@ func (b *bench) largeUsers(ctx context.Context, dsn string, pool *pgxpool.Pool) 
 	var file bytes.Buffer
 	var users []*large
 	texts := map[*large][]string{}
-	for _, n := range slices.Sorted(slices.Values(b.Indexed)) {
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(b.Indexed))) {
 		u := &large{name: fmt.Sprintf("of-%d", n), memories: n}
 		texts[u] = w.memories(&file, u.name, n)
 		users = append(users, u)

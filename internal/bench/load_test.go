@@ -115,9 +115,7 @@ func TestInterruptedSoak(t *testing.T) {
 
 func TestSoakIsAskedFor(t *testing.T) {
 	names := func(o Options) (names []string) {
-		chosen, err := o.sections()
-		require.NoError(t, err)
-		for _, s := range chosen {
+		for _, s := range o.sections() {
 			names = append(names, s.name)
 		}
 		return names

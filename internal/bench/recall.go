@@ -23,6 +23,14 @@ type size struct {
 
 var sizes = []size{{1_000, 8, 6}, {10_000, 2, 3}}
 
+// fewestMemories is how many those users have together.
+func fewestMemories() (n int) {
+	for _, s := range sizes {
+		n += s.memories * s.users
+	}
+	return n
+}
+
 // asked is one question of a user, and what the parts of recall need of it.
 type asked struct {
 	user, query  string

@@ -312,7 +312,7 @@ func (b *bench) atScales(ctx context.Context, visits ...func(context.Context, *s
 	if err != nil {
 		return err
 	}
-	for _, total := range slices.Sorted(slices.Values(b.Databases)) {
+	for _, total := range slices.Compact(slices.Sorted(slices.Values(b.Databases))) {
 		if err := s.grow(ctx, total); err != nil {
 			return errors.Join(fmt.Errorf("grow to %d memories: %w", total, err), s.close(ctx))
 		}

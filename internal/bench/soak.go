@@ -30,6 +30,8 @@ const (
 	recallPause  = 100 * time.Millisecond
 	probePause   = 2 * time.Second
 	soakDefault  = 30 * time.Minute
+	leastSoak    = 9 * time.Second // a second for each sample
+	mostSoakRate = 100_000
 )
 
 // soak is a mixed load for long, and what is seen of it.

@@ -24,9 +24,23 @@ create or replace function oxbow.recallable(forgotten_at timestamptz, memory_typ
 language sql immutable parallel safe
 return forgotten_at is null and (memory_type <> 'trait' or coalesce(trait_stage in ('emerging', 'established', 'core'), false));
 
--- The text channel: BM25 over the user's memories of the types (joined one by one: partitions are pruned by a value, not by
--- an array). One index scan a term; its length is the document
--- frequency. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories (or 50)
+-- The user's memories of the types that a query of terms finds, as a part of the statement that asks. Each partition is named, so that
+-- no others are looked at.
+create or replace function oxbow.terms_found(_user_id text, _types text[], _query tsquery)
+returns table (memory_id uuid, memory_type text, len integer)
+language sql stable as $$
+  select t.memory_id, 'fact', t.len from oxbow.memory_terms_fact t where 'fact' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'episodic', t.len from oxbow.memory_terms_episodic t where 'episodic' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'trait', t.len from oxbow.memory_terms_trait t where 'trait' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'document', t.len from oxbow.memory_terms_document t where 'document' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+$$;
+
+-- The text channel: BM25 over the user's memories of the types. One index scan a term; its length is the document frequency.
+-- Where nothing is known of the tables yet, or most users have few memories, reading all of a user's seems cheaper to the planner
+-- than the index of the terms; where pages and operators cost nothing, the fewest rows decide. The rarest two terms always count, more common ones while they occur in at most 30 % of the memories (or 50)
 -- and 8,000 places in all. Frequency counts once or twice (a second scan, for the terms marked '+').
 -- k1 1.2, b 0.75; a term weighs idf^1.5, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson, Zaragoza 2009, eq. 3.6 ff).
 -- With T for that and D for the sum of the idf of the date terms that match, the score is T (1 + D) + D.
@@ -36,34 +50,41 @@ create or replace function oxbow.recall_text(_user_id text, _types text[], _word
   out ids uuid[], out types text[], out scores double precision[], out dates tsquery[], out date_idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
-  set jit = off as $$
+  set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
 #variable_conflict use_column
 declare
   _documents double precision;
   _average double precision;
+  _dated_ids uuid[];
+  _dated_types text[];
+  _dated_idfs double precision[];
 begin
   select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
     from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
+  if cardinality(_dates) > 0 then -- few questions have any
+    with day as materialized (
+      select d.term, h.ids, h.types, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
+        from unnest(_dates) d(term), lateral (
+          select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types
+            from oxbow.terms_found(_user_id, _types, oxbow.term_query(d.term)) t) h
+       where h.n > 0
+    )
+    select array_agg(p.id), array_agg(p.type), array_agg(d.idf), (select array_agg(oxbow.term_query(term)) from day), (select array_agg(idf) from day)
+      into _dated_ids, _dated_types, _dated_idfs, dates, date_idfs
+      from day d, unnest(d.ids, d.types) p(id, type);
+  end if;
   with word as materialized (
     select w.term, h.n, h.ids, h.types, h.lens,
            ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf,
            row_number() over (order by h.n, w.term) as nth,
            sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
       from unnest(_words) w(term), lateral (
-        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types, array_agg(t.len) as lens
-          from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(w.term)) h
+        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types, array_agg(t.len) as lens
+          from oxbow.terms_found(_user_id, _types, oxbow.term_query(w.term)) t) h
      where h.n > 0
   ), kept as materialized (
     select term, ids, types, lens, idf ^ 1.5 as weight from word
      where nth <= 2 or (n <= greatest(0.3 * _documents, 50) and total <= 8000)
-  ), day as materialized (
-    select d.term, h.ids, h.types, ln(1 + greatest(_documents - h.n + 0.5, 0) / (h.n + 0.5)) as idf
-      from unnest(_dates) d(term), lateral (
-        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type::text) as types
-          from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query(d.term)) h
-     where h.n > 0
   ), part as (
     select p.id, p.type, weight * 2.2 / (1 + 1.2 * (0.25 + 0.75 * p.len / _average)) as score, 0.0::double precision as date
       from kept, unnest(ids, types, lens) p(id, type, len)
@@ -71,10 +92,9 @@ begin
     select t.memory_id, t.memory_type,
            weight * (4.4 / (2 + 1.2 * (0.25 + 0.75 * t.len / _average)) - 2.2 / (1 + 1.2 * (0.25 + 0.75 * t.len / _average))), 0
       from kept, lateral (
-        select t.memory_id, t.memory_type, t.len from unnest(_types) kind, oxbow.memory_terms t
-         where t.user_id = _user_id and t.memory_type = kind and t.tsv @@ oxbow.term_query('+' || kept.term)) t
+        select t.memory_id, t.memory_type, t.len from oxbow.terms_found(_user_id, _types, oxbow.term_query('+' || kept.term)) t offset 0) t
     union all
-    select p.id, p.type, 0, idf from day, unnest(ids, types) p(id, type)
+    select p.id, p.type, 0, p.idf from unnest(_dated_ids, _dated_types, _dated_idfs) p(id, type, idf)
   ), best as (
     select id, max(type) as type, sum(score) * (1 + sum(date)) + sum(date) as score
       from part
@@ -83,9 +103,7 @@ begin
      order by 3 desc, id
      limit _limit
   )
-  select array_agg(id order by score desc), array_agg(type order by score desc), array_agg(score order by score desc),
-         (select array_agg(oxbow.term_query(term)) from day), (select array_agg(idf) from day)
-    into ids, types, scores, dates, date_idfs from best;
+  select array_agg(id order by score desc), array_agg(type order by score desc), array_agg(score order by score desc) into ids, types, scores from best;
 end $$;
 
 -- The vector channel: the nearest of the user's vectors, by an exact scan; by an index for the types that the user has one of
@@ -102,22 +120,24 @@ declare
   _near_types text[];
   _near_distances double precision[];
 begin
-  for _slot in
-    select s.memory_type::text as type, s.slot from oxbow.vector_slots s
-     where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
-       and (_allowed is null or cardinality(_allowed) >= 0.2 * (
-             select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
-       -- each that waits is looked up: after an import the scan is quicker
-       and (select count(*) from (select from oxbow.indexed_vectors x
-                                   where x.user_id = _user_id and x.memory_type = s.memory_type and x.slot is null limit 1001) w) <= 1000
-  loop
-    select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
-    continue when _near.indexed < _limit;
-    _types := array_remove(_types, _slot.type);
-    _near_ids := _near_ids || _near.ids;
-    _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);
-    _near_distances := _near_distances || _near.distances;
-  end loop;
+  if exists (select from oxbow.vector_slots s where s.user_id = _user_id) then -- asked alone: this function's plans are made at each call
+    for _slot in
+      select s.memory_type::text as type, s.slot from oxbow.vector_slots s
+       where s.user_id = _user_id and s.memory_type = any(_types) and s.ready_at is not null
+         and (_allowed is null or cardinality(_allowed) >= 0.2 * (
+               select t.documents from oxbow.memory_term_stats t where t.user_id = _user_id and t.memory_type = s.memory_type))
+         -- each that waits is looked up: after an import the scan is quicker
+         and (select count(*) from (select from oxbow.indexed_vectors x
+                                     where x.user_id = _user_id and x.memory_type = s.memory_type and x.slot is null limit 1001) w) <= 1000
+    loop
+      select * into _near from oxbow.recall_near(_user_id, _slot.type, _slot.slot, _embedding, _allowed, _hidden, _limit);
+      continue when _near.indexed < _limit;
+      _types := array_remove(_types, _slot.type);
+      _near_ids := _near_ids || _near.ids;
+      _near_types := _near_types || array_fill(_slot.type, array[cardinality(_near.ids)]);
+      _near_distances := _near_distances || _near.distances;
+    end loop;
+  end if;
   with nearest as (
     -- the distance is computed once a row, and turned into a score for the few that are kept
     select id, type, 1 - distance as score
@@ -153,8 +173,8 @@ declare
 begin
   select * into _asked from oxbow.query_heads(_query);
   select array_agg(e.id) into _named
-    from unnest(_asked.heads) h(head)
-    join oxbow.entities e on e.user_id = _user_id and e.head = h.head
+    from unnest(_asked.heads) h(head), lateral (
+      select e.id, e.head, e.key, e.kind from oxbow.entities e where e.user_id = _user_id and e.head = h.head offset 0) e
    where e.kind <> 'self'
      and case when ascii(e.head) < 11904 -- U+2E80
               then e.kind = 'person' or position(' ' || e.key || ' ' in ' ' || _asked.words || ' ') > 0
@@ -175,8 +195,7 @@ begin
              group by g.entity
              order by 2 desc, 1
              limit 20) g
-      join oxbow.entities e on e.user_id = _user_id and e.id = g.entity
-     where e.kind <> 'self'
+     where exists (select from oxbow.entities e where e.user_id = _user_id and e.id = g.entity and e.kind <> 'self' offset 0)
   ), naming as materialized (
     select e.share, m.n, m.ids, m.types, e.share * ln(1 + greatest(_documents - m.n + 0.5, 0.5) / (m.n + 0.5)) as weight
       from (select unnest(_named) as entity, 1::double precision as share union all select entity, share from near) e, lateral (
@@ -235,6 +254,7 @@ declare
   _text_weight double precision;
   _vector_weight double precision;
   _entity_weight double precision;
+  _vector_passes double precision;
 begin
   perform oxbow.check_access(recall.user_id);
   select t into _unknown from unnest(recall.types) t where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
@@ -277,8 +297,9 @@ begin
        and (contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any(contexts));
   else
     select array_agg(h.id) into _hidden
+      -- the type is no condition of an index, or a table of which nothing is known yet is read by another than the one for these
       from (select m.id from oxbow.memories m
-             where m.user_id = recall.user_id and m.memory_type = any(_types)
+             where m.user_id = recall.user_id and m.memory_type || '' = any(_types)
                and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null)
                and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
             union all
@@ -305,63 +326,81 @@ begin
     into _text_weight, _vector_weight, _entity_weight
     from (values ('embedding')) k(key) left join oxbow.settings e using (key) left join oxbow.settings r on r.key = 'recall';
 
+  if _text.dates is not null and _vector.ids is not null then
+    _vector.scores := (
+      select array_agg(v.score * (1 + coalesce((
+               select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
+                where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)) order by v.nth)
+        from unnest(_vector.ids, _vector.types, _vector.scores) with ordinality v(id, type, score, nth));
+  end if;
+
+  select 0.2 * max(score) into _vector_passes from unnest(_vector.scores) v(score);
+
   return query
   with candidate as (
-    -- what the channels found, with its place in its conversation
-    select m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at,
-           max(c.text) as text, max(c.vector) as vector,
-           max(c.entity) as entity, max(c.entity_rank) as entity_rank
-      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
-              from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
-            union all
-            select v.id, v.type, null, v.score * (1 + coalesce((
-                     select sum(d.idf) from unnest(_text.dates, _text.date_idfs) d(term, idf), oxbow.memory_terms t
-                      where t.user_id = recall.user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0)), null, null
-              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
-            union all
-            select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
-      join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
-     where m.sensitivity < 3 -- whatever somebody put beside what is sealed
-     group by m.memory_type, m.id, m.session_id, m.seq, coalesce(m.valid_at, m.created_at)
+    -- what the channels found, with those next to it in its conversation. Each is looked up by its key, which "offset 0" keeps:
+    -- where the plan for all users expects few memories of each, a join would read all of a large user's
+    select c.type as memory_type, c.id, c.text, c.vector, c.entity, c.entity_rank,
+           case when m.session_id is not null then array(
+             select n.id from oxbow.memories n
+              where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq > m.seq
+                and coalesce(n.valid_at, n.created_at) <= m.at + interval '1 hour' and n.sensitivity < 3
+                and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
+              order by n.seq limit 2) end as later,
+           case when m.session_id is not null then array(
+             select n.id from oxbow.memories n
+              where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq < m.seq
+                and coalesce(n.valid_at, n.created_at) >= m.at - interval '1 hour' and n.sensitivity < 3
+                and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
+              order by n.seq desc limit 2) end as earlier
+      from (select c.type, c.id, max(c.text) as text, max(c.vector) as vector, max(c.entity) as entity, max(c.entity_rank) as entity_rank,
+                   coalesce(max(c.text) >= 0.2 * _text.scores[1], false) or coalesce(max(c.vector) >= _vector_passes, false) as passes
+              from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity, null::bigint as entity_rank
+                      from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
+                    union all
+                    select v.id, v.type, null, v.score, null, null from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
+                    union all
+                    select x.id, x.type, null, null, x.score, x.rank from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) x(id, type, score, rank)) c
+             group by c.type, c.id) c
+      left join lateral (
+      select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
+       where c.passes and m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id and m.sensitivity < 3
+      offset 0) m on true
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
     union all
-    select n.memory_type, n.id, c.text * n.share, c.vector * n.share, null, null
-      from candidate c, lateral (
-        (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end::double precision as share
-           from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq > c.seq
-            and coalesce(m.valid_at, m.created_at) <= c.at + interval '1 hour' and m.sensitivity < 3
-            and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
-          order by m.seq limit 2)
-        union all
-        (select m.memory_type, m.id, case row_number() over () when 1 then 0.5 else 0.25 end
-           from oxbow.memories m
-          where m.user_id = recall.user_id and m.memory_type = c.memory_type and m.session_id = c.session_id and m.seq < c.seq
-            and coalesce(m.valid_at, m.created_at) >= c.at - interval '1 hour' and m.sensitivity < 3
-            and (_allowed is null or m.id = any(_allowed)) and (_hidden is null or m.id <> all(_hidden))
-          order by m.seq desc limit 2)) n
-     where c.session_id is not null and (c.text is not null or c.vector is not null)
+    select memory_type, later[nth], text * share, vector * share, null, null
+      from candidate, (values (1, 0.5::double precision), (2, 0.25)) n(nth, share) where later[nth] is not null
+    union all
+    select memory_type, earlier[nth], text * share, vector * share, null, null
+      from candidate, (values (1, 0.5::double precision), (2, 0.25)) n(nth, share) where earlier[nth] is not null
   ), summed as (
     select memory_type, id, sum(text) as text, sum(vector) as vector, sum(entity) as entity, max(entity_rank) as entity_rank
       from spread group by memory_type, id
-  ), fused as (
-    select memory_type, id, text, vector, entity, entity_rank,
-           rank() over (order by text desc nulls last) as text_rank,
-           rank() over (order by vector desc nulls last) as vector_rank,
-           coalesce(text / nullif(max(text) over (), 0), 0) * _text_weight
-           + coalesce(vector / nullif(max(vector) over (), 0), 0) * _vector_weight
-           + coalesce(entity / _entity.scores[1], 0) * _entity_weight as score
+  ), every as materialized (
+    -- the scores of each channel in their order, in which one finds its rank
+    select array_agg(text order by text) filter (where text is not null) as texts,
+           array_agg(vector order by vector) filter (where vector is not null) as vectors,
+           nullif(max(text), 0) as best_text, nullif(max(vector), 0) as best_vector
       from summed
+  ), fused as (
+    select s.*, coalesce(s.text / e.best_text, 0) * _text_weight
+           + coalesce(s.vector / e.best_vector, 0) * _vector_weight
+           + coalesce(s.entity / _entity.scores[1], 0) * _entity_weight as score
+      from summed s, every e
   ), reachable as (
     -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
     select * from fused
      where score > 0 and score * 1.55 >= coalesce((select score from fused order by score desc offset max_results - 1 limit 1), 0)
   ), best as (
     -- recency's age is bounded by 30 years, because exp raises an error where its result is too small
-    select f.*, b.*, t.stage, f.score * (1 + b.recency + b.importance + b.stage_boost) as total, m.seq
+    select f.text, f.vector, f.entity, f.entity_rank, m.*, b.*, t.stage, f.score * (1 + b.recency + b.importance_boost + b.stage_boost) as total
       from reachable f
-      join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+     cross join lateral (
+      select m.* from oxbow.memories m
+       where m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
+         and m.sensitivity < 3 -- whatever somebody put beside what is sealed
+      offset 0) m
      cross join lateral (
       select case when m.memory_type <> 'trait' then null
                   when _then is not null then _then #>> array[m.id::text, 'stage']
@@ -371,32 +410,32 @@ begin
       select 0.15 * exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)::double precision
                / (2592000 * (1 + 0.5 * case jsonb_typeof(m.metadata #> '{emotion,arousal}')
                    when 'number' then least(greatest((m.metadata #>> '{emotion,arousal}')::numeric, 0), 1)::double precision else 0 end))) as recency,
-             0.15 * m.importance as importance,
+             0.15 * m.importance as importance_boost,
              case t.stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end::double precision as stage_boost) b
      order by total desc, m.seq, m.id
      limit max_results
   )
-  select m.id, m.memory_type::text, m.content, b.total, m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq,
-         m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata,
+  select b.id, b.memory_type::text, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
+         b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
          jsonb_strip_nulls(jsonb_build_object(
-           'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', b.text_rank) end,
-           'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', b.vector_rank) end,
+           'text', case when b.text is not null then jsonb_build_object('score', b.text, 'rank', cardinality(e.texts) + 1 - width_bucket(b.text, e.texts)) end,
+           'vector', case when b.vector is not null then jsonb_build_object('score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.entity_rank) end,
-           'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance,
-           'session', m.session_id)
-           || case when m.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
-                'confidence', coalesce((_then #>> array[m.id::text, 'confidence'])::double precision, oxbow.trait_confidence_at(m.trait_confidence,
-                    m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now)),
-                'supporting', e.supporting, 'contradicting', e.contradicting) else '{}' end)
+           'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
+           'session', b.session_id)
+           || case when b.memory_type = 'trait' then jsonb_build_object('stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
+                'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision, oxbow.trait_confidence_at(b.trait_confidence,
+                    b.trait_subtype, b.trait_reinforcement_count, b.trait_confidence_at, _now)),
+                'supporting', v.supporting, 'contradicting', v.contradicting) else '{}' end)
     from best b
-    join oxbow.memories m on m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id
+   cross join every e
    cross join lateral (
-    select count(*) filter (where e.direction = 'supporting') as supporting, count(*) filter (where e.direction = 'contradicting') as contradicting
-      from oxbow.trait_evidence e
-     where m.memory_type = 'trait' and e.user_id = recall.user_id
-       and e.trait_id = coalesce((_then #>> array[m.id::text, 'head'])::uuid, m.id)
-       and e.event_seq <= coalesce((_then #>> array[m.id::text, 'seq'])::integer, e.event_seq)) e
-   order by b.total desc, m.seq, m.id;
+    select count(*) filter (where v.direction = 'supporting') as supporting, count(*) filter (where v.direction = 'contradicting') as contradicting
+      from oxbow.trait_evidence v
+     where b.memory_type = 'trait' and v.user_id = recall.user_id
+       and v.trait_id = coalesce((_then #>> array[b.id::text, 'head'])::uuid, b.id)
+       and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
+   order by b.total desc, b.seq, b.id;
 end $$;
 
 -- pgvector's operators are found where its extension was installed.
