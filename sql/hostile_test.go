@@ -200,8 +200,10 @@ func TestHostileColumns(t *testing.T) {
 	t.Parallel()
 	pool := impatient(t, 4)
 	besieged(t, pool, "ann")
-	tables := userTables(t, pool)
-	for _, table := range tables {
+	for _, table := range userTables(t, pool) {
+		if table != "oxbow.memories_trait" && one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
+			continue // what it takes its whole takes; that of a trait has columns that others leave empty
+		}
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			ours := !one[bool](t, pool, "select has_table_privilege('oxbow_app', $1, 'insert')", table)

@@ -461,7 +461,9 @@ begin
      limit _max_results
   )
   select 'memory', m.id, m.memory_type::text, null, coalesce(m.valid_at, m.created_at), m.speaker, m.content, null::jsonb
-    from best b join oxbow.memories m on m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id
+    from best b
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
    order by b.score desc, b.seq desc, b.id;
 end $$;
 
@@ -6275,11 +6277,11 @@ CREATE INDEX llm_calls_user_idx ON oxbow.llm_calls USING btree (user_id, started
 
 -- Name: memories_created_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memories_created_idx ON ONLY oxbow.memories USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX memories_created_idx ON ONLY oxbow.memories USING btree (created_at);
 
 -- Name: memories_document_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memories_document_created_at_idx ON oxbow.memories_document USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX memories_document_created_at_idx ON oxbow.memories_document USING btree (created_at);
 
 -- Name: memories_forgotten_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -6327,7 +6329,7 @@ CREATE INDEX memories_document_user_id_superseded_by_idx ON oxbow.memories_docum
 
 -- Name: memories_episodic_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING btree (created_at);
 
 -- Name: memories_episodic_forgotten_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -6363,7 +6365,7 @@ CREATE INDEX memories_fact_about_idx ON oxbow.memories_fact USING btree (user_id
 
 -- Name: memories_fact_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING btree (created_at);
 
 -- Name: memories_fact_forgotten_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
@@ -6395,7 +6397,7 @@ CREATE INDEX memories_fact_user_id_superseded_by_idx ON oxbow.memories_fact USIN
 
 -- Name: memories_trait_created_at_idx; Type: INDEX; Schema: oxbow; Owner: -
 
-CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING btree (created_at);
 
 -- Name: memories_trait_due_idx; Type: INDEX; Schema: oxbow; Owner: -
 

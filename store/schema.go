@@ -6,7 +6,7 @@ import (
 )
 
 // SchemaVersion is the migration that this program's statements are written for.
-const SchemaVersion = 16
+const SchemaVersion = 17
 
 // CheckSchema tells whether the database has the schema that this program needs: nil, or an error for errors.Is with
 // ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never breaks the transaction that it runs in.

@@ -163,6 +163,9 @@ func (g *growing) work(ctx context.Context) (err error) {
 		}
 		for _, kind := range []string{"sweep", "settle", "sensory"} {
 			g.spans.taken()
+			if _, err := g.pool.Exec(ctx, sweepFromFirst); err != nil {
+				return err
+			}
 			// periodic jobs are no spans unless something traced caused them
 			if err := g.enqueue(ctx, kind, "default", "{}"); err != nil {
 				return err
@@ -374,6 +377,9 @@ func (g *growing) use(ctx context.Context, l *life) error {
 	})
 }
 
+// sweepFromFirst lets sweep begin with the first users again.
+const sweepFromFirst = "delete from oxbow.settings where key in ('sweep.walk', 'sweep.inbox', 'sweep.reviews', 'sweep.stats', 'sweep.messages')"
+
 // sweep measures the steps of the job each for itself, and undoes what they did. Each begins with the first users, who are the
 // same in every database.
 func (g *growing) sweep(ctx context.Context, _ *life) error {
@@ -398,7 +404,7 @@ func (g *growing) sweep(ctx context.Context, _ *life) error {
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, "delete from oxbow.settings where key in ('sweep.walk', 'sweep.inbox', 'sweep.reviews', 'sweep.stats', 'sweep.messages')")
+			_, err = tx.Exec(ctx, sweepFromFirst)
 			return errors.Join(err, s.do(tx), tx.Rollback(ctx))
 		}); err != nil {
 			return err

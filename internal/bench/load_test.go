@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,6 +136,19 @@ func TestSlope(t *testing.T) {
 	of := func(s sample) (float64, bool) { v, ok := s.numbers["x"]; return v, ok }
 	require.InDelta(t, 60, slope(samples, of), 1e-9)
 	require.Zero(t, slope(samples[:1], of))
+}
+
+// A soak that was interrupted at once has thirds without a sample.
+func TestDeadRowsOfFewSamples(t *testing.T) {
+	one := sample{tables: map[string]tableSample{"messages": {live: 10, dead: 60, due: 52, mib: 1}}}
+	for n := range 4 {
+		samples := slices.Repeat([]sample{one}, n)
+		out := deadTable([3][]sample{samples[:n/3], samples[n/3 : 2*n/3], samples[2*n/3:]})
+		require.Len(t, out.Rows, min(2*n, 2))
+		if n > 0 {
+			require.Contains(t, string(out.Rows[0][len(out.Rows[0])-1]), "missed", "autovacuum has never been there")
+		}
+	}
 }
 
 func TestReadMetrics(t *testing.T) {

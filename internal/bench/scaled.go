@@ -157,18 +157,19 @@ func (s *scaled) grow(ctx context.Context, total int) error {
 		}
 	}
 	s.known = nil
+	came := fmt.Sprintf("in-%09d", total) // in their order, so that the first users are the same in every database
 	for _, size := range knownSizes {
 		for i := range size.users {
 			if len(rows)+size.memories > added/2 {
 				break
 			}
 			// the same texts in every database
-			k := known{name: fmt.Sprintf("of-%d-in-%d-%d", size.memories, total, i), memories: size.memories, first: (size.memories + i*7*size.memories) % len(s.texts)}
+			k := known{name: fmt.Sprintf("%s-of-%d-%d", came, size.memories, i), memories: size.memories, first: (size.memories + i*7*size.memories) % len(s.texts)}
 			join(k.name, k.memories, k.first)
 			s.known = append(s.known, k)
 		}
 	}
-	others := fmt.Sprintf("stranger-in-%d-", total)
+	others := came + "-stranger-"
 	filling := 0
 	for ; len(rows) < added; filling++ {
 		join(fmt.Sprint(others, filling), min(strangers, added-len(rows)), w.IntN(len(s.texts)))

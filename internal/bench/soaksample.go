@@ -212,11 +212,11 @@ func promised(goal, more, second, last float64) string {
 	return allowed + " " + verdict(last <= second*goal+more)
 }
 
-// deadTable tells of dead rows. Between two visits of autovacuum, a minute at least, they may be more than it waits for; that
-// they were fewer at some moment of the last third tells that it keeps up, and that the last third has no more of them than the second,
-// that they do not grow.
+// deadTable tells of dead rows. Between two visits of autovacuum, a minute at least, they become more than it waits for; that
+// they were fewer at some moment of the last third tells that it keeps up, and that they were never many more there than before,
+// that they do not grow: a median depends on where the thirds end in their rise and fall.
 func deadTable(thirds [3][]sample) Table {
-	out := Table{Title: "Dead rows of the tables that ever had as many as autovacuum waits for: the median of each third, and the least of the last"}
+	out := Table{Title: "Dead rows of the tables that ever had as many as autovacuum waits for: the most of each third, and the least of the last"}
 	out.add("table", "rows", "first", "second", "last", "least of the last", "autovacuum waits for", "MiB of first", "second", "last", "promised")
 	if len(thirds[2]) == 0 {
 		return out
@@ -235,14 +235,14 @@ func deadTable(thirds [3][]sample) Table {
 		}
 		cells := []string{name, fmt.Sprintf("%.0f", now.live)}
 		for _, third := range thirds {
-			cells = append(cells, fmt.Sprintf("%.0f", median(values(third, dead))))
+			cells = append(cells, fmt.Sprintf("%.0f", most(values(third, dead))))
 		}
 		cells = append(cells, fmt.Sprintf("%.0f", least), fmt.Sprintf("%.0f", now.due))
 		for _, third := range thirds {
 			cells = append(cells, fmt.Sprintf("%.1f", median(values(third, mib))))
 		}
-		second, last := median(values(thirds[1], dead)), median(values(thirds[2], dead))
-		out.add(append(cells, "least ≤ autovacuum's, last ≤ 1.25 of second or autovacuum's "+verdict(least <= now.due && last <= max(second*steadyGoal, now.due)))...)
+		before, last := most(values(slices.Concat(thirds[0], thirds[1]), dead)), most(values(thirds[2], dead))
+		out.add(append(cells, "least ≤ autovacuum's, last ≤ 1.25 of before or autovacuum's "+verdict(least <= now.due && last <= max(before*steadyGoal, now.due)))...)
 	}
 	out.add(fmt.Sprintf("%d others never had", few), "", "", "", "", "", "", "", "", "", "")
 	return out
@@ -256,6 +256,14 @@ func values(samples []sample, of func(sample) (float64, bool)) []float64 {
 		}
 	}
 	return found
+}
+
+// most is the largest of the numbers; 0 of none.
+func most(numbers []float64) float64 {
+	if len(numbers) == 0 {
+		return 0
+	}
+	return slices.Max(numbers)
 }
 
 // slope is by how much a number grows in an hour, by least squares.

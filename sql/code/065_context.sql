@@ -139,7 +139,9 @@ begin
      limit _max_results
   )
   select 'memory', m.id, m.memory_type::text, null, coalesce(m.valid_at, m.created_at), m.speaker, m.content, null::jsonb
-    from best b join oxbow.memories m on m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id
+    from best b
+   cross join lateral (
+    select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
    order by b.score desc, b.seq desc, b.id;
 end $$;
 
