@@ -18,16 +18,29 @@ setup: ## install PostgreSQL and pgvector where they are missing (nothing to do 
 
 .PHONY: build
 build: ## build bin/oxbow
-	go build -o bin/oxbow ./cli/oxbow
+	go build -buildvcs=auto -o bin/oxbow ./cli/oxbow
 
 .PHONY: demo
 demo: setup build ## set up, build, and run the main job on sample data
 	@./scripts/demo
 
+# One package after another: their tests run several at once, each with a worker or more and a dozen connections, and on a machine
+# that is short of processor time those of two packages took many times as long as one after the other.
+# No debugging information is linked (-w): that takes half as long, and what a panic prints is the same.
+TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
+
 .PHONY: test
-test: ## set up, and run all tests with the race detector
+test: ## set up, and run all tests (make lint runs what go vet would)
 	@./scripts/setup --for-tests
-	go test -race ./...
+	go test $(TESTFLAGS) ./...
+
+# Which packages are tested with the race detector.
+RACE ?= ./...
+
+.PHONY: race
+race: ## run the tests with the race detector (RACE=./worker: only some)
+	@./scripts/setup --for-tests
+	go test -race $(TESTFLAGS) $(RACE)
 
 # How long each target is fuzzed, and which (a pattern).
 FUZZTIME ?= 10m
@@ -38,13 +51,20 @@ fuzz: ## fuzz every target for FUZZTIME, one after another, and print what each 
 	@./scripts/setup --for-tests
 	@./scripts/fuzz $(FUZZTIME) '$(FUZZ)'
 
+.PHONY: fuzz-smoke
+fuzz-smoke: ## run every target for 2 seconds, without regard to what is reached
+	@./scripts/setup --for-tests
+	@./scripts/fuzz --blind 2s
+
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## check style, common mistakes and the import table
-	$(TOOLS)/golangci-lint run ./...
+lint: $(TOOLS)/lint ## check format, common mistakes, comments and the import table (tools/lint)
+	@unformatted=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
+	$(TOOLS)/lint ./...
 
 .PHONY: generate
 generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema), and the picture in docs
 	cd sql && ../$(TOOLS)/sqlc generate
+	@$(generated) >sql/generated.sum
 	go run ./internal/docpicture
 
 .PHONY: schema
@@ -52,10 +72,23 @@ schema: ## dump what the migrations make to sql/schema.sql
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump
 
+# What sqlc reads, what it made of it, and which sqlc that was. While these are as sqlc left them, asking it again would
+# say nothing new, and to build it takes longer than most of the tests.
+generated = { grep sqlc-dev/sqlc tools/go.mod; find sql/sqlc.yaml sql/schema.sql sql/queries store/internal/dbsqlc -type f | \
+	LC_ALL=C sort | xargs sha256sum; }
+
 .PHONY: check
-check: $(TOOLS)/sqlc ## check that sql/schema.sql and store/internal/dbsqlc are up to date
+check: ## check that sql/schema.sql and store/internal/dbsqlc are up to date
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump --check
+	@if $(generated) | cmp -s - sql/generated.sum; then \
+		echo "sqlc diff: nothing has changed since sqlc made store/internal/dbsqlc (sql/generated.sum)"; \
+	else \
+		$(MAKE) --no-print-directory sqlc-diff; \
+	fi
+
+.PHONY: sqlc-diff
+sqlc-diff: $(TOOLS)/sqlc ## check store/internal/dbsqlc with sqlc
 	cd sql && ../$(TOOLS)/sqlc diff
 
 .PHONY: bench
@@ -100,8 +133,11 @@ clean: ## stop the tests' PostgreSQL, delete its data and what was built
 	@go run ./internal/pgtest/pgtestctl stop
 	rm -rf bin
 
-$(TOOLS)/%: tools/go.mod tools/go.sum
-	@echo "building $* (minutes, once)"
-	@CGO_ENABLED=0 GOBIN=$(CURDIR)/$(TOOLS) go -C tools install \
-		$$(sed -nE 's|^[[:space:]]*(github\.com/[^ ]*/cmd/$*)$$|\1|p' tools/go.mod)
+$(TOOLS)/lint: tools/go.mod tools/go.sum $(wildcard tools/lint/*.go)
+	CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ ./lint
+	@touch $@
+
+$(TOOLS)/sqlc: tools/go.mod tools/go.sum
+	@echo "building sqlc (minutes, once)"
+	@CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ github.com/sqlc-dev/sqlc/cmd/sqlc
 	@touch $@
