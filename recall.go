@@ -97,7 +97,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error
 	for i, m := range result.Memories {
 		ids[i] = m.ID
 	}
-	c.Used(q.UserID, ids...) //nolint:contextcheck // reports are sent after this call, in a context of their own
+	c.Used(q.UserID, ids...) // reports are sent after this call, in a context of their own
 	return result, nil
 }
 

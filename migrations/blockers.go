@@ -52,30 +52,46 @@ func lockError(what string, waited time.Duration, bs []blocker, err error) error
 		what, waited.Round(time.Second), describe(bs), err)
 }
 
-// watchBlockers asks, on a connection of its own, who blocks this session, for PostgreSQL knows it only while the
-// session waits. stop returns those who were seen last. If there is no connection to be had, nobody is seen.
-func (s *session) watchBlockers(ctx context.Context) (stop func() []blocker) {
-	ctx, cancel := context.WithCancel(ctx)
-	pid := s.conn.PgConn().PID()
-	cfg := s.conn.Config()
-	result := make(chan []blocker, 1)
+// watcher is a connection of its own to see who blocks a session, which PostgreSQL knows only while the session waits. It is
+// open before the session waits: to open it may take longer than an attempt does.
+type watcher struct{ conn *pgx.Conn } // nil: there was no connection to be had, and nobody is seen
+
+func (s *session) openWatcher(ctx context.Context) watcher {
+	conn, err := pgx.ConnectConfig(ctx, s.conn.Config())
+	if err != nil {
+		return watcher{}
+	}
+	return watcher{conn}
+}
+
+func (w watcher) close(ctx context.Context) {
+	if w.conn != nil {
+		_ = w.conn.Close(context.WithoutCancel(ctx)) // it has only looked
+	}
+}
+
+// watch looks who blocks the session with that process ID. stop returns those who were seen last.
+func (w watcher) watch(ctx context.Context, pid uint32) (stop func() []blocker) {
+	if w.conn == nil {
+		return func() []blocker { return nil }
+	}
+	done, result := make(chan struct{}), make(chan []blocker, 1)
 	go func() {
 		var seen []blocker
 		defer func() { result <- seen }()
-		conn, err := pgx.ConnectConfig(ctx, cfg)
-		if err != nil {
-			return
-		}
-		defer conn.Close(context.WithoutCancel(ctx))
-		for ctx.Err() == nil {
-			if now, err := blockersOf(ctx, conn, pid); err == nil && len(now) > 0 {
+		for {
+			if now, err := blockersOf(ctx, w.conn, pid); err == nil && len(now) > 0 {
 				seen = now
 			}
-			_ = wait(ctx, 20*time.Millisecond)
+			select {
+			case <-done: // not by its context, which would close the connection
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
 	}()
 	return func() []blocker {
-		cancel()
+		close(done)
 		return <-result
 	}
 }

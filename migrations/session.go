@@ -192,10 +192,15 @@ var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 func (s *session) retry(ctx context.Context, what string, attempt func(context.Context) error) error {
 	started := time.Now()
 	var last []blocker
+	var looking watcher
+	defer func() { looking.close(ctx) }()
 	for pause := 50 * time.Millisecond; ; pause = min(pause*2, 2*time.Second) {
 		stop := func() []blocker { return nil }
 		if pause > 50*time.Millisecond { // it failed before: look who is in the way this time
-			stop = s.watchBlockers(ctx)
+			if looking.conn == nil || looking.conn.IsClosed() {
+				looking = s.openWatcher(ctx)
+			}
+			stop = looking.watch(ctx, s.conn.PgConn().PID())
 		}
 		err := attempt(ctx)
 		if seen := stop(); len(seen) > 0 {

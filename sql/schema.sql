@@ -249,6 +249,31 @@ begin
   end loop;
 end $$;
 
+-- Name: attach_sensory_day(date); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.attach_sensory_day(_day date) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO'
+    AS $_$
+declare
+  _name constant name := oxbow.sensory_day(_day);
+  _from constant timestamptz := _day::timestamp at time zone 'UTC';
+  _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
+  _moved bigint := 0;
+begin
+  if oxbow.sensory_day_fills(_day) then
+    lock table oxbow.sensory_default in access exclusive mode;
+    execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
+      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
+      using _from, _to;
+    get diagnostics _moved = row_count;
+  end if;
+  execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
+  return _moved;
+end $_$;
+
 -- Name: await_index(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.await_index() RETURNS trigger
@@ -697,6 +722,7 @@ begin
   -- these go with the row that they refer to, uncounted
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
+  perform oxbow.lock_erased(t.user_id, _versions);
   foreach _version in array _versions loop
     _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));
   end loop;
@@ -974,21 +1000,26 @@ CREATE FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
   _sessions text[];
+  _summaries uuid[] := '{}';
   _rows jsonb := '{}';
-  _summary uuid;
+  _each uuid;
 begin
-  perform oxbow.lock_traits(_user_id, array[_id]); -- if it is one
-  _sessions := oxbow.sessions_of(_user_id, _id);
+  perform oxbow.lock_traits(_user_id, _ids); -- those among them, and those that rest on them
+  _ids := oxbow.lock_repeats(_user_id, _id);
+  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
     -- first, because whoever writes a summary waits for what it covers
     perform from oxbow.memories m where m.user_id = _user_id
-        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _id) order by m.id for update;
-    foreach _summary in array array_remove(oxbow.withdraw_summaries(_user_id, _sessions), _id) loop
-      _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _summary));
-    end loop;
+        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _ids) order by m.id for update;
+    _summaries := oxbow.withdraw_summaries(_user_id, _sessions);
   end if;
-  return oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _id));
+  perform oxbow.lock_erased(_user_id, _ids || _summaries);
+  for _each in select s.id from unnest(_summaries) s(id) where s.id <> all(_ids) union all select i.id from unnest(_ids) i(id) loop
+    _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _each));
+  end loop;
+  return _rows;
 end $$;
 
 -- Name: erase_documents(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1187,8 +1218,8 @@ begin
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
-  -- the history of the version before tells what the erased one said
-  update oxbow.memory_history h set new_content = null, new_metadata = null
+  -- the history of the version before tells what the erased one said, and why it came
+  update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
     from oxbow.memories m
    where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
      and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;
@@ -1303,13 +1334,16 @@ CREATE FUNCTION oxbow.erase_wordings(_user_id text, _trait_id uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  _ids uuid[];
 begin
-  perform oxbow.erase_and_count(_user_id, w.id) from (
-    with recursive wording as (
-      select _trait_id as id
-      union
-      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
-    ) select w.id from wording w) w;
+  with recursive wording as (
+    select _trait_id as id
+    union
+    select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+  ) select array_agg(w.id) into _ids from wording w;
+  perform oxbow.lock_erased(_user_id, _ids);
+  perform oxbow.erase_and_count(_user_id, i.id) from unnest(_ids) i(id);
 end $$;
 
 -- Name: erasure(text, text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -1535,16 +1569,18 @@ CREATE FUNCTION oxbow.forget(user_id text, id uuid, reason text DEFAULT NULL::te
     AS $$
 declare
   old oxbow.memories;
+  _ids uuid[]; -- itself, and facts that were folded into it, which the past would tell of
   _sessions text[];
   _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
+  _ids := oxbow.lock_repeats(forget.user_id, forget.id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
   if old.forgotten_at is not null then
     return;
   end if;
   update oxbow.memories m set forgotten_at = now(), updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
   _sessions := oxbow.sessions_of(old.user_id, old.id);
@@ -2051,6 +2087,22 @@ begin
   return _ids;
 end $$;
 
+-- Name: lock_erased(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_erased(_user_id text, _ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if cardinality(_ids) < 2 then
+    return; -- erase_one does it
+  end if;
+  perform from oxbow.memories m
+    where m.user_id = _user_id and (m.id = any(_ids) or m.superseded_by = any(_ids) or m.trait_parent_id = any(_ids))
+    order by m.id for no key update;
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_ids) order by m.id for update;
+end $$;
+
 -- Name: lock_file(text, text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.lock_file(_user_id text, _path text) RETURNS void
@@ -2082,6 +2134,25 @@ begin
       detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
   end if;
   return memory;
+end $$;
+
+-- Name: lock_repeats(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.lock_repeats(_user_id text, _id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
+  _locked uuid[];
+begin
+  loop
+    perform from oxbow.memories_fact m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
+    _locked := _ids;
+    _ids := oxbow.repeats_of(_user_id, _id);
+    exit when _ids is not distinct from _locked;
+  end loop;
+  return _ids;
 end $$;
 
 -- Name: lock_trait(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2134,39 +2205,24 @@ begin
     order by m.id for no key update;
 end $$;
 
--- Name: make_sensory_day(date); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: make_sensory_table(date); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.make_sensory_day(_day date) RETURNS bigint
+CREATE FUNCTION oxbow.make_sensory_table(_day date) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET "TimeZone" TO 'UTC'
-    SET "DateStyle" TO 'ISO'
-    AS $_$
+    AS $$
 declare
-  _name constant name := oxbow.sensory_day(_day);
   _from constant timestamptz := _day::timestamp at time zone 'UTC';
   _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
-  _moved bigint := 0;
 begin
-  if _from > now() + interval '25 hours' then -- refused as too far ahead, by a clock that may be somewhat behind too
-    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
-    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
-  else
-    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
-      return null;
-    end if;
-    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
-    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
-    lock table only oxbow.sensory in share row exclusive mode;
-    lock table oxbow.sensory_default in access exclusive mode;
-    execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
-      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
-      using _from, _to;
-    get diagnostics _moved = row_count;
+  if oxbow.sensory_day_fills(_day)
+     and (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
+    return false;
   end if;
-  execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
-  return _moved;
-end $_$;
+  execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', oxbow.sensory_day(_day));
+  call oxbow.secure_table(format('oxbow.%I', oxbow.sensory_day(_day))::regclass, 'sensory');
+  return true;
+end $$;
 
 -- Name: match_chunks(uuid[], bytea[], text[]); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -2405,6 +2461,20 @@ CREATE FUNCTION oxbow.observe_trait(_user_id text, _trait_id uuid) RETURNS void
      and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts') is distinct from (s.first, s.last, s.contexts);
 $$;
 
+-- Name: older_transactions(xid8); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.older_transactions(_than xid8) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select _than >= pg_snapshot_xmin(pg_current_snapshot())
+     and exists (select from pg_locks l
+                   left join pg_stat_activity a on a.pid = l.pid
+                  where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+                    and age(l.transactionid) > age(_than::xid)
+                    and (l.pid is null or a.datid = (select d.oid from pg_database d where d.datname = current_database())));
+$$;
+
 -- Name: one_line(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.one_line(_text text) RETURNS text
@@ -2580,7 +2650,7 @@ declare
   _types text[];
   _unknown text;
   _allowed uuid[]; -- of a filtered recall, the memories that pass
-  _hidden uuid[];  -- of any other, those that are not current
+  _hidden uuid[];  -- of any other, those that are not current, and what is sealed, whatever somebody put beside it
   _then jsonb;     -- with believed_as_of, the traits as oxbow.traits_then tells of them
   _asked record;
   _text record;
@@ -2599,6 +2669,8 @@ begin
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
   elsif jsonb_typeof(metadata_contains) <> 'object' then
     perform oxbow.reject('metadata_contains', metadata_contains::text, 'must be a JSON object');
+  elsif not isfinite(recall.now) then
+    perform oxbow.reject('now', recall.now::text, 'must be finite');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
   elsif embedding is not null then
@@ -2621,7 +2693,7 @@ begin
   if contexts is not null or agent is not null or metadata_contains is not null or valid_as_of is not null or believed_as_of is not null then
     select coalesce(array_agg(m.id), '{}') into _allowed
       from oxbow.memories m
-     where m.user_id = recall.user_id and m.memory_type = any(_types)
+     where m.user_id = recall.user_id and m.memory_type = any(_types) and m.sensitivity < 3
        and oxbow.recallable(m.forgotten_at, m.memory_type, case when m.memory_type <> 'trait' then null
              when _then is not null then _then #>> array[m.id::text, 'stage']
              else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
@@ -2637,6 +2709,8 @@ begin
              where m.user_id = recall.user_id and m.memory_type || '' = any(_types)
                and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null)
                and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
+            union all
+            select m.id from oxbow.memories m where m.user_id = recall.user_id and m.sensitivity = 3 and m.memory_type || '' = any(_types)
             union all
             select m.id from oxbow.memories_trait m
              where m.user_id = recall.user_id and 'trait' = any(_types) and m.expired_at is null and not oxbow.recallable(null, 'trait',
@@ -2679,13 +2753,13 @@ begin
            case when m.session_id is not null then array(
              select n.id from oxbow.memories n
               where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq > m.seq
-                and coalesce(n.valid_at, n.created_at) <= m.at + interval '1 hour' and n.sensitivity < 3
+                and coalesce(n.valid_at, n.created_at) <= m.at + interval '1 hour'
                 and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
               order by n.seq limit 2) end as later,
            case when m.session_id is not null then array(
              select n.id from oxbow.memories n
               where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq < m.seq
-                and coalesce(n.valid_at, n.created_at) >= m.at - interval '1 hour' and n.sensitivity < 3
+                and coalesce(n.valid_at, n.created_at) >= m.at - interval '1 hour'
                 and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
               order by n.seq desc limit 2) end as earlier
       from (select c.type, c.id, max(c.text) as text, max(c.vector) as vector, max(c.entity) as entity, max(c.entity_rank) as entity_rank,
@@ -2699,7 +2773,7 @@ begin
              group by c.type, c.id) c
       left join lateral (
       select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
-       where c.passes and m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id and m.sensitivity < 3
+       where c.passes and m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
       offset 0) m on true
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
@@ -2734,7 +2808,6 @@ begin
      cross join lateral (
       select m.* from oxbow.memories m
        where m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
-         and m.sensitivity < 3 -- whatever somebody put beside what is sealed
       offset 0) m
      cross join lateral (
       select case when m.memory_type <> 'trait' then null
@@ -3357,6 +3430,20 @@ begin
   return null;
 end $$;
 
+-- Name: repeats_of(text, uuid); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.repeats_of(_user_id text, _id uuid) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with recursive repeated as (
+    select m.id, m.content from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    union
+    select d.id, d.content from repeated r join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+  )
+  select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
+$$;
+
 -- Name: replay_trait(text, uuid, timestamp with time zone); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone) RETURNS record
@@ -3382,8 +3469,10 @@ CREATE FUNCTION oxbow.restore(user_id text, id uuid) RETURNS void
     AS $$
 declare
   old oxbow.memories;
+  _ids uuid[];
 begin
   perform oxbow.check_access(restore.user_id);
+  _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
   if old.forgotten_at is null then
     raise exception using
@@ -3391,7 +3480,7 @@ begin
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
@@ -3697,6 +3786,15 @@ CREATE FUNCTION oxbow.sensory_day(_day date) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$ select 'sensory_' || to_char(_day, 'YYYYMMDD') $$;
 
+-- Name: sensory_day_fills(date); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.sensory_day_fills(_day date) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select _day::timestamp at time zone 'UTC' <= now() + interval '25 hours';
+$$;
+
 -- Name: sensory_partitions(); Type: FUNCTION; Schema: oxbow; Owner: -
 
 CREATE FUNCTION oxbow.sensory_partitions(OUT made integer, OUT moved bigint, OUT dropped integer, OUT deleted bigint, OUT put_off integer) RETURNS record
@@ -3708,6 +3806,11 @@ declare
   _today constant date := (now() at time zone 'UTC')::date;
   _since constant timestamptz := oxbow.sensory_since();
   _first constant date := (_since at time zone 'UTC')::date;
+  _new date[] := '{}';
+  _old name[];
+  _locked boolean := false;
+  _failed boolean := false;
+  _late boolean := false;
   _day date;
   _name name;
   _n bigint;
@@ -3717,30 +3820,54 @@ begin
     put_off := 1;
     return;
   end if;
-  -- Far days first: they need no lock that an INSERT waits for. Dropping comes last, since it locks the stream until the end.
   for _day in select _today + n from generate_series(7, _first - _today, -1) n loop
     continue when to_regclass(format('oxbow.%I', oxbow.sensory_day(_day))) is not null;
+    continue when not oxbow.make_sensory_table(_day);
+    _new := _new || _day;
+  end loop;
+  select coalesce(array_agg(c.relname order by c.relname), '{}') into _old from pg_inherits i join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first);
+
+  if _old <> '{}' then
     begin
-      _n := oxbow.make_sensory_day(_day);
-      continue when _n is null;
+      lock table only oxbow.sensory in access exclusive mode;
+      _locked := true;
+    exception when lock_not_available then
+      put_off := 1;
+      _old := '{}';
+    end;
+  end if;
+  -- An INSERT that has chosen the default partition already would fail when the partition of its day appears.
+  if not _locked and exists (select from unnest(_new) d where oxbow.sensory_day_fills(d)) then
+    begin
+      lock table only oxbow.sensory in share row exclusive mode;
+      _locked := true;
+    exception when lock_not_available then
+      _late := true;
+    end;
+  end if;
+  foreach _day in array _new loop
+    if _failed or not _locked and oxbow.sensory_day_fills(_day) then
+      execute format('drop table oxbow.%I', oxbow.sensory_day(_day));
+      continue;
+    end if;
+    begin
+      _n := oxbow.attach_sensory_day(_day);
       made := made + 1;
       moved := moved + _n;
     exception when lock_not_available or check_violation then
-      put_off := put_off + 1;
-      exit; -- the next one would wait for the same
+      execute format('drop table oxbow.%I', oxbow.sensory_day(_day));
+      _failed := true; -- the next one would wait for the same
     end;
   end loop;
+  put_off := put_off + (_failed or _late)::integer;
 
-  -- what the default partition had too much of to move
+  -- what the default partition had too much of to move; an erasure of such rows has the stream too
   delete from oxbow.sensory_default d
    where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
   get diagnostics deleted = row_count;
 
-  for _name in
-    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first)
-     order by c.relname
-  loop
+  foreach _name in array _old loop
     begin
       execute format('drop table oxbow.%I', _name);
       dropped := dropped + 1;
@@ -4319,7 +4446,7 @@ CREATE FUNCTION oxbow.trait_rate(_subtype text, _reinforcements integer) RETURNS
 
 CREATE FUNCTION oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer, _at timestamp with time zone, _now timestamp with time zone) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (_confidence < (0.000000000000000001)::double precision) THEN _confidence ELSE (_confidence * exp(GREATEST(('-700'::integer)::double precision, (((- oxbow.trait_rate(_subtype, _reinforcements)) * GREATEST((EXTRACT(epoch FROM (_now - _at)))::double precision, (0)::double precision)) / (86400)::double precision)))) END;
+    RETURN CASE WHEN (_confidence < (0.000000000000000001)::double precision) THEN _confidence ELSE (_confidence * exp(GREATEST(('-700'::integer)::double precision, (((- oxbow.trait_rate(_subtype, _reinforcements)) * GREATEST(CASE WHEN (_now <= _at) THEN (0)::double precision WHEN isfinite(_now) THEN (EXTRACT(epoch FROM (_now - _at)))::double precision ELSE ('1000000000000000'::numeric)::double precision END, (0)::double precision)) / (86400)::double precision)))) END;
 
 -- Name: trait_hash(text); Type: FUNCTION; Schema: oxbow; Owner: -
 
@@ -4551,7 +4678,7 @@ begin
     return 1;
   end if;
   select * into _slot from oxbow.vector_slots s
-   where not s.ending and s.born < pg_snapshot_xmin(pg_current_snapshot())
+   where not s.ending and not oxbow.older_transactions(s.born)
      and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
    order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
   if not found then
@@ -4620,6 +4747,7 @@ CREATE FUNCTION oxbow.withdraw_deleted() RETURNS trigger
     AS $$
 declare
   d record;
+  _ids uuid[];
   _id uuid;
 begin
   if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
@@ -4630,7 +4758,9 @@ begin
       from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
      group by o.user_id order by o.user_id
   loop
-    foreach _id in array oxbow.withdraw_summaries(d.user_id, d.sessions) loop
+    _ids := oxbow.withdraw_summaries(d.user_id, d.sessions);
+    perform oxbow.lock_erased(d.user_id, _ids);
+    foreach _id in array _ids loop
       perform oxbow.erase_one(d.user_id, _id);
     end loop;
   end loop;
@@ -8215,6 +8345,10 @@ GRANT SELECT ON TABLE oxbow.trait_events TO oxbow_app;
 REVOKE ALL ON FUNCTION oxbow.assign_slots(OUT begun integer, OUT ended integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.assign_slots(OUT begun integer, OUT ended integer) TO oxbow_worker;
 
+-- Name: FUNCTION attach_sensory_day(_day date); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.attach_sensory_day(_day date) FROM PUBLIC;
+
 -- Name: FUNCTION await_index(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.await_index() FROM PUBLIC;
@@ -8355,6 +8489,10 @@ GRANT ALL ON FUNCTION oxbow.leave_parent() TO oxbow_worker;
 
 REVOKE ALL ON FUNCTION oxbow.lock_chunks(_user_id text, _file_id uuid) FROM PUBLIC;
 
+-- Name: FUNCTION lock_erased(_user_id text, _ids uuid[]); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_erased(_user_id text, _ids uuid[]) FROM PUBLIC;
+
 -- Name: FUNCTION lock_file(_user_id text, _path text); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.lock_file(_user_id text, _path text) FROM PUBLIC;
@@ -8362,6 +8500,10 @@ REVOKE ALL ON FUNCTION oxbow.lock_file(_user_id text, _path text) FROM PUBLIC;
 -- Name: FUNCTION lock_memory(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.lock_memory(_user_id text, _id uuid) FROM PUBLIC;
+
+-- Name: FUNCTION lock_repeats(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.lock_repeats(_user_id text, _id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION lock_trait(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
 
@@ -8373,9 +8515,9 @@ GRANT ALL ON FUNCTION oxbow.lock_trait(_user_id text, _id uuid) TO oxbow_worker;
 REVOKE ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION oxbow.lock_traits(_user_id text, _ids uuid[]) TO oxbow_worker;
 
--- Name: FUNCTION make_sensory_day(_day date); Type: ACL; Schema: oxbow; Owner: -
+-- Name: FUNCTION make_sensory_table(_day date); Type: ACL; Schema: oxbow; Owner: -
 
-REVOKE ALL ON FUNCTION oxbow.make_sensory_day(_day date) FROM PUBLIC;
+REVOKE ALL ON FUNCTION oxbow.make_sensory_table(_day date) FROM PUBLIC;
 
 -- Name: FUNCTION match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], OUT ids uuid[], OUT new boolean[]); Type: ACL; Schema: oxbow; Owner: -
 
@@ -8437,6 +8579,10 @@ REVOKE ALL ON FUNCTION oxbow.reembed_finish(_model text, _dimension integer, _si
 -- Name: FUNCTION remove_unnamed(); Type: ACL; Schema: oxbow; Owner: -
 
 REVOKE ALL ON FUNCTION oxbow.remove_unnamed() FROM PUBLIC;
+
+-- Name: FUNCTION repeats_of(_user_id text, _id uuid); Type: ACL; Schema: oxbow; Owner: -
+
+REVOKE ALL ON FUNCTION oxbow.repeats_of(_user_id text, _id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION replay_trait(_user_id text, _trait_id uuid, _until timestamp with time zone, OUT subtype text, OUT stage text, OUT confidence double precision, OUT confidence_at timestamp with time zone, OUT reinforcements integer, OUT contradictions integer, OUT window_end timestamp with time zone); Type: ACL; Schema: oxbow; Owner: -
 

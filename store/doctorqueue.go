@@ -118,13 +118,9 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 	for _, q := range g.Queue {
 		switch {
 		case q.State == "discarded":
-			last, err := lastError(ctx, tx, q.Kind, q.State)
-			if err != nil {
+			if err := e.givenUp(ctx, tx, q.Kind); err != nil {
 				return err
 			}
-			e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(q.Jobs, "job", "jobs"), q.Kind, last),
-				"It failed as often as it may. What embed gave up, sweep takes up again; periodic jobs come back with the clock.",
-				"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
 		case q.State == "retryable":
 			last, err := lastError(ctx, tx, q.Kind, q.State)
 			if err != nil {
@@ -155,6 +151,35 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 			"No job takes so long: its worker was killed, and nobody has taken it up, which the leading worker does after the job's timeout.", "See the findings on workers.")
 	}
 	e.fine = numberOf(waiting, "job is", "jobs are") + " under way or waiting; none failed, none is stuck"
+	return nil
+}
+
+// givenUp tells of a kind's jobs that failed as often as they may. A periodic one may once: the next one is about the same, so that
+// only the last counts.
+func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error {
+	var jobs int64
+	var failing bool
+	err := tx.QueryRow(ctx, `
+		select count(*) filter (where not j.metadata ? 'periodic'),
+		       coalesce(max(j.finalized_at) filter (where j.metadata ? 'periodic') > greatest(now() - interval '25 hours', -- the rarest come once a day
+		         (select max(c.finalized_at) from oxbow.river_job c where c.kind = $1 and c.state = 'completed')), false)
+		  from (select metadata, finalized_at from oxbow.river_job where kind = $1 and state = 'discarded' limit $2) j`, kind, GaugeLimit).Scan(&jobs, &failing)
+	if err != nil {
+		return err
+	}
+	last, err := lastError(ctx, tx, kind, "discarded")
+	if err != nil {
+		return err
+	}
+	if jobs > 0 {
+		e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(jobs, "job", "jobs"), kind, last),
+			"It failed as often as it may. What embed gave up, sweep takes up again.",
+			"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+kind+"' and state = 'discarded'.")
+	}
+	if failing {
+		e.add(LevelWarning, fmt.Sprintf("%s failed when it ran last: %s", kind, last), "It comes back with the clock, and has not succeeded since.",
+			"When the cause is gone, nothing: the next one does what this one was to do.")
+	}
 	return nil
 }
 

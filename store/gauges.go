@@ -32,7 +32,7 @@ type TableGauge struct {
 	Inserted int64  `json:"inserted"` // since the statistics were reset
 }
 
-// Gauges is what a database has to tell at a moment, at a cost that does not grow with it.
+// Gauges is what a database has to tell at a moment, at a cost that is bounded: by GaugeLimit, and by what vacuum has yet to clear away.
 type Gauges struct {
 	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted beyond
 	// GaugeLimit.
@@ -133,7 +133,7 @@ func (g *Gauges) readRest(ctx context.Context, db DB) error {
 	err := db.QueryRow(ctx, `
 		select pg_is_in_recovery(),
 		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
-		         where datname = current_database() and pid <> pg_backend_pid())`).
+		         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')`).
 		Scan(&standby, &g.TransactionSeconds)
 	if err != nil || standby { // the table of the leader is unlogged, and cannot be read on a standby
 		return err

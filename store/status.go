@@ -33,6 +33,16 @@ func WakeJobs(ctx context.Context, db DB) error {
 	return nil
 }
 
+// DeposeLeader has another worker lead, or the same one begin anew, where jobs were due so long ago and are still put off. It
+// tells whether there was a leader of that age.
+func DeposeLeader(ctx context.Context, db DB, overdue time.Duration) (deposed bool, err error) {
+	n, err := dbsqlc.New().LeaderDepose(ctx, db, overdue.Seconds())
+	if err != nil {
+		return false, fmt.Errorf("depose the leader: %w", err)
+	}
+	return n > 0, nil
+}
+
 // CountMemories returns how many memories there are that are not forgotten.
 func CountMemories(ctx context.Context, db DB) (int64, error) {
 	n, err := dbsqlc.New().MemoriesCount(ctx, db)

@@ -58,6 +58,8 @@ type Config struct {
 	Logger *slog.Logger
 
 	fast        bool                // tests: no staggered start of maintenance
+	overdue     time.Duration       // see the constant
+	lastWait    time.Duration       // see the constant
 	thinks      reasoner.Reasoner   // tests: the reasoner, whatever Reasoner says
 	extracts    reasoner.Extractor  // tests: the extractor
 	summarizes  reasoner.Summarizer // tests: the summarizer; nil: the rules
@@ -73,6 +75,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.PollInterval = cmp.Or(c.PollInterval, 100*time.Millisecond)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
+	c.overdue = cmp.Or(c.overdue, overdue)
+	c.lastWait = cmp.Or(c.lastWait, lastWait)
 	c.reembedPage = cmp.Or(c.reembedPage, 1024)
 	if c.Now == nil {
 		c.Now = time.Now

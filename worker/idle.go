@@ -49,7 +49,9 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	if err := w.start(ctx, client); err != nil {
 		return err
 	}
+	stopWatching := w.watchLeader(ctx)
 	left, waitErr := w.waitUntilIdle(ctx, report)
+	stopWatching()
 	if err := w.stop(ctx, client); err != nil {
 		return err
 	}

@@ -141,18 +141,29 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.log.InfoContext(ctx, "working", "model", w.embedder.Model(), "dimension", w.embedder.Dimension(),
 		"concurrency", w.cfg.Concurrency, "poll_only", w.cfg.PollOnly)
+	stopWatching := w.watchLeader(ctx)
 	<-ctx.Done()
+	stopWatching()
 	w.log.InfoContext(ctx, "stopping", "limit", w.cfg.StopTimeout.String())
 	return w.stop(ctx, client)
 }
 
+// startAttempts is how often River may begin, which waits for PostgreSQL for 10 seconds each time.
+const startAttempts = 6
+
 func (w *Worker) start(ctx context.Context, client *river.Client[pgx.Tx]) error {
-	// River stops when its context ends; stop does it in order.
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start to work jobs: %w", err)
+	for attempt := 1; ; attempt++ {
+		// River stops when its context ends; stop does it in order.
+		err := client.Start(context.WithoutCancel(ctx))
+		if err == nil {
+			w.started.Store(true)
+			return nil
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || attempt == startAttempts || ctx.Err() != nil {
+			return fmt.Errorf("start to work jobs: %w", err)
+		}
+		w.log.WarnContext(ctx, "PostgreSQL takes long to answer; trying again to start", "attempt", attempt, "error", err)
 	}
-	w.started.Store(true)
-	return nil
 }
 
 // lastWait is what a job gets to return after it was interrupted.
@@ -171,11 +182,11 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 		return fmt.Errorf("stop: %w", err)
 	}
 	w.log.WarnContext(ctx, "interrupting the jobs that still run", "after", w.cfg.StopTimeout.String())
-	hard, cancel := context.WithTimeout(ctx, lastWait)
+	hard, cancel := context.WithTimeout(ctx, w.cfg.lastWait)
 	defer cancel()
 	if err := client.StopAndCancel(hard); err != nil {
 		return fmt.Errorf("jobs did not end within %s, nor within %s of being interrupted: another worker takes them up: %w",
-			w.cfg.StopTimeout, lastWait, err)
+			w.cfg.StopTimeout, w.cfg.lastWait, err)
 	}
 	return nil
 }

@@ -85,25 +85,24 @@ func (a *app) bench(ctx context.Context, flags *benchFlags) error {
 		}
 	}
 	switch missed := report.Missed(); {
-	case flags.json || failed != nil:
+	case flags.json:
 	case len(missed) > 0:
 		a.printf("\nMissed of what is promised:\n  %s\n", strings.Join(missed, "\n  "))
-	default:
+	case failed == nil:
 		a.printf("\nNothing that is promised was missed.\n")
 	}
 	return failed
 }
 
-// pageWriter returns what brings a page up to date after each section. That the page can be written is tried at once, and not
-// after hours.
+// pageWriter returns what brings a page up to date after each section, as the page is then: others may have written to it. That the page
+// can be written is tried at once, and not after hours.
 func pageWriter(path string) (write func(bench.Report) error, err error) {
-	page, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the page: %w", err)
-	}
-	before := string(page)
 	write = func(r bench.Report) error {
-		if err := os.WriteFile(path, []byte(r.Page(before)), 0o644); err != nil { //nolint:gosec // a page is for everybody
+		page, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read the page: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(r.Page(string(page))), 0o644); err != nil { // a page is for everybody
 			return fmt.Errorf("write the page: %w", err)
 		}
 		return nil

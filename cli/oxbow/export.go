@@ -69,7 +69,8 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", name, err)
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is gone already when all went well
+	//lint:ignore errcheck it is gone already when all went well
+	defer os.Remove(file.Name())
 	out := bufio.NewWriter(file)
 	if err := write(out); err != nil {
 		_ = file.Close() // the first error is the one to report

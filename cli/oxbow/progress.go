@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// speakEvery is how often progress is told where there is no terminal.
-const speakEvery = 5 * time.Second
+// speakEvery is how often progress is told where there is no terminal. Tests, which may be slow, are not told of it.
+var speakEvery = 5 * time.Second
 
 // progress shows on standard error how far long work is: as a bar on a terminal, elsewhere as a line now and then, so
 // that short work says nothing. It may be used by one goroutine at a time.

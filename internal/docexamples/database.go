@@ -18,7 +18,7 @@ import (
 )
 
 // settleTimeout limits how long "a moment later" may be.
-const settleTimeout = 30 * time.Second
+const settleTimeout = 2 * time.Minute
 
 // A database is fresh for each document, and belongs to a role that is no superuser, as an application's would.
 type database struct {

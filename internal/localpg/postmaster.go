@@ -107,7 +107,8 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 	if err != nil {
 		return nil, "", err
 	}
-	defer log.Close() //nolint:errcheck // the server has its own descriptor; nothing is written through this one
+	//lint:ignore errcheck the server has its own descriptor; nothing is written through this one
+	defer log.Close()
 	begin, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, "", err

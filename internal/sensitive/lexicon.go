@@ -3,6 +3,7 @@ package sensitive
 import (
 	_ "embed" // the lists
 	"strings"
+	"sync"
 )
 
 var (
@@ -11,8 +12,9 @@ var (
 	//go:embed chinese.txt
 	chineseList string
 
-	english = readEnglish(englishList)
-	chinese = readChinese(chineseList)
+	// Read when they are first asked: most programs never do.
+	english = sync.OnceValue(func() *wordList { return readEnglish(englishList) })
+	chinese = sync.OnceValue(func() *characterList { return readChinese(chineseList) })
 )
 
 // harmless is the section of what only looks sensitive.

@@ -22,17 +22,17 @@ const (
 func Category(text string) (category string, ok bool) {
 	rs := plain(text)
 	words := split(rs)
-	if category, ok := english.find(words); ok {
+	if category, ok := english().find(words); ok {
 		return category, true
 	}
 	whole, letters := spelt(words)
-	if category, ok := english.find(whole); ok {
+	if category, ok := english().find(whole); ok {
 		return category, true
 	}
 	for _, run := range letters {
-		if category, ok := english.inside(run); ok {
+		if category, ok := english().inside(run); ok {
 			return category, true
 		}
 	}
-	return chinese.find(characters(rs))
+	return chinese().find(characters(rs))
 }

@@ -245,7 +245,7 @@ declare
   _types text[];
   _unknown text;
   _allowed uuid[]; -- of a filtered recall, the memories that pass
-  _hidden uuid[];  -- of any other, those that are not current
+  _hidden uuid[];  -- of any other, those that are not current, and what is sealed, whatever somebody put beside it
   _then jsonb;     -- with believed_as_of, the traits as oxbow.traits_then tells of them
   _asked record;
   _text record;
@@ -264,6 +264,8 @@ begin
     perform oxbow.reject('max_results', max_results::text, 'must be between 1 and 1000');
   elsif jsonb_typeof(metadata_contains) <> 'object' then
     perform oxbow.reject('metadata_contains', metadata_contains::text, 'must be a JSON object');
+  elsif not isfinite(recall.now) then
+    perform oxbow.reject('now', recall.now::text, 'must be finite');
   elsif coalesce(query, '') !~ '\S' and embedding is null then
     perform oxbow.reject('query', query, 'must not be empty when there is no embedding');
   elsif embedding is not null then
@@ -286,7 +288,7 @@ begin
   if contexts is not null or agent is not null or metadata_contains is not null or valid_as_of is not null or believed_as_of is not null then
     select coalesce(array_agg(m.id), '{}') into _allowed
       from oxbow.memories m
-     where m.user_id = recall.user_id and m.memory_type = any(_types)
+     where m.user_id = recall.user_id and m.memory_type = any(_types) and m.sensitivity < 3
        and oxbow.recallable(m.forgotten_at, m.memory_type, case when m.memory_type <> 'trait' then null
              when _then is not null then _then #>> array[m.id::text, 'stage']
              else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
@@ -302,6 +304,8 @@ begin
              where m.user_id = recall.user_id and m.memory_type || '' = any(_types)
                and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null)
                and not (m.forgotten_at is null and m.expired_at is null and m.invalid_at > _now)
+            union all
+            select m.id from oxbow.memories m where m.user_id = recall.user_id and m.sensitivity = 3 and m.memory_type || '' = any(_types)
             union all
             select m.id from oxbow.memories_trait m
              where m.user_id = recall.user_id and 'trait' = any(_types) and m.expired_at is null and not oxbow.recallable(null, 'trait',
@@ -344,13 +348,13 @@ begin
            case when m.session_id is not null then array(
              select n.id from oxbow.memories n
               where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq > m.seq
-                and coalesce(n.valid_at, n.created_at) <= m.at + interval '1 hour' and n.sensitivity < 3
+                and coalesce(n.valid_at, n.created_at) <= m.at + interval '1 hour'
                 and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
               order by n.seq limit 2) end as later,
            case when m.session_id is not null then array(
              select n.id from oxbow.memories n
               where n.user_id = recall.user_id and n.memory_type = c.type and n.session_id = m.session_id and n.seq < m.seq
-                and coalesce(n.valid_at, n.created_at) >= m.at - interval '1 hour' and n.sensitivity < 3
+                and coalesce(n.valid_at, n.created_at) >= m.at - interval '1 hour'
                 and (_allowed is null or n.id = any(_allowed)) and (_hidden is null or n.id <> all(_hidden))
               order by n.seq desc limit 2) end as earlier
       from (select c.type, c.id, max(c.text) as text, max(c.vector) as vector, max(c.entity) as entity, max(c.entity_rank) as entity_rank,
@@ -364,7 +368,7 @@ begin
              group by c.type, c.id) c
       left join lateral (
       select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
-       where c.passes and m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id and m.sensitivity < 3
+       where c.passes and m.user_id = recall.user_id and m.memory_type = c.type and m.id = c.id
       offset 0) m on true
   ), spread as (
     select memory_type, id, text, vector, entity, entity_rank from candidate
@@ -399,7 +403,6 @@ begin
      cross join lateral (
       select m.* from oxbow.memories m
        where m.user_id = recall.user_id and m.memory_type = f.memory_type and m.id = f.id
-         and m.sensitivity < 3 -- whatever somebody put beside what is sealed
       offset 0) m
      cross join lateral (
       select case when m.memory_type <> 'trait' then null

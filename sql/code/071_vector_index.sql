@@ -83,10 +83,22 @@ begin
   end loop;
 end $$;
 
+-- older_transactions tells whether a transaction of this database is under way, or prepared, whose number is below one: each holds a
+-- lock of its number from before it writes until after it is over. Those of other databases have nothing to do with ours.
+create or replace function oxbow.older_transactions(_than xid8) returns boolean
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select _than >= pg_snapshot_xmin(pg_current_snapshot())
+     and exists (select from pg_locks l
+                   left join pg_stat_activity a on a.pid = l.pid
+                  where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+                    and age(l.transactionid) > age(_than::xid)
+                    and (l.pid is null or a.datid = (select d.oid from pg_database d where d.datname = current_database())));
+$$;
+
 -- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
--- where there is no walk to make. The first one waits until those transactions are over that may not know of the slot, which are
--- those that are older than a transaction that found it; later ones, once an hour, find what came past the trigger. A number of
--- a transaction that is yet to come is that of another cluster, from which the database was restored.
+-- where there is no walk to make. The first one waits until those transactions of this database are over that may not know of the
+-- slot, which are those that are older than a transaction that found it; later ones, once an hour, find what came past the trigger.
+-- A number of a transaction that is yet to come is that of another cluster, from which the database was restored.
 create or replace function oxbow.walk_vectors(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set jit = off as $$
 declare
@@ -103,7 +115,7 @@ begin
     return 1;
   end if;
   select * into _slot from oxbow.vector_slots s
-   where not s.ending and s.born < pg_snapshot_xmin(pg_current_snapshot())
+   where not s.ending and not oxbow.older_transactions(s.born)
      and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
    order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
   if not found then

@@ -20,7 +20,7 @@ create or replace function oxbow.trait_confidence_at(_confidence double precisio
 language sql immutable parallel safe
 return case when _confidence < 1e-18 then _confidence
             else _confidence * exp(greatest(-700, -oxbow.trait_rate(_subtype, _reinforcements)
-                                   * greatest(extract(epoch from _now - _at)::double precision, 0) / 86400)) end;
+                                   * greatest(case when _now <= _at then 0 when isfinite(_now) then extract(epoch from _now - _at)::double precision else 1e15 end, 0) / 86400)) end;
 
 -- trait_stage_at is a trait's stage at a moment, time alone considered.
 create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text, _reinforcements integer,

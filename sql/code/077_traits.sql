@@ -251,6 +251,7 @@ begin
   -- these go with the row that they refer to, uncounted
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
+  perform oxbow.lock_erased(t.user_id, _versions);
   foreach _version in array _versions loop
     _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));
   end loop;

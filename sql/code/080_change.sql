@@ -85,23 +85,54 @@ begin
   return new_id;
 end $$;
 
+-- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same, word for word.
+create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with recursive repeated as (
+    select m.id, m.content from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    union
+    select d.id, d.content from repeated r join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+  )
+  select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
+$$;
+
+-- lock_repeats returns the same, and locks facts that were folded together with the memory, in the order of their ids. A job may be
+-- folding another one: who has the lock looks again.
+create or replace function oxbow.lock_repeats(_user_id text, _id uuid) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
+  _locked uuid[];
+begin
+  loop
+    perform from oxbow.memories_fact m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
+    _locked := _ids;
+    _ids := oxbow.repeats_of(_user_id, _id);
+    exit when _ids is not distinct from _locked;
+  end loop;
+  return _ids;
+end $$;
+revoke all on function oxbow.repeats_of, oxbow.lock_repeats from public;
+
 -- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
--- versions of it stay as they are. What is forgotten already stays so. The summaries of the conversations in which it was said
+-- versions of it stay as they are, unless they only repeated it. What is forgotten already stays so. The summaries of the conversations in which it was said
 -- are forgotten with it, and are not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
+  _ids uuid[]; -- itself, and facts that were folded into it, which the past would tell of
   _sessions text[];
   _summaries uuid[];
 begin
   perform oxbow.check_access(forget.user_id);
+  _ids := oxbow.lock_repeats(forget.user_id, forget.id);
   old := oxbow.lock_memory(forget.user_id, forget.id);
   if old.forgotten_at is not null then
     return;
   end if;
   update oxbow.memories m set forgotten_at = now(), updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
   _sessions := oxbow.sessions_of(old.user_id, old.id);
@@ -123,8 +154,10 @@ create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
+  _ids uuid[];
 begin
   perform oxbow.check_access(restore.user_id);
+  _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
   if old.forgotten_at is null then
     raise exception using
@@ -132,7 +165,7 @@ begin
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v

@@ -155,13 +155,16 @@ $$;
 -- erase_wordings erases a trait and all that it said before.
 create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _ids uuid[];
 begin
-  perform oxbow.erase_and_count(_user_id, w.id) from (
-    with recursive wording as (
-      select _trait_id as id
-      union
-      select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
-    ) select w.id from wording w) w;
+  with recursive wording as (
+    select _trait_id as id
+    union
+    select m.id from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.superseded_by = w.id
+  ) select array_agg(w.id) into _ids from wording w;
+  perform oxbow.lock_erased(_user_id, _ids);
+  perform oxbow.erase_and_count(_user_id, i.id) from unnest(_ids) i(id);
 end $$;
 
 -- Erased evidence, with whatever erased it, counts no more. oxbow.erasing says that the whole user goes.

@@ -3,7 +3,7 @@
 -- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
 -- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
 -- reference; traits that it spoke for or against are weighed anew. The summaries of the conversations in which it was said
--- are erased with it. It returns how many rows were deleted, 0 if there is no such memory; what becomes of traits is not
+-- are erased with it, and so are facts that were folded into it because they say the same. It returns how many rows were deleted, 0 if there is no such memory; what becomes of traits is not
 -- counted. It leaves a receipt: see erasure.
 drop function if exists oxbow.erase_memory(text, uuid); -- it had no proof once
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
@@ -25,23 +25,44 @@ end $$;
 create or replace function oxbow.erase_and_count(_user_id text, _id uuid) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
   _sessions text[];
+  _summaries uuid[] := '{}';
   _rows jsonb := '{}';
-  _summary uuid;
+  _each uuid;
 begin
-  perform oxbow.lock_traits(_user_id, array[_id]); -- if it is one
-  _sessions := oxbow.sessions_of(_user_id, _id);
+  perform oxbow.lock_traits(_user_id, _ids); -- those among them, and those that rest on them
+  _ids := oxbow.lock_repeats(_user_id, _id);
+  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
     -- first, because whoever writes a summary waits for what it covers
     perform from oxbow.memories m where m.user_id = _user_id
-        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _id) order by m.id for update;
-    foreach _summary in array array_remove(oxbow.withdraw_summaries(_user_id, _sessions), _id) loop
-      _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _summary));
-    end loop;
+        and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _ids) order by m.id for update;
+    _summaries := oxbow.withdraw_summaries(_user_id, _sessions);
   end if;
-  return oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _id));
+  perform oxbow.lock_erased(_user_id, _ids || _summaries);
+  for _each in select s.id from unnest(_summaries) s(id) where s.id <> all(_ids) union all select i.id from unnest(_ids) i(id) loop
+    _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _each));
+  end loop;
+  return _rows;
 end $$;
+
 revoke all on function oxbow.erase_and_count from public;
+
+-- lock_erased locks memories that will be erased one after another, as erase_one locks each, before the first is gone: with that one's
+-- terms uncounted, nobody may be waited for who is to count others (index_memories).
+create or replace function oxbow.lock_erased(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if cardinality(_ids) < 2 then
+    return; -- erase_one does it
+  end if;
+  perform from oxbow.memories m
+    where m.user_id = _user_id and (m.id = any(_ids) or m.superseded_by = any(_ids) or m.trait_parent_id = any(_ids))
+    order by m.id for no key update;
+  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_ids) order by m.id for update;
+end $$;
+revoke all on function oxbow.lock_erased from public;
 
 -- A receipt says when, by whom and how much was erased, and not of whom. Who asks for it may give a proof, a secret of at least
 -- 16 characters, of which a digest is kept together with what was erased. Only with the secret and the user's id can the receipt be
@@ -148,8 +169,8 @@ begin
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
-  -- the history of the version before tells what the erased one said
-  update oxbow.memory_history h set new_content = null, new_metadata = null
+  -- the history of the version before tells what the erased one said, and why it came
+  update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
     from oxbow.memories m
    where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
      and h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id;

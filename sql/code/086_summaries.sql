@@ -188,6 +188,7 @@ create or replace function oxbow.withdraw_deleted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   d record;
+  _ids uuid[];
   _id uuid;
 begin
   if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
@@ -198,7 +199,9 @@ begin
       from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
      group by o.user_id order by o.user_id
   loop
-    foreach _id in array oxbow.withdraw_summaries(d.user_id, d.sessions) loop
+    _ids := oxbow.withdraw_summaries(d.user_id, d.sessions);
+    perform oxbow.lock_erased(d.user_id, _ids);
+    foreach _id in array _ids loop
       perform oxbow.erase_one(d.user_id, _id);
     end loop;
   end loop;

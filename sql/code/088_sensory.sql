@@ -44,12 +44,19 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'senso
 -- sensory_partitions makes the partitions of the days that are kept and of the next 7, with what the default partition has
 -- for them, and drops those that are too old. Another one at work, or a lock that is not had within 200 ms, puts it off to
 -- the next call: put_off says how often. No other table is locked.
+-- An INSERT locks the stream, and then the partition that it chooses. This locks in the same order, or each could wait for the
+-- other; and for a moment only, since the tables are made before.
 create or replace function oxbow.sensory_partitions(out made integer, out moved bigint, out dropped integer, out deleted bigint, out put_off integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 declare
   _today constant date := (now() at time zone 'UTC')::date;
   _since constant timestamptz := oxbow.sensory_since();
   _first constant date := (_since at time zone 'UTC')::date;
+  _new date[] := '{}';
+  _old name[];
+  _locked boolean := false;
+  _failed boolean := false;
+  _late boolean := false;
   _day date;
   _name name;
   _n bigint;
@@ -59,30 +66,54 @@ begin
     put_off := 1;
     return;
   end if;
-  -- Far days first: they need no lock that an INSERT waits for. Dropping comes last, since it locks the stream until the end.
   for _day in select _today + n from generate_series(7, _first - _today, -1) n loop
     continue when to_regclass(format('oxbow.%I', oxbow.sensory_day(_day))) is not null;
+    continue when not oxbow.make_sensory_table(_day);
+    _new := _new || _day;
+  end loop;
+  select coalesce(array_agg(c.relname order by c.relname), '{}') into _old from pg_inherits i join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first);
+
+  if _old <> '{}' then
     begin
-      _n := oxbow.make_sensory_day(_day);
-      continue when _n is null;
+      lock table only oxbow.sensory in access exclusive mode;
+      _locked := true;
+    exception when lock_not_available then
+      put_off := 1;
+      _old := '{}';
+    end;
+  end if;
+  -- An INSERT that has chosen the default partition already would fail when the partition of its day appears.
+  if not _locked and exists (select from unnest(_new) d where oxbow.sensory_day_fills(d)) then
+    begin
+      lock table only oxbow.sensory in share row exclusive mode;
+      _locked := true;
+    exception when lock_not_available then
+      _late := true;
+    end;
+  end if;
+  foreach _day in array _new loop
+    if _failed or not _locked and oxbow.sensory_day_fills(_day) then
+      execute format('drop table oxbow.%I', oxbow.sensory_day(_day));
+      continue;
+    end if;
+    begin
+      _n := oxbow.attach_sensory_day(_day);
       made := made + 1;
       moved := moved + _n;
     exception when lock_not_available or check_violation then
-      put_off := put_off + 1;
-      exit; -- the next one would wait for the same
+      execute format('drop table oxbow.%I', oxbow.sensory_day(_day));
+      _failed := true; -- the next one would wait for the same
     end;
   end loop;
+  put_off := put_off + (_failed or _late)::integer;
 
-  -- what the default partition had too much of to move
+  -- what the default partition had too much of to move; an erasure of such rows has the stream too
   delete from oxbow.sensory_default d
    where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
   get diagnostics deleted = row_count;
 
-  for _name in
-    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first)
-     order by c.relname
-  loop
+  foreach _name in array _old loop
     begin
       execute format('drop table oxbow.%I', _name);
       dropped := dropped + 1;
@@ -94,11 +125,36 @@ begin
 end $$;
 revoke all on function oxbow.sensory_partitions from public;
 
--- make_sensory_day makes the partition of a day, moves into it what the default partition has, and returns how much that
--- was; null if it was so much that moving it would keep others waiting: then the day stays in the default partition.
--- The table has its policies before it is part of the stream. While rows may be coming in for the day, the stream is locked
--- for the moment: an INSERT that has chosen the default partition already would fail when the partition appears.
-create or replace function oxbow.make_sensory_day(_day date) returns bigint
+-- sensory_day_fills tells whether rows may be coming in for a day: the others are refused as too far ahead, by a clock that may
+-- be somewhat behind too.
+create or replace function oxbow.sensory_day_fills(_day date) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select _day::timestamp at time zone 'UTC' <= now() + interval '25 hours';
+$$;
+
+drop function if exists oxbow.make_sensory_day(date); -- it locked in another order
+
+-- make_sensory_table makes the table of a day, with its policies, before it is part of the stream; false if the default partition has
+-- so much of the day that moving it would keep others waiting: then the day stays there.
+create or replace function oxbow.make_sensory_table(_day date) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _from constant timestamptz := _day::timestamp at time zone 'UTC';
+  _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
+begin
+  if oxbow.sensory_day_fills(_day)
+     and (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
+    return false;
+  end if;
+  execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', oxbow.sensory_day(_day));
+  call oxbow.secure_table(format('oxbow.%I', oxbow.sensory_day(_day))::regclass, 'sensory');
+  return true;
+end $$;
+revoke all on function oxbow.make_sensory_table from public;
+
+-- attach_sensory_day makes the table of a day a partition of the stream, moves into it what the default partition has, and returns
+-- how much that was. The stream is locked against INSERTs where the day may have rows.
+create or replace function oxbow.attach_sensory_day(_day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
   _name constant name := oxbow.sensory_day(_day);
@@ -106,16 +162,7 @@ declare
   _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
   _moved bigint := 0;
 begin
-  if _from > now() + interval '25 hours' then -- refused as too far ahead, by a clock that may be somewhat behind too
-    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
-    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
-  else
-    if (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
-      return null;
-    end if;
-    execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', _name);
-    call oxbow.secure_table(format('oxbow.%I', _name)::regclass, 'sensory');
-    lock table only oxbow.sensory in share row exclusive mode;
+  if oxbow.sensory_day_fills(_day) then
     lock table oxbow.sensory_default in access exclusive mode;
     execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
       insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
@@ -125,7 +172,7 @@ begin
   execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
   return _moved;
 end $$;
-revoke all on function oxbow.make_sensory_day from public;
+revoke all on function oxbow.attach_sensory_day from public;
 
 -- count_sensory looks at the next rows of the stream, about _limit of them, in the order of their transactions, notes whose
 -- text came often enough, and returns how many rows it looked at: fewer than _limit means that there are no more. It goes as

@@ -6,9 +6,18 @@ select count(*) from (
 
 -- name: JobsWake :exec
 -- Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
--- the model another one, or until a conversation is over.
-update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now();
+-- the model another one, or until a conversation is over. Those that have come due meanwhile need not wait for River either,
+-- which looks for them where somebody leads.
+update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize')
+   and (state = 'scheduled' or state = 'available' and scheduled_at > now());
+
+-- name: LeaderDepose :execrows
+-- Who leads River has a row, which ends with it. Without it all stand for election, and who leads begins its work anew.
+delete from oxbow.river_leader
+ where elected_at < now() - make_interval(secs => @seconds::double precision)
+   and exists (select from oxbow.river_job
+                where state in ('scheduled', 'retryable') and scheduled_at < now() - make_interval(secs => @seconds::double precision));
 
 -- name: MemoriesCount :one
 select count(*) from oxbow.memories where forgotten_at is null;

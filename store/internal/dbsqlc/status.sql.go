@@ -10,15 +10,33 @@ import (
 )
 
 const jobsWake = `-- name: JobsWake :exec
-update oxbow.river_job set state = 'available', scheduled_at = now()
- where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize') and state in ('scheduled', 'available') and scheduled_at > now()
+update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
+ where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize')
+   and (state = 'scheduled' or state = 'available' and scheduled_at > now())
 `
 
 // Jobs of these kinds that are due later (available, where it is a few seconds) were put off, because a provider was down or
-// the model another one, or until a conversation is over.
+// the model another one, or until a conversation is over. Those that have come due meanwhile need not wait for River either,
+// which looks for them where somebody leads.
 func (q *Queries) JobsWake(ctx context.Context, db DBTX) error {
 	_, err := db.Exec(ctx, jobsWake)
 	return err
+}
+
+const leaderDepose = `-- name: LeaderDepose :execrows
+delete from oxbow.river_leader
+ where elected_at < now() - make_interval(secs => $1::double precision)
+   and exists (select from oxbow.river_job
+                where state in ('scheduled', 'retryable') and scheduled_at < now() - make_interval(secs => $1::double precision))
+`
+
+// Who leads River has a row, which ends with it. Without it all stand for election, and who leads begins its work anew.
+func (q *Queries) LeaderDepose(ctx context.Context, db DBTX, seconds float64) (int64, error) {
+	result, err := db.Exec(ctx, leaderDepose, seconds)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const memoriesCount = `-- name: MemoriesCount :one
