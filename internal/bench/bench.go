@@ -6,6 +6,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ type Options struct {
 
 	// After is called after each section, with what was measured up to then; its error ends the run.
 	After func(Report) error
+
+	server map[string]string // settings of PostgreSQL beside the advised ones: a test's need not survive a crash, and has little memory
+	parent string            // where its directory is made; "": /var/tmp, which is on a disk, where a commit costs what it costs
 }
 
 // Defaults are what is measured if nothing else is said.
@@ -136,6 +140,7 @@ type bench struct {
 	base   string // a directory on disk that is gone afterwards
 	report *Report
 
+	migrated bool     // templateDatabase is there
 	v1Stages []string // how long those of an import took
 	grown    *growth  // what jobs took in the databases of recall at scale
 }
@@ -145,8 +150,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err := o.Check(); err != nil {
 		return report, err
 	}
-	// Not a directory in memory: a commit is to cost what it costs.
-	base, err := os.MkdirTemp("/var/tmp", "oxbow-bench-")
+	base, err := os.MkdirTemp(cmp.Or(o.parent, "/var/tmp"), "oxbow-bench-")
 	if err != nil {
 		return report, err
 	}
@@ -154,7 +158,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx), base)) }()
-	server, err := localpg.Start(ctx, localpg.Config{BaseDir: base, Settings: serverSettings()})
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: base, Settings: o.serverSettings()})
 	if err != nil {
 		return report, err
 	}
@@ -192,6 +196,7 @@ func (b *bench) measure(ctx context.Context, s section) error {
 	of := b.section()
 	of.LoadAfter, of.Seconds = load(), time.Since(began).Round(time.Second).Seconds()
 	if err != nil {
+		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)))
 		of.Error = err.Error()
 		fmt.Fprintf(b.Out, "\n  %s failed: %v\n", s.name, err)
 		return fmt.Errorf("%s: %w", s.name, err)
@@ -233,6 +238,9 @@ func (o Options) leaves(name string) bool {
 	return name == "soak" && o.Soak == 0
 }
 
+// templateDatabase is migrated once, and copied. It stays when a section has failed.
+const templateDatabase = "migrated"
+
 // database makes a migrated database and returns its connection URL.
 func (b *bench) database(ctx context.Context, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
@@ -240,11 +248,19 @@ func (b *bench) database(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()); err != nil {
-		return "", err
+	if !b.migrated {
+		for _, sql := range []string{"drop database if exists " + templateDatabase, "create database " + templateDatabase} {
+			if _, err := conn.Exec(ctx, sql); err != nil {
+				return "", err
+			}
+		}
+		if err := migrations.Up(ctx, b.server.DSN(templateDatabase), migrations.Options{}); err != nil {
+			return "", err
+		}
+		b.migrated = true
 	}
-	dsn := b.server.DSN(name)
-	return dsn, migrations.Up(ctx, dsn, migrations.Options{})
+	_, err = conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()+" template "+templateDatabase)
+	return b.server.DSN(name), err
 }
 
 // measures tells whether a section is to be measured.
@@ -259,7 +275,7 @@ func (b *bench) restartCold(ctx context.Context) (cold bool, err error) {
 	if cold, err = dropCached(dir); err != nil {
 		return false, err
 	}
-	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base, Settings: serverSettings()})
+	server, err := localpg.Start(ctx, localpg.Config{BaseDir: b.base, Settings: b.serverSettings()})
 	if err != nil {
 		return false, err
 	}
@@ -275,6 +291,24 @@ func (b *bench) drop(ctx context.Context, name string) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, "drop database "+pgx.Identifier{name}.Sanitize()+" with (force)")
+	return err
+}
+
+// clear drops what a section has left that failed, or it would weigh on those that come after.
+func (b *bench) clear(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, `select datname from pg_database where datname like 'bench\_%'`)
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, name := range names {
+		err = errors.Join(err, b.drop(ctx, name))
+	}
 	return err
 }
 

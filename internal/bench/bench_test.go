@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
@@ -19,6 +20,7 @@ import (
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	o := Defaults()
+	o.server, o.parent = map[string]string{"shared_buffers": "128MB"}, pgtest.Dir(t)
 	o.Only, o.Inserts, o.Out = []string{"latency", "import"}, 2, &out
 	o.Program, o.ImportFile = programtest.Oxbow(t), "/nowhere/a.jsonl"
 	var after []int
@@ -72,7 +74,7 @@ func TestCheck(t *testing.T) {
 
 // A database grows in place, and what is measured in it is complete: each size of it has its rows and columns.
 func TestScaleAndGrowth(t *testing.T) {
-	o := Defaults()
+	o := small(t)
 	o.Only, o.Databases, o.Questions, o.Growers = []string{"scale", "growth"}, []int{1_200, 3_000}, 6, 1
 	report, err := Run(t.Context(), o)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ func dropCached(dir string) (dropped bool, err error) {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
-		file, err := os.Open(path) //nolint:gosec // a file of the bench's own PostgreSQL
+		file, err := os.Open(path) // a file of the bench's own PostgreSQL
 		if err != nil {
 			return err
 		}

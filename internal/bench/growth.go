@@ -62,7 +62,7 @@ func (b *bench) jobGrowth(ctx context.Context) error {
 }
 
 func (g *growth) tables(growers int) []Table {
-	times := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d; "+
+	times := Table{Title: fmt.Sprintf("What the same change takes in databases of more and more memories, milliseconds, the fastest of %d, in those of the section scale if that is measured too; "+
 		"the exponent of growth, by least squares, of what is left when the reference is divided out; what takes less than %.0f ms everywhere has none", growers, littleTime)}
 	pages := Table{Title: "Pages of 8 kB that are touched by the same, where one connection does all of it, the fewest; as the database counts them, with those of autovacuum"}
 	head := []string{"what"}
@@ -83,13 +83,13 @@ func (g *growth) tables(growers int) []Table {
 	return []Table{times, pages}
 }
 
-// row tells of a step, and, unless it is the reference itself, how it grows.
+// row tells of a step, and, unless it is the reference itself or there was one database alone, how it grows.
 func (g *growth) row(step string, costs, references map[int][]float64, format string) []string {
 	cells := []string{step}
 	for _, total := range g.totals {
 		cells = append(cells, fmt.Sprintf(format, slices.Min(costs[total])))
 	}
-	if step == reference {
+	if step == reference || len(g.totals) < 2 {
 		return append(cells, "", "")
 	}
 	e := g.exponent(costs, references)
@@ -117,9 +117,6 @@ func (g *growth) exponent(costs, references map[int][]float64) float64 {
 	for i := range xs {
 		over += (xs[i] - mx) * (ys[i] - my)
 		under += (xs[i] - mx) * (xs[i] - mx)
-	}
-	if under == 0 {
-		return 0 // of one database
 	}
 	return over / under
 }

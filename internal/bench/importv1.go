@@ -40,8 +40,10 @@ func (b *bench) importV1(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(dump.Name()) //nolint:errcheck // nothing could be done about it
-	defer dump.Close()           //nolint:errcheck // the file is going to be deleted
+	//lint:ignore errcheck nothing could be done about it
+	defer os.Remove(dump.Name())
+	//lint:ignore errcheck the file is going to be deleted
+	defer dump.Close()
 
 	var here, there, copied []float64
 	ways := []func() error{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -232,7 +233,7 @@ func together(ctx context.Context, pool *pgxpool.Pool, clients int, work func(co
 
 func user(i int) string { return fmt.Sprintf("user-%d", i%singleUsers) }
 
-// statements inserts so many rows at once, of so many users, by clients who divide the statements among themselves.
+// statements inserts so many rows at once, of so many users, by clients each of whom takes the next statement when the last is done.
 func statements(rows, users, clients int) func(b *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
 	return func(_ *bench, ctx context.Context, pool *pgxpool.Pool, t target, w writer) (int, error) {
 		sql := "insert into " + t.table.Sanitize() + ` (user_id, memory_type, content, session_id)
@@ -241,9 +242,10 @@ func statements(rows, users, clients int) func(b *bench, ctx context.Context, po
 		for i := range texts {
 			texts[i] = w.text()
 		}
-		return together(ctx, pool, clients, func(conn *pgxpool.Conn, client int) (done int, err error) {
+		var taken atomic.Int64
+		return together(ctx, pool, clients, func(conn *pgxpool.Conn, _ int) (done int, err error) {
 			owners := make([]string, rows)
-			for nth := client; nth < bulkRows/rows; nth += clients {
+			for nth := int(taken.Add(1)) - 1; nth < bulkRows/rows; nth = int(taken.Add(1)) - 1 {
 				for i := range owners {
 					owners[i] = user(nth + i%users)
 				}

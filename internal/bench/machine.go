@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -23,7 +25,7 @@ type Machine struct {
 	Go         string `json:"go"`
 	PostgreSQL string `json:"postgresql"`
 	Pgvector   string `json:"pgvector"`
-	Revision   string `json:"revision,omitzero"` // of Oxbow, with "+" if something was changed since
+	Revision   string `json:"revision,omitzero"` // of Oxbow, with "+" if something was changed since; empty: it was built without
 
 	Settings []string `json:"settings,omitempty"` // of PostgreSQL: those that are not its defaults, and those that say what a commit is
 }
@@ -32,11 +34,12 @@ type Machine struct {
 const mostBuffers = 8 << 10 // MiB
 
 // serverSettings are those that oxbow doctor advises, and not those of a small database of a developer.
-func serverSettings() map[string]string {
+func (o Options) serverSettings() map[string]string {
 	settings := map[string]string{"random_page_cost": "1.1"}
 	if kib := memoryKiB(); kib > 0 {
 		settings["shared_buffers"] = fmt.Sprintf("%dMB", min(kib>>12, mostBuffers))
 	}
+	maps.Copy(settings, o.server)
 	return settings
 }
 
@@ -58,9 +61,7 @@ func (m Machine) String() string {
 		parts = append(parts, fmt.Sprintf("%d GiB", m.MemoryGiB))
 	}
 	parts = append(parts, m.System, m.Go, "PostgreSQL "+m.PostgreSQL, "pgvector "+m.Pgvector)
-	if m.Revision != "" {
-		parts = append(parts, "Oxbow "+m.Revision)
-	}
+	parts = append(parts, "Oxbow "+cmp.Or(m.Revision, "of an unknown revision"))
 	if len(m.Settings) > 0 {
 		parts = append(parts, "PostgreSQL's settings "+strings.Join(m.Settings, ", "))
 	}

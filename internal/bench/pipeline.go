@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pipelineRounds = 3
+	pipelineRounds = 3 // at most
 	pipelineUsers  = 20
 	// providerRows are the memories of a job at most, and of a call to a provider.
 	providerRows = 128
@@ -107,7 +107,8 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 	ways := slices.DeleteFunc(slices.Clone(pipes), func(w pipe) bool { return rows < providerRows && !w.singly })
 	rates := map[string][]float64{}
 	var unclean error
-	for range pipelineRounds {
+	rounds := min(p.Rounds, pipelineRounds)
+	for range rounds {
 		slices.Reverse(ways)
 		for _, way := range ways {
 			seconds, err := p.turn(ctx, template, way)
@@ -120,7 +121,7 @@ func (p *pipeline) compare(ctx context.Context, local embedding.Embedder, rows, 
 			rates[way.name] = append(rates[way.name], float64(memories)/seconds)
 		}
 	}
-	out := Table{Title: fmt.Sprintf("Memories embedded a second, %d that wait in jobs of %d: medians of %d rounds in turns", memories, rows, pipelineRounds)}
+	out := Table{Title: fmt.Sprintf("Memories embedded a second, %d that wait in jobs of %d: medians of %d rounds in turns", memories, rows, rounds)}
 	out.add("", "a second", "/vectors alone", "/vectors and terms")
 	for _, way := range pipes {
 		if rate := median(rates[way.name]); rate > 0 {
@@ -274,7 +275,7 @@ func (p *pipeline) underLoad(ctx context.Context, rate float64) error {
 		if times == nil {
 			break
 		}
-		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)), fmt.Sprint(left))
+		out.add(fmt.Sprintf("%.0f %%", 100*share), fmt.Sprintf("%.0f", came), fmt.Sprint(len(times)), ms(median(times)), ms(quantile(times, 0.95)), p99(times), fmt.Sprint(left))
 	}
 	if len(out.Rows) > 0 {
 		p.show(out)

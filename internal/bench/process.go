@@ -30,7 +30,7 @@ func (b *bench) oxbow(ctx context.Context, dsn string, args ...string) (*process
 		return nil, errors.New("a test has to say which oxbow is to be run")
 	}
 	p := &process{command: "oxbow " + args[0], ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), b.Program, args...) //nolint:gosec // the program itself
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), b.Program, args...) // the program itself
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "OXBOW_") && !strings.HasPrefix(name, "OTEL_") {
 			p.cmd.Env = append(p.cmd.Env, v)

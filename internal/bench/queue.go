@@ -21,7 +21,7 @@ import (
 const (
 	// queueGoal is promised for jobs a second, in shares of River's own.
 	queueGoal = 0.70
-	// queueRounds of each way to work jobs, in turns whose order changes, after one that does not count.
+	// queueRounds at most of each way to work jobs, in turns whose order changes, after one that does not count.
 	queueRounds = 5
 	// manyWorkers keep fetching, working and completing busy at once.
 	manyWorkers = 100
@@ -119,11 +119,12 @@ func (b *bench) throughput(ctx context.Context, pool *pgxpool.Pool, dsn string) 
 		{queued{"no-op, as many as embed has", nothing, b.Jobs / 10, few}, []crew{riversOwn, ours}},
 		{queued{"embed of a memory that is gone", jobs.EmbedArgs{}.Kind(), b.Jobs / 10, few}, []crew{ours}},
 	}
-	out := Table{Title: fmt.Sprintf("Jobs a second that wait already: medians of %d rounds in turns, in one process, the queue's other settings alike", queueRounds)}
+	rounds := min(b.Rounds, queueRounds)
+	out := Table{Title: fmt.Sprintf("Jobs a second that wait already: medians of %d rounds in turns, in one process, the queue's other settings alike", rounds)}
 	out.add("job", "jobs", "workers", "ours", "River", "ours/River", "promised")
 	for _, c := range compared {
 		rates := map[string][]float64{}
-		for round := -1; round < queueRounds; round++ {
+		for round := -1; round < rounds; round++ {
 			slices.Reverse(c.crews)
 			for _, who := range c.crews {
 				rate, err := b.workAll(ctx, pool, dsn, c.queued, who)

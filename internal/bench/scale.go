@@ -54,8 +54,9 @@ func (b *bench) recallAtScale(ctx context.Context) error {
 	s.restarted.Title += "milliseconds, medians of the first question of each user; the bare query after a restart of its own"
 	s.atOnce.Title = fmt.Sprintf("Users of %d memories asked about by clients at once, without an index of vectors, milliseconds, %d questions each", newcomerHistory, asksUnderLoad)
 	tables := []Table{s.times, s.found, s.restarted, s.atOnce}
-	if failed != nil && b.grown != nil { // that section will not come
+	if failed != nil && b.grown != nil { // it is not all: the section growth measures for itself, if it comes
 		tables = append(tables, b.grown.tables(b.Growers)...)
+		b.grown = nil
 	}
 	for _, t := range tables {
 		if len(t.Rows) > 0 {

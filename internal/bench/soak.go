@@ -28,6 +28,9 @@ const (
 	soakAge      = 150
 	soakMessages = 8 // in a conversation
 	recallPause  = 100 * time.Millisecond
+	compareEach  = 4                     // recalls to a computation
+	compareTime  = 10 * time.Millisecond // that one takes alone
+	vacuumAfter  = time.Second           // for which autovacuum is taken to matter: plans are made anew after it
 	probePause   = 2 * time.Second
 	soakDefault  = 30 * time.Minute
 	leastSoak    = 9 * time.Second // a second for each sample
@@ -47,6 +50,10 @@ type soak struct {
 	ended   int             // transactions that PostgreSQL took back, because of a deadlock for example
 	recalls []time.Duration // since the last sample
 	asks    []time.Duration // all recalls
+	beside  []time.Duration // those of them beside autovacuum
+	counts  []time.Duration // the computations
+	counted int             // numbers in a computation
+	vacuum  time.Time       // when autovacuum was seen last
 	lags    []time.Duration
 	asked   []string // users who may be asked about
 
@@ -73,10 +80,13 @@ func (b *bench) soaking(ctx context.Context) (err error) {
 		return err
 	}
 	s := &soak{bench: b, done: map[string]int{}, asked: make([]string, soakWriters*soakUsers)}
-	if s.pool, err = openPool(ctx, dsn, soakWriters+soakRecalls+2); err != nil {
+	if s.pool, err = openPool(ctx, dsn, soakWriters+soakRecalls+3); err != nil {
 		return err
 	}
 	defer s.pool.Close()
+	if s.counted, err = s.calibrate(ctx); err != nil {
+		return err
+	}
 	if s.metrics, err = freeAddress(ctx); err != nil {
 		return err
 	}
@@ -97,6 +107,7 @@ func (b *bench) soaking(ctx context.Context) (err error) {
 
 // run loads until the time is over, or somebody interrupts.
 func (s *soak) run(ctx context.Context) error {
+	s.notef("the load begins, for %s", s.Soak)
 	over, cancel := context.WithTimeout(ctx, s.Soak)
 	defer cancel()
 	group, over := errgroup.WithContext(over)
@@ -117,6 +128,7 @@ func (s *soak) run(ctx context.Context) error {
 		loop(s.recaller(i))
 	}
 	loop(s.prober())
+	loop(s.watchVacuum)
 	loop(s.sampler())
 	return group.Wait()
 }
@@ -163,7 +175,9 @@ func (s *soak) act(ctx context.Context, u *soaked) error {
 		var id uuid.UUID
 		err := s.pool.QueryRow(ctx, `
 			insert into oxbow.memories (user_id, memory_type, content, session_id) values ($1, 'episodic', $2, $3) returning id`, u.user, u.says(), u.in()).Scan(&id)
-		u.ids = append(u.ids, id)
+		if err == nil {
+			u.ids = append(u.ids, id)
+		}
 		return s.note("memory inserted", err)
 	case kind < 45:
 		return s.do(ctx, "5 memories inserted", `
@@ -191,9 +205,20 @@ func (s *soak) act(ctx context.Context, u *soaked) error {
 // in is the session that the user is in.
 func (u *soaked) in() string { return fmt.Sprintf("s%d", u.session) }
 
+// do does something, once more where PostgreSQL took it back, as an application would.
 func (s *soak) do(ctx context.Context, what, sql string, args ...any) error {
-	_, err := s.pool.Exec(ctx, sql, args...)
-	return s.note(what, err)
+	for {
+		_, err := s.pool.Exec(ctx, sql, args...)
+		if failed := s.note(what, err); failed != nil || !takenBack(err) {
+			return failed
+		}
+	}
+}
+
+// takenBack tells whether PostgreSQL ended a transaction that may be repeated: a deadlock, for example.
+func takenBack(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, "40")
 }
 
 // note counts what was done. That somebody else changed the same memory a moment before (an extraction, say) is an answer; a
@@ -207,7 +232,7 @@ func (s *soak) note(what string, err error) error {
 		s.done[what]++
 	case errors.As(err, &pg) && (pg.Code == "OX102" || pg.Code == "OX103"):
 		s.refused++
-	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "40"):
+	case takenBack(err):
 		s.ended++
 	default:
 		return fmt.Errorf("%s: %w", what, err)
@@ -217,9 +242,16 @@ func (s *soak) note(what string, err error) error {
 
 // recaller returns what a client does who asks, with words and a vector, and reports the use.
 func (s *soak) recaller(number int) func(context.Context) error {
-	l, embedder := s.newLife("", 1_000_000+number, 0.5), embedding.NewLocal(embedding.LocalDimension)
+	l, embedder, n := s.newLife("", 1_000_000+number, 0.5), embedding.NewLocal(embedding.LocalDimension), 0
 	return func(ctx context.Context) error {
 		if err := pause(ctx, recallPause); err != nil {
+			return err
+		}
+		if n++; n%compareEach == 0 {
+			took, err := s.compute(ctx, s.counted)
+			s.mu.Lock()
+			s.counts = append(s.counts, took)
+			s.mu.Unlock()
 			return err
 		}
 		s.mu.Lock()
@@ -237,14 +269,54 @@ func (s *soak) recaller(number int) func(context.Context) error {
 		}
 		found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		took := time.Since(start)
-		if err := s.note("recall", err); err != nil {
-			return err
+		if failed := s.note("recall", err); failed != nil || err != nil {
+			return failed
 		}
 		s.mu.Lock()
 		s.recalls, s.asks = append(s.recalls, took), append(s.asks, took)
+		if start.Sub(s.vacuum) < vacuumAfter {
+			s.beside = append(s.beside, took)
+		}
 		s.mu.Unlock()
 		return s.do(ctx, "uses reported", "select oxbow.touch($1, $2)", who, found)
 	}
+}
+
+// compute lets PostgreSQL count numbers, which needs nothing but a processor.
+func (s *soak) compute(ctx context.Context, numbers int) (time.Duration, error) {
+	start := time.Now()
+	_, err := s.pool.Exec(ctx, "select count(*) from generate_series(1, $1::integer)", numbers)
+	return time.Since(start), err
+}
+
+// calibrate returns how many numbers are counted in compareTime where nothing else goes on: at its quickest, as what slows a
+// computation down is not part of it.
+func (s *soak) calibrate(ctx context.Context) (int, error) {
+	const numbers = 50_000
+	var took []time.Duration
+	for range 20 {
+		t, err := s.compute(ctx, numbers)
+		if err != nil {
+			return 0, err
+		}
+		took = append(took, t)
+	}
+	return int(numbers * compareTime / slices.Min(took)), nil
+}
+
+// watchVacuum sees when autovacuum is at work.
+func (s *soak) watchVacuum(ctx context.Context) error {
+	if err := pause(ctx, vacuumAfter/10); err != nil {
+		return err
+	}
+	var busy bool
+	err := s.pool.QueryRow(ctx, "select exists (select from pg_stat_activity where backend_type = 'autovacuum worker' and datname = current_database())").Scan(&busy)
+	if busy {
+		s.mu.Lock()
+		s.vacuum = time.Now()
+		s.mu.Unlock()
+	}
+	return err
 }
 
 // prober returns how one memory after another is waited for until it can be recalled.
@@ -267,8 +339,8 @@ func (s *soak) prober() func(context.Context) error {
 			if err := s.pool.QueryRow(ctx, "select exists (select from oxbow.recall($1, $2))", who, word).Scan(&found); err != nil {
 				return err
 			}
-			if time.Since(start) > 5*time.Minute {
-				return errors.New("a memory was not recallable within 5 minutes")
+			if time.Since(start) > recallLimit {
+				return fmt.Errorf("a memory was not recallable within %s", recallLimit)
 			}
 		}
 		s.mu.Lock()
@@ -303,14 +375,28 @@ func (s *soak) doneTable(took time.Duration) Table {
 	return out
 }
 
-// recallTable tells of all recalls, beside everything else that goes on.
+// recallTable tells of all recalls, beside everything else that goes on, and of what that does to a computation.
 func (s *soak) recallTable() Table {
-	out := Table{Title: fmt.Sprintf("%d recalls under this load, ms", len(s.asks))}
-	out.add("", "p50", "p95", "p99", "p99 / p50", "promised")
-	if len(s.asks) > 0 {
-		half, tail := median(s.asks), quantile(s.asks, 0.99)
-		ratio := float64(tail) / float64(half)
-		out.add("recall", ms(half), ms(quantile(s.asks, 0.95)), ms(tail), fmt.Sprintf("%.1f", ratio), fmt.Sprintf("≤ %.0f %s", tailGoal, verdict(ratio <= tailGoal)))
+	out := Table{Title: fmt.Sprintf("Recalls under this load, ms; in turns with a computation in the database that takes %d ms alone", compareTime.Milliseconds())}
+	out.add("", "times", "p50", "p95", "p99", "p99 / p50", "promised")
+	for _, row := range []struct {
+		name   string
+		took   []time.Duration
+		recall bool
+	}{
+		{"recall", s.asks, true},
+		{"of them within a second of autovacuum's work", s.beside, false},
+		{"reference: a computation", s.counts, false},
+	} {
+		if len(row.took) == 0 {
+			continue
+		}
+		half, tail := median(row.took), quantile(row.took, 0.99)
+		ratio, promise := float64(tail)/float64(half), ""
+		if row.recall && len(row.took) >= fewestForTail {
+			promise = fmt.Sprintf("≤ %.0f %s", tailGoal, verdict(ratio <= tailGoal))
+		}
+		out.add(row.name, fmt.Sprint(len(row.took)), ms(half), ms(quantile(row.took, 0.95)), ms(tail), fmt.Sprintf("%.1f", ratio), promise)
 	}
 	return out
 }

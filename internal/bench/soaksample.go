@@ -190,7 +190,7 @@ func (s *soak) tables(took time.Duration) {
 		if second > 0 {
 			ratio = fmt.Sprintf("%.2f", last/second)
 		}
-		if w.goal > 0 {
+		if w.goal > 0 && len(values(thirds[1], of)) > 0 && len(values(thirds[2], of)) > 0 {
 			promise = promised(w.goal, w.more, second, last)
 		}
 		if most := median(values(thirds[2], func(x sample) (float64, bool) { v, ok := x.numbers[poolMost]; return v, ok })); w.name == connections && last <= most {

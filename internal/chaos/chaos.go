@@ -19,14 +19,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// patience is how long a plan may take that is to be come to the end of.
+const patience = 10 * time.Minute
+
 // Options say what to run.
 type Options struct {
 	Seed     uint64
 	Duration time.Duration // of the faults; the healing comes on top
 	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
 	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
+	Patient  bool          // every client comes to the end of its plan, however much longer than Duration that takes a slow machine
 	Out      io.Writer     // the report
 	Notes    io.Writer     // what goes on meanwhile
+
+	parent string // of the directory of the run; "": that of temporary files
 }
 
 // Violation is something that should not be.
@@ -118,7 +124,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 func newRun(o Options) (*run, error) {
 	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{}, points: map[string]int{}, complaints: map[string]int{}}
 	var err error
-	if r.dir, err = os.MkdirTemp("", "oxbow-chaos-"); err != nil {
+	if r.dir, err = os.MkdirTemp(o.parent, "oxbow-chaos-"); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(r.dir, 0o755); err != nil { // PostgreSQL may run as another user
@@ -245,7 +251,11 @@ func (r *run) disturb(ctx context.Context) error {
 	r.say("begins")
 	r.begun = time.Now()
 	whole := ctx
-	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(r.plan.Duration))
+	limit := r.plan.Duration
+	if r.options.Patient {
+		limit = max(limit, patience)
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(limit))
 	defer cancel()
 	r.crew.set(ctx, r.plan.Workers)
 	var all sync.WaitGroup
@@ -258,6 +268,13 @@ func (r *run) disturb(ctx context.Context) error {
 			defer c.close()
 			c.work(ctx, r.begun)
 		})
+	}
+	if r.options.Patient {
+		go func() {
+			sleep(ctx, r.plan.Duration)
+			all.Wait()
+			cancel()
+		}()
 	}
 	r.injectAll(ctx)
 	all.Wait()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
@@ -20,7 +21,7 @@ func TestChaos(t *testing.T) {
 	t.Parallel()
 	binary := programtest.Oxbow(t, "failpoints")
 	var report, notes strings.Builder
-	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Out: &report, Notes: &notes})
+	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true, Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
@@ -141,7 +142,8 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
-	defer tx.Rollback(context.Background()) //nolint:errcheck // it is to be rolled back, and the connection is closed after it
+	//lint:ignore errcheck it is to be rolled back, and the connection is closed after it
+	defer tx.Rollback(context.Background())
 	if p.what == "no policy" {
 		_, err = tx.Exec(t.Context(), `alter table oxbow.messages disable row level security`)
 		require.NoError(t, err)

@@ -16,8 +16,11 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// actionTime is how long a client waits for the answer to an action.
-const actionTime = 5 * time.Second
+// actionTime is how long a client waits for the answer to an action, patientActionTime how long one does that is to come to the end.
+const (
+	actionTime        = 5 * time.Second
+	patientActionTime = 30 * time.Second
+)
 
 // client is an application: it goes through its actions one after the other, each when its time has come.
 type client struct {
@@ -89,7 +92,11 @@ func (c *client) work(ctx context.Context, begun time.Time) {
 }
 
 func (c *client) act(ctx context.Context, nth int, a Action) {
-	ctx, cancel := context.WithTimeout(ctx, actionTime)
+	limit := actionTime
+	if c.run.options.Patient {
+		limit = patientActionTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	how, err := c.do(ctx, nth, a)
 	if how == never {
