@@ -48,7 +48,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})
 	b.work(t)
-	current, err = b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved"})
+	current, err = b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved to Paris"})
 	require.NoError(t, err)
 	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
 	traittest.Trait{UserID: user, Content: user + " gets up early.", Key: user + " early", Events: []traittest.Event{
@@ -182,6 +182,15 @@ func TestEraseMemory(t *testing.T) {
 	}
 	_, err = b.client.Get(ctx, "Zebedee", forgotten)
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
+
+	var kept uuid.UUID // of two that say the same; the other one was folded into it
+	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where content = 'Zebedee repeats it.' and expired_at is null`).Scan(&kept))
+	receipt, err = b.client.EraseMemory(ctx, "Zebedee", kept)
+	require.NoError(t, err)
+	require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 2})
+	for table, text := range b.dump(t) {
+		require.NotContains(t, text, "repeats it", table)
+	}
 	b.requireRightStatistics(t)
 }
 
@@ -259,12 +268,12 @@ func TestEraseUserAfterDeadlock(t *testing.T) {
 	id := b.remember(t, oxbow.NewMemory{})
 	b.work(t)
 	folding := begin(t, b.pool)
-	_, err := folding.Exec(ctx, `set local deadlock_timeout = '1min'`) // the other one notices
+	_, err := folding.Exec(ctx, `set local deadlock_timeout = '10min'`) // the other one notices
 	require.NoError(t, err)
 	_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
 	require.NoError(t, err)
 
-	erasing := open(t, b.dsn, "", "deadlock_timeout", "500ms", "application_name", "erasing")
+	erasing := open(t, b.dsn, "", "deadlock_timeout", "10s", "application_name", "erasing")
 	erased := make(chan error, 1)
 	go func() {
 		_, err := newClient(t, erasing).EraseUser(ctx, "ann")
@@ -272,7 +281,7 @@ func TestEraseUserAfterDeadlock(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing' and wait_event_type = 'Lock'`) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err = folding.Exec(ctx, `update oxbow.memories set strength = 2 where user_id = 'ann' and id = $1`, id)
 	require.NoError(t, err, "erasure gave way")
 	require.NoError(t, folding.Commit(ctx))

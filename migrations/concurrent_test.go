@@ -75,7 +75,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 	pid := fmt.Sprintf("pid %d", reader.PgConn().PID())
 
 	impatient := b.opts
-	impatient.GiveUpAfter = 300 * time.Millisecond
+	impatient.LockTimeout, impatient.GiveUpAfter = time.Second, 3*time.Second
 	err := migrations.Up(t.Context(), b.dsn, impatient)
 	require.ErrorContains(t, err, "migration 002_second.sql: gave up after")
 	require.ErrorContains(t, err, pid)

@@ -181,7 +181,7 @@ func (l *logged) find(part string) (text string, grown <-chan struct{}) {
 
 func (l *logged) waitFor(t *testing.T, part string) string {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		text, grown := l.find(part)
 		if text != "" {

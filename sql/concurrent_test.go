@@ -1,11 +1,13 @@
 package sqlcode_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -95,4 +97,33 @@ func TestEverythingAtOnce(t *testing.T) {
 	require.Empty(t, all[string](t, pool, `
 		select m.id::text from oxbow.memories m
 		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`))
+}
+
+// Who erases several memories has waited for all that hold one of them before the first is gone, and its terms uncounted: a job that
+// holds one may be about to count the terms of others.
+func TestErasedTogetherAreLockedFirst(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	dsn := pool.Config().ConnString()
+	facts(t, pool, ann(t), "The boat is called Heron.", 3)
+	index(t, pool, ann(t))
+	kept := one[string](t, pool, "select id::text from oxbow.memories where expired_at is null")
+	for _, held := range all[string](t, pool, "select id::text from oxbow.memories order by id") {
+		job, eraser := begin(t, dsn), connect(t, dsn)
+		exec(t, job, "select from oxbow.memories where user_id = $1 and id = $2 for key share", ann(t), held)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := eraser.Exec(ctx, "begin; select oxbow.erase_memory('"+ann(t)+"', '"+kept+"')")
+			ended <- err
+		}()
+		require.Eventually(t, func() bool {
+			return one[bool](t, pool, "select exists (select from pg_locks where pid = $1::int and not granted)", eraser.PgConn().PID())
+		}, time.Minute, 10*time.Millisecond, "it waits for the job")
+		exec(t, job, "update oxbow.memory_term_stats set documents = documents where user_id = $1", ann(t))
+		require.NoError(t, job.Commit(t.Context()))
+		require.NoError(t, <-ended)
+		cancel()
+		exec(t, eraser, "rollback")
+	}
 }

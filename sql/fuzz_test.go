@@ -20,7 +20,7 @@ func fuzzed(f *testing.F) *pgxpool.Pool {
 	cfg, err := pgxpool.ParseConfig(pgtest.Database(f))
 	require.NoError(f, err)
 	cfg.MaxConns = 1
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "5s"
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "1min"
 	pool, err := pgxpool.NewWithConfig(f.Context(), cfg)
 	require.NoError(f, err)
 	f.Cleanup(pool.Close)

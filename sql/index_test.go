@@ -139,6 +139,20 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	index(t, tx, ann(t))
 	require.Equal(t, []string{ids[0]}, all[string](t, tx, current, ann(t)))
 	require.Equal(t, 9, one[int](t, tx, "select mention_count from oxbow.memories where id = $1", ids[0]))
+
+	// what happens to the one that is kept happens to what only repeated it, which the past would still tell
+	const same, hidden = "select count(*) from oxbow.memories where user_id = $1 and content = 'She likes tea.' and memory_type = 'fact'", " and forgotten_at is not null"
+	require.Equal(t, 5, one[int](t, tx, same, ann(t)))
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[1])
+	require.Equal(t, 1, one[int](t, tx, same+hidden, ann(t)), "and not the other way round")
+	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), ids[1])
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[0])
+	require.Equal(t, 5, one[int](t, tx, same+hidden, ann(t)))
+	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), ids[0])
+	require.Zero(t, one[int](t, tx, same+hidden, ann(t)))
+	exec(t, tx, "select oxbow.erase_memory($1, $2)", ann(t), ids[0])
+	require.Zero(t, one[int](t, tx, same, ann(t)))
+	require.Equal(t, 2, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1", ann(t)))
 }
 
 func TestEndedAndForgottenFactsAreNotRepeated(t *testing.T) {

@@ -131,7 +131,7 @@ func TestLongQueries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
-			exec(t, tx, "set local statement_timeout = '10s'")
+			exec(t, tx, "set local statement_timeout = '1min'")
 			got := ask(t, tx, query)
 			require.LessOrEqual(t, len(got.Words), 64)
 			require.LessOrEqual(t, len(got.Dates), 40)

@@ -280,6 +280,7 @@ func TestRecallRefusesBadArguments(t *testing.T) {
 		"no results":      {row{"max_results": 0}, "max_results", "'0'"},
 		"too many":        {row{"max_results": 1001}, "max_results", "'1001'"},
 		"null results":    {row{"max_results": nil}, "max_results", "null"},
+		"endless now":     {row{"now": "infinity"}, "now", "infinity"},
 		"no query":        {row{"query": nil}, "query", "null"},
 		"blank query":     {row{"query": " \n"}, "query", "' \n'"},
 		"no user":         {row{"user_id": nil}, "user_id", "null"},

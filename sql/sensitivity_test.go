@@ -2,6 +2,7 @@ package sqlcode_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +35,21 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 	// not even a vector that somebody puts beside it
 	addVector(t, tx, ann(t), "fact", id, axis(5))
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "", "embedding": axis(5)}))
+	// nor does it take the place of what is found, or its rank
+	near := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays chess."})
+	far := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays tennis."})
+	require.Len(t, index(t, tx, ann(t)), 2)
+	addVector(t, tx, ann(t), "fact", near, axis(5, 6))
+	addVector(t, tx, ann(t), "fact", far, axis(5, 6, 7))
+	for _, args := range []row{{}, {"believed_as_of": time.Now().Add(time.Hour)}} {
+		args["user_id"], args["query"], args["embedding"] = ann(t), "", axis(5)
+		both := recall(t, tx, args)
+		require.Len(t, both, 2)
+		require.Equal(t, []string{near, far}, []string{both[0].ID, both[1].ID})
+		require.Equal(t, []int{1, 2}, []int{both[0].Explain.Vector.Rank, both[1].Explain.Vector.Rank})
+		args["max_results"] = 1
+		require.Equal(t, both[:1], recall(t, tx, args))
+	}
 }
 
 func TestPlainMessagesAreNotSecret(t *testing.T) {

@@ -252,7 +252,7 @@ func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 	sense(t, other, ann(t), "in a transaction that stays open", 0)
 	began := time.Now()
 	k := keepDays(t, conn)
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, time.Since(began), 20*time.Second)
 	require.Equal(t, 1, k.PutOff)
 	require.Zero(t, k.Moved)
 	require.NotContains(t, days(t, conn), 0)
@@ -381,7 +381,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 			exec(t, counting, "delete from oxbow.settings where key = 'sensory.counted'")
 			exec(t, counting, "select oxbow.count_sensory(100)")
 			return len(candidates(t, counting, bob(t))) == 1
-		}, 30*time.Second, 5*time.Millisecond)
+		}, 2*time.Minute, 5*time.Millisecond)
 	}
 	count()
 	require.Empty(t, candidates(t, counting, ann(t)))
@@ -403,7 +403,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 	watching := connect(t, dsn)
 	require.Eventually(t, func() bool {
 		return one[bool](t, watching, "select coalesce((select wait_event_type = 'Lock' from pg_stat_activity where pid = $1), false)", pid)
-	}, 30*time.Second, 5*time.Millisecond)
+	}, 2*time.Minute, 5*time.Millisecond)
 	require.NoError(t, counting.Commit(t.Context()))
 	require.NoError(t, <-erased)
 	require.Empty(t, candidates(t, conn, bob(t)))

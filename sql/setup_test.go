@@ -118,7 +118,7 @@ func begin(t *testing.T, dsn string) pgx.Tx {
 	t.Helper()
 	tx, err := connect(t, dsn).Begin(t.Context())
 	require.NoError(t, err)
-	exec(t, tx, "set local statement_timeout = '10s'")
+	exec(t, tx, "set local statement_timeout = '1min'")
 	exec(t, tx, "set local lock_timeout = '1s'")
 	return tx
 }

@@ -21,8 +21,7 @@ func TestSessionsOfTwoUsers(t *testing.T) {
 	b.say("bob", "s1", "fact: Bob has a dog")
 	b.exec(`select oxbow.end_session('ann', 's1')`)
 	require.Equal(t, 1, b.count(`oxbow.sessions where user_id = 'bob' and ended_at is null`))
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Len(t, l.heard, 2)
 	for _, c := range l.heard {
 		require.Len(t, c.Messages, 1)
@@ -40,8 +39,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 	insert := func(id uuid.UUID, at int, content string) {
 		b.exec(`insert into oxbow.messages (user_id, session_id, id, content, created_at, seq) values ('ann', 's1', $1, $2, timestamptz '2026-03-01 08:00Z' + $3 * interval '1 minute', $3)
 			on conflict do nothing`, id, content, at)
-		b.hurry()
-		require.NoError(t, b.drain())
+		b.work()
 	}
 	insert(uuid.New(), 10, "fact: Ann plays chess")
 	insert(id, 30, "fact: Ann has a cat")
@@ -64,12 +62,12 @@ func TestLongestMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
 			b.cfg.Reasoner = reasoner
-			for _, long := range []string{strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<20/5), strings.Repeat("我住在杭州，", 1<<20/18), strings.Repeat("\"\\\n\t", 1<<18)} {
-				b.say("ann", "s1", long)
+			b.say("ann", "s1", strings.Repeat("我住在杭州，", 1<<20/18), strings.Repeat("\"\\\n\t", 1<<18))
+			if name == "rules" { // which read all of it
+				b.say("ann", "s1", strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<20/5))
 			}
 			b.say("ann", "s1", "I have a cat named Milo.")
-			b.hurry()
-			require.NoError(t, b.drain())
+			b.work()
 			require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 			require.Equal(t, 1, b.count(`oxbow.memories where content = 'I have a cat named Milo.'`))
 			require.Zero(t, b.count(`oxbow.memories where length(content) > 6000`))
@@ -88,8 +86,7 @@ func TestModelInventsThings(t *testing.T) {
 	for _, user := range []string{"ann", "bob"} {
 		server.Answer(llmtest.Remember("I live in Lisbon.", "Lisbon"))
 		b.say(user, "s1", "I live in Lisbon.")
-		b.hurry()
-		require.NoError(t, b.drain())
+		b.work()
 	}
 	others := get[string](b, `select id::text from oxbow.memories where user_id = 'bob'`)
 	own := get[string](b, `select id::text from oxbow.memories where user_id = 'ann'`)
@@ -120,8 +117,7 @@ func TestModelInventsThings(t *testing.T) {
 		return llmtest.Nothing(r)
 	})
 	b.say("ann", "s2", "I live in Lisbon, at many numbers.")
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Positive(t, resolved)
 	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and expired_at is null and mention_count = 1 and strength = 1`))
 	require.Equal(t, 1, b.count(`oxbow.memories where id = $1::text::uuid and expired_at is null and invalid_at is null`, own), "nor by its id, which was not shown")
@@ -150,8 +146,7 @@ func TestModelAnswersNonsense(t *testing.T) {
 	require.Equal(t, 2*2, b.count(`oxbow.llm_calls where error is not null`))
 
 	server.Answer(llmtest.Remember("I live in Lisbon.", "Lisbon"))
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Equal(t, 1, b.count(`oxbow.memories`))
 	o, err = store.ReadOverview(t.Context(), b.pool, store.ExactCounts)
 	require.NoError(t, err)

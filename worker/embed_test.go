@@ -52,9 +52,9 @@ func TestEmbedKeepsVector(t *testing.T) {
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fault   embeddingtest.Fault
-		minWait float64
-		says    string
+		fault    embeddingtest.Fault
+		minPause float64
+		says     string
 	}{
 		"429, come back in 20 s": {embeddingtest.TooManyRequests(20 * time.Second), 15, "rate limit reached"},
 		"429":                    {embeddingtest.TooManyRequests(-1), 2, "rate limit reached"},
@@ -66,7 +66,10 @@ func TestProviderDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
 			server := b.remote()
-			b.cfg.Embedding.Timeout = 200 * time.Millisecond
+			patience := b.cfg.Embedding.Timeout
+			if name == "hanging" {
+				b.cfg.Embedding.Timeout = 200 * time.Millisecond
+			}
 			server.Always(c.fault)
 			ids := b.insert("ann", "I like tea", "I like coffee")
 
@@ -81,9 +84,10 @@ func TestProviderDown(t *testing.T) {
 			j := b.job("embed")
 			require.Contains(t, []string{"scheduled", "available"}, j.State)
 			require.Zero(t, j.Attempt, "it was no attempt")
-			require.Greater(t, j.Wait, c.minWait)
+			require.Greater(t, j.Pause, c.minPause)
 
 			server.Always(embeddingtest.Fault{})
+			b.cfg.Embedding.Timeout = patience
 			require.NoError(t, b.drain(), "another worker asks at once")
 			terms, vectors = b.embedded(ids)
 			require.Equal(t, []int{2, 2}, []int{terms, vectors})
@@ -102,10 +106,12 @@ func TestProviderDownIsAskedRarely(t *testing.T) {
 	for i := range 40 {
 		b.insert("ann", numbered(2, strings.Repeat("x", i+1))...)
 	}
+	begin := time.Now()
 	var left *UnfinishedError
 	require.ErrorAs(t, b.drain(), &left)
+	pauses := int(time.Since(begin) / (5 * time.Second)) // none, unless the machine is slow
 	require.Equal(t, 40, b.count(`oxbow.river_job where kind = 'embed' and state in ('available', 'scheduled', 'retryable')`))
-	require.LessOrEqual(t, len(server.Requests()), b.cfg.Concurrency, "only those that were under way when the first failed")
+	require.LessOrEqual(t, len(server.Requests()), b.cfg.Concurrency*(1+pauses), "only those that were under way when the first failed")
 	require.Equal(t, 80, b.count(`oxbow.memory_terms`))
 }
 
@@ -166,8 +172,7 @@ func TestEmbedInSeveralCalls(t *testing.T) {
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, []int{100, 64}, []int{terms, vectors})
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	_, vectors = b.embedded(ids)
 	require.Equal(t, 100, vectors)
 	sent := server.Requests()
@@ -325,7 +330,7 @@ func TestModelChangesUnderneath(t *testing.T) {
 	require.ErrorAs(t, w.RunUntilIdle(t.Context(), nil), new(*UnfinishedError))
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, []int{1, 0}, []int{terms, vectors})
-	require.InDelta(t, 63, b.job("embed").Wait, 10)
+	require.InDelta(t, 83, b.job("embed").Pause, 30) // the attempt itself included
 	require.Contains(t, w.Health(t.Context()).Database, "new with 1024 dimensions")
 
 	b.hurry()

@@ -63,10 +63,6 @@ func TestLivesChange(t *testing.T) {
 			b.script(time.Now().Add(time.Hour))
 			b.cfg.Now = nil
 			b.cfg.extracts = extract.New()
-			work := func() {
-				b.hurry()
-				require.NoError(t, b.drain())
-			}
 			longest := 0
 			for i, l := range lives {
 				user := fmt.Sprintf("u%d", i)
@@ -76,12 +72,11 @@ func TestLivesChange(t *testing.T) {
 					b.say(user, "s", l.said...)
 				case "among others": // which are more like what is said than what it ends
 					last := strings.NewReplacer("I'm", "Tom is", "I ", "Tom ", "We ", "They ", "My ", "Tom's ", "Call me", "Call him", "我", "他").Replace(l.said[len(l.said)-1])
-					for k := range 30 {
-						b.exec(`insert into oxbow.memories (user_id, memory_type, content) values ($1, 'fact', $2)`, user, fmt.Sprintf("%s (%d)", last, k))
-					}
+					b.exec(`insert into oxbow.memories (user_id, memory_type, content)
+						select $1, 'fact', format('%s (%s)', $2::text, k) from generate_series(1, 30) k`, user, last)
 				}
 			}
-			work()
+			b.work()
 			before := map[int]time.Time{}
 			for k := 0; k < longest && how != "at once"; k++ {
 				for i, l := range lives {
@@ -90,7 +85,7 @@ func TestLivesChange(t *testing.T) {
 						b.say(fmt.Sprintf("u%d", i), fmt.Sprintf("s%d", k), l.said[k])
 					}
 				}
-				work()
+				b.work()
 			}
 			require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 			for i, l := range lives {

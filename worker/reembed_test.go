@@ -97,8 +97,7 @@ func TestReembedWhileServing(t *testing.T) {
 	stop()
 	require.NoError(t, end(t, ended))
 	b.cfg = b.target(64)
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Equal(t, 197+4, b.count(`oxbow.memory_vectors`))
 	require.Equal(t, 197+4, b.count(`oxbow.memories`))
 	require.LessOrEqual(t, result.Left, int64(3))
@@ -186,7 +185,8 @@ func TestReembedWaitsForLocks(t *testing.T) {
 	require.NoError(t, b.drain())
 	hold, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	defer hold.Rollback(t.Context()) //nolint:errcheck // it was committed
+	//lint:ignore errcheck it was committed
+	defer hold.Rollback(t.Context())
 	var result ReembedResult
 	held, released := false, false
 	result, err = Reembed(t.Context(), b.target(64), func(p ReembedProgress) {

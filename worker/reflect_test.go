@@ -170,14 +170,15 @@ func TestCheckAfterCheck(t *testing.T) {
 			when (new.state = 'completed' and new.kind = 'check_trigger') execute function oxbow.test_wait()`)
 	hold, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	defer hold.Rollback(t.Context()) //nolint:errcheck // it was committed
+	//lint:ignore errcheck it was committed
+	defer hold.Rollback(t.Context())
 	_, err = hold.Exec(t.Context(), `select pg_advisory_xact_lock(1)`)
 	require.NoError(t, err)
 	waiting := func(n int) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == n
-		}, 20*time.Second, 10*time.Millisecond)
+		}, 50*time.Second, 10*time.Millisecond)
 	}
 
 	_, err = client.Insert(t.Context(), jobs.CheckTriggerArgs{UserID: "ann"}, nil)

@@ -47,7 +47,7 @@ func end(t *testing.T, ended chan error) error {
 // eventually waits for something that happens in the database.
 func (b *bundle) eventually(sql string, args ...any) {
 	b.Helper()
-	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 30*time.Second, 5*time.Millisecond, sql)
+	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 50*time.Second, 5*time.Millisecond, sql)
 }
 
 func TestRunByNotificationAndByPolling(t *testing.T) {
@@ -66,7 +66,7 @@ func TestRunByNotificationAndByPolling(t *testing.T) {
 			set(b)
 			w, stop, ended := b.run()
 			b.eventually(`select exists (select from oxbow.river_leader)`)
-			require.Eventually(t, w.started.Load, 10*time.Second, time.Millisecond)
+			require.Eventually(t, w.started.Load, 50*time.Second, time.Millisecond)
 			for _, content := range []string{"I like tea", "I like coffee"} {
 				ids := b.insert("ann", content)
 				b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
@@ -210,7 +210,7 @@ func TestHealth(t *testing.T) {
 	require.Eventually(t, func() bool { // it may work a job before all its queues have begun
 		code, h = ask(w, "/readyz")
 		return code == http.StatusOK
-	}, 10*time.Second, time.Millisecond)
+	}, 50*time.Second, time.Millisecond)
 	require.Equal(t, "ok", h.Provider.Status)
 	require.WithinDuration(t, time.Now(), h.Provider.WorkedAt, time.Minute)
 
@@ -291,4 +291,60 @@ func TestWorkerRole(t *testing.T) {
 	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, old[1])
 	b.eventually(`select bool_and(terms > 0) from oxbow.memory_term_stats`)
 	require.Zero(t, b.count(`oxbow.river_job where state in ('discarded', 'retryable')`))
+}
+
+// A worker begins also where PostgreSQL takes longer to answer than River waits for it.
+func TestStartIsTriedAgain(t *testing.T) {
+	b := setup(t)
+	require.NoError(t, b.drain()) // the queues are there
+	ids := b.insert("ann", "Ann keeps bees.")
+	holder, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), "select from oxbow.river_queue for update")
+	require.NoError(t, err)
+	drained := make(chan error, 1)
+	go func() { drained <- b.drain() }()
+	select {
+	case err := <-drained:
+		require.Fail(t, "nobody waited", err)
+	case <-time.After(12 * time.Second): // River waits for 10
+	}
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.NoError(t, <-drained)
+	_, vectors := b.embedded(ids)
+	require.Equal(t, 1, vectors)
+}
+
+// Whoever works until there is nothing left takes up what has come due himself, whoever leads.
+func TestWhatHasComeDueIsTakenUp(t *testing.T) {
+	b := setup(t)
+	b.cfg.overdue = time.Hour
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+		values ('reflect', 'reflect', 25, '{"user_id": "ann"}', 'scheduled', now() - interval '1 minute')`)
+	require.NoError(t, b.drain())
+	require.Equal(t, "completed", b.job("reflect").State)
+	require.Equal(t, 1, b.count(`oxbow.river_leader where leader_id = 'somebody'`))
+}
+
+// A leader who is written down and does nothing keeps nobody waiting.
+func TestLeaderDoesNothing(t *testing.T) {
+	b := setup(t)
+	b.cfg.overdue = time.Second
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+		values ('check_trigger', 'default', 25, '{"user_id": "ann"}', 'retryable', now() - interval '1 minute')`)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.river_leader where leader_id = 'somebody'`))
+
+	// who does what it is to do keeps its place
+	b.exec(`delete from oxbow.river_leader`)
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	for state, due := range map[string]string{"scheduled": "1 hour", "available": "-1 hour"} {
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at) values ('expire_trend', 'nobody works it', 25, '{}', $1::text::oxbow.river_job_state, now() + $2::text::interval)`, state, due)
+	}
+	deposed, err := store.DeposeLeader(t.Context(), b.pool, time.Second)
+	require.NoError(t, err)
+	require.False(t, deposed)
+	require.Equal(t, 1, b.count(`oxbow.river_leader`))
 }

@@ -28,7 +28,7 @@ func TestSensoryJob(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.sense()
 		return b.count(`oxbow.sensory_candidates where user_id = 'ann' and content = 'tick' and times = 5`) == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 50*time.Second, 10*time.Millisecond)
 	require.Equal(t, 1, b.count(`oxbow.sensory_candidates`))
 
 	b.exec(`update oxbow.settings set value = '{"days": 3}' where key = 'sensory'`)
@@ -44,7 +44,8 @@ func TestSensoryJobIsNotTheOwners(t *testing.T) {
 	b.exec(`insert into oxbow.sensory (user_id, content) values ('ann', 'tick')`)
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	defer tx.Rollback(t.Context()) //nolint:errcheck // nothing is kept
+	//lint:ignore errcheck nothing is kept
+	defer tx.Rollback(t.Context())
 	_, err = tx.Exec(t.Context(), `set local role oxbow_worker`)
 	require.NoError(t, err)
 	var made, moved int

@@ -35,7 +35,7 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return &bundle{T: t, dsn: dsn, pool: pool, cfg: Config{
-		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
+		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true, lastWait: time.Minute,
 	}}
 }
 
@@ -51,7 +51,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 func (b *bundle) remote() *embeddingtest.Server {
 	b.Helper()
 	server := embeddingtest.New(b.T, 1024)
-	b.cfg.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: 5 * time.Second}
+	b.cfg.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
 	b.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	return server
 }
@@ -110,7 +110,7 @@ func (b *bundle) drain() error {
 	w, err := New(b.Context(), b.cfg)
 	require.NoError(b, err)
 	defer w.Close()
-	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
 	defer cancel()
 	return w.RunUntilIdle(ctx, nil)
 }
@@ -119,6 +119,13 @@ func (b *bundle) drain() error {
 func (b *bundle) hurry() {
 	b.Helper()
 	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable', 'available')`)
+}
+
+// work works everything off, also what waits for later.
+func (b *bundle) work() {
+	b.Helper()
+	b.hurry()
+	require.NoError(b, b.drain())
 }
 
 // embedded returns how many of the memories have terms, and a vector.
@@ -132,6 +139,7 @@ type job struct {
 	State       string
 	Attempt     int
 	Wait        float64 // seconds until it is due
+	Pause       float64 // seconds from its last attempt until it is due; 0: it was not tried
 	LastError   string
 	MaxAttempts int
 }
@@ -143,8 +151,9 @@ func (b *bundle) job(kind string) job {
 	require.Equal(b, 1, b.count(`oxbow.river_job where kind = $1`, kind), "jobs of kind %s", kind)
 	var last *string
 	require.NoError(b, b.pool.QueryRow(b.Context(), `
-		select id, state::text, attempt, extract(epoch from scheduled_at - now())::float8, errors[cardinality(errors)] ->> 'error'
-		  from oxbow.river_job where kind = $1`, kind).Scan(&j.ID, &j.State, &j.Attempt, &j.Wait, &last))
+		select id, state::text, attempt, extract(epoch from scheduled_at - now())::float8,
+		       coalesce(extract(epoch from scheduled_at - attempted_at), 0)::float8, errors[cardinality(errors)] ->> 'error'
+		  from oxbow.river_job where kind = $1`, kind).Scan(&j.ID, &j.State, &j.Attempt, &j.Wait, &j.Pause, &last))
 	if last != nil {
 		j.LastError = *last
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 
 // chronicler is a summarizer that notes which messages it was told, by their numbers.
 type chronicler struct {
+	mu     sync.Mutex                         // held while it is asked
 	before func(n int, t reasoner.Told) error // n: how often it was asked before
 	told   []reasoner.Told
 }
@@ -26,6 +30,8 @@ type chronicler struct {
 func (*chronicler) Name() string { return "chronicler" }
 
 func (c *chronicler) Summarize(_ context.Context, t reasoner.Told) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.told = append(c.told, t)
 	if c.before != nil {
 		if err := c.before(len(c.told)-1, t); err != nil {
@@ -49,14 +55,19 @@ func (b *bundle) chronicle() *chronicler {
 	return c
 }
 
-// chat inserts messages from one number up to another in one statement, and works them off.
+// chat inserts messages from one number up to another, and works them off.
 func (b *bundle) chat(user, session string, from, to int) {
+	b.Helper()
+	b.talk(user, session, from, to)
+	b.work()
+}
+
+// talk inserts messages from one number up to another in one statement.
+func (b *bundle) talk(user, session string, from, to int) {
 	b.Helper()
 	b.exec(`insert into oxbow.messages (user_id, session_id, content, seq, created_at)
 		select $1, $2, case when n % 5 = 0 then 'event: ' else 'so: ' end || 'number ' || n, n, timestamptz '2026-03-01 08:00Z' + n * interval '1 minute'
 		  from generate_series($3::integer, $4::integer) n`, user, session, from, to)
-	b.hurry()
-	require.NoError(b, b.drain())
 }
 
 // numbers are those from one up to another, as a chronicler writes them.
@@ -165,8 +176,7 @@ func TestSummaryByRules(t *testing.T) {
 			b.say(user, session, fmt.Sprintf(texts[1], 7777))
 		}
 	}
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	for user, has := range map[string][]string{"mia": {"User said: I live in Bergen, and I play the cello.", "I walked 7777 kilometres", "castle"}, "小雨": {"用户说：我住在杭州，在一家设计公司上班。", "走了7777公里", "城堡"}} {
 		b.exec(`select oxbow.end_session($1, id) from oxbow.sessions where user_id = $1`, user)
 		require.NoError(t, b.drain())
@@ -264,50 +274,83 @@ func TestOptedOutIsNotSummarized(t *testing.T) {
 
 // What is erased, forgotten or deleted is in no summary any more, and in none that is made later.
 func TestSummaryGoesWithWhatItTells(t *testing.T) {
-	for name, c := range map[string]struct {
-		sql  string
-		left int // rows of summaries
+	b := setup(t)
+	w := b.chronicle()
+	// Each is a user's, whose messages have numbers of their own: #35 is the 35th of them.
+	cases := []struct {
+		name, sql string
+		left      int // rows of summaries
 	}{
-		"a memory is erased":    {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 35'))`, 0},
-		"an early one is":       {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 5'))`, 0},
-		"one not told of is":    {`select oxbow.erase_memory('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 90'))`, 0},
-		"a message is deleted":  {`delete from oxbow.messages where user_id = 'ann' and content like '%number 35'`, 0},
-		"the summary is erased": {`select oxbow.erase_memory('ann', (select summary_id from oxbow.sessions where user_id = 'ann' and id = 's1'))`, 0},
-		"a memory is forgotten": {`select oxbow.forget('ann', (select id from oxbow.memories where user_id = 'ann' and content = 'number 35'))`, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := setup(t)
-			w := b.chronicle()
-			b.chat("ann", "s1", 1, 40)
-			b.chat("ann", "s1", 41, 80)
-			b.chat("ann", "s1", 81, 90)
-			b.chat("ann", "s2", 201, 240)
-			b.chat("bob", "s1", 1, 40)
-			b.exec(c.sql)
-			require.Equal(t, []string{numbers(201, 240)}, b.summaries("ann"))
-			require.Equal(t, []string{numbers(1, 40)}, b.summaries("bob"))
-			require.Equal(t, c.left+2, b.count(`oxbow.memories where source = 'summary'`))
-			require.Equal(t, c.left, b.count(`oxbow.memory_history where event = 'DELETE' and reason = 'it told of a memory that was forgotten'`))
-			if c.left == 0 {
-				require.Zero(t, b.count(`oxbow.memory_history where user_id = 'ann' and (new_content like '%34 35 36%' or old_content like '%34 35 36%')`))
-			}
-			for _, at := range []string{"", ", believed_as_of => now() - interval '1 millisecond'"} {
-				require.Zero(t, b.count(`oxbow.recall('ann', 'number 35 36', max_results => 100`+at+`) r where r.content like '%34 35 36%'`))
-			}
-			b.exec(`update oxbow.memories set forgotten_at = null where content = 'number 35'`)
-			b.chat("ann", "s1", 91, 130)
-			require.Equal(t, []string{numbers(201, 240), numbers(91, 130)}, b.summaries("ann"), "what was said before is not told again")
-
-			// while the summarizer thinks
-			w.before = func(n int, told reasoner.Told) error {
-				w.before = nil
-				b.exec(`select oxbow.erase_memory('ann', (select id from oxbow.memories where content = 'number 150'))`)
-				return nil
-			}
-			b.chat("ann", "s1", 131, 170)
-			require.Equal(t, []string{numbers(201, 240)}, b.summaries("ann"))
-			require.Zero(t, b.count(`oxbow.memories where content like '%149 150%'`))
+		{"a memory is erased", `select oxbow.erase_memory($1, (select id from oxbow.memories where user_id = $1 and content = 'number #35'))`, 0},
+		{"an early one is", `select oxbow.erase_memory($1, (select id from oxbow.memories where user_id = $1 and content = 'number #5'))`, 0},
+		{"one not told of is", `select oxbow.erase_memory($1, (select id from oxbow.memories where user_id = $1 and content = 'number #90'))`, 0},
+		{"a message is deleted", `delete from oxbow.messages where user_id = $1 and content like '%number #35'`, 0},
+		{"the summary is erased", `select oxbow.erase_memory($1, (select summary_id from oxbow.sessions where user_id = $1 and id = 's1'))`, 0},
+		{"a memory is forgotten", `select oxbow.forget($1, (select id from oxbow.memories where user_id = $1 and content = 'number #35'))`, 2},
+	}
+	first := func(i int) int { return (i + 1) * 1000 }
+	own := func(i int, sql string) string {
+		return regexp.MustCompile(`#\d+`).ReplaceAllStringFunc(sql, func(number string) string {
+			n, err := strconv.Atoi(number[1:])
+			require.NoError(t, err)
+			return strconv.Itoa(first(i) + n)
 		})
+	}
+	chat := func(session string, from, to int) {
+		for i, c := range cases {
+			b.talk(c.name, session, first(i)+from, first(i)+to)
+		}
+	}
+	b.talk("bob", "s1", 1, 40)
+	chat("s1", 1, 40)
+	b.work()
+	chat("s1", 41, 80)
+	b.work()
+	chat("s1", 81, 90)
+	chat("s2", 201, 240)
+	b.work()
+	for i, c := range cases {
+		b.exec(own(i, c.sql), c.name)
+	}
+	require.Equal(t, []string{numbers(1, 40)}, b.summaries("bob"))
+	for i, c := range cases {
+		require.Equal(t, []string{numbers(first(i)+201, first(i)+240)}, b.summaries(c.name), c.name)
+		require.Equal(t, c.left+1, b.count(`oxbow.memories where user_id = $1 and source = 'summary'`, c.name), c.name)
+		require.Equal(t, c.left, b.count(`oxbow.memory_history where user_id = $1 and event = 'DELETE' and reason = 'it told of a memory that was forgotten'`, c.name), c.name)
+		if c.left == 0 {
+			require.Zero(t, b.count(own(i, `oxbow.memory_history where user_id = $1 and (new_content like '%#34 #35 #36%' or old_content like '%#34 #35 #36%')`), c.name), c.name)
+		}
+		for _, at := range []string{"", ", believed_as_of => now() - interval '1 millisecond'"} {
+			require.Zero(t, b.count(own(i, `oxbow.recall($1, 'number #35 #36', max_results => 100`+at+`) r where r.content like '%#34 #35 #36%'`), c.name), c.name)
+		}
+	}
+	b.exec(`update oxbow.memories set forgotten_at = null where content like 'number %35'`)
+	chat("s1", 91, 130)
+	b.work()
+	for i, c := range cases {
+		require.Equal(t, []string{numbers(first(i)+91, first(i)+130), numbers(first(i)+201, first(i)+240)}, b.summaries(c.name), "%s: what was said before is not told again", c.name)
+	}
+
+	// while the summarizer thinks
+	erased := map[int]bool{}
+	w.before = func(_ int, told reasoner.Told) error {
+		_, text, _ := strings.Cut(told.Messages[0].Content, "number ")
+		number, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		if i := number/1000 - 1; !erased[i] {
+			erased[i] = true
+			b.exec(own(i, `select oxbow.erase_memory($1, (select id from oxbow.memories where content = 'number #150'))`), cases[i].name)
+		}
+		return nil
+	}
+	chat("s1", 131, 170)
+	b.work()
+	require.Len(t, erased, len(cases))
+	for i, c := range cases {
+		require.Equal(t, []string{numbers(first(i)+201, first(i)+240)}, b.summaries(c.name), c.name)
+		require.Zero(t, b.count(own(i, `oxbow.memories where content like '%#149 #150%'`)), c.name)
 	}
 }
 
@@ -378,8 +421,7 @@ func TestSummarizerFails(t *testing.T) {
 	require.Equal(t, "retryable", j.State)
 	require.Contains(t, j.LastError, "that is prose")
 	b.exec(`update oxbow.river_job set attempt = 8 where kind = 'summarize'`)
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Empty(t, b.summaries("ann"))
 	c.before = nil
 	b.chat("ann", "s1", 41, 80)
@@ -402,16 +444,14 @@ func TestSummaryByModel(t *testing.T) {
 		said = append(said, fmt.Sprintf("今天是第%d天。", i))
 	}
 	b.say("米娅", "s1", said...)
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	require.Equal(t, []string{"米娅的对话有35条新消息。"}, b.summaries("米娅"))
 	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'summarize' and job_id is not null`))
 	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'openai/m'`))
 
 	b.exec(`update oxbow.llm_calls set prompt_tokens = 1000000 where purpose = 'summarize'`)
 	b.say("米娅", "s1", said...)
-	b.hurry()
-	require.NoError(t, b.drain())
+	b.work()
 	b.cfg.DailyTokens = 100
 	b.exec(`update oxbow.sessions set summarized_seq = 0, summary_id = null`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('summarize', 'reflect', 25, '{"user_id": "米娅", "session_id": "s1"}')`)

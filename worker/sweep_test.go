@@ -160,10 +160,10 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	go func() { swept <- b.drain() }()
 	require.Eventually(t, func() bool {
 		return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%JobInsertFastMany%'`) == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 50*time.Second, 10*time.Millisecond)
 	lock("ann")
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'sweep' and finalized_at is null`) == 0 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'sweep' and finalized_at is null`) == 0 }, 50*time.Second, 10*time.Millisecond)
 	b.exec(`update oxbow.river_job set state = 'completed', finalized_at = now() where kind = 'reflect'`)
 	require.NoError(t, <-swept)
 	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'sweep' and state = 'completed'`))

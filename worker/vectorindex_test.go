@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -207,6 +209,24 @@ func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
 	b.untilReady(1)
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
 	require.Equal(t, ids[7].String(), b.near("ann", ids[7])[0])
+}
+
+// A transaction of another database of the server, which may take hours, is nothing to wait for.
+func TestVectorIndexWaitsForNoOtherDatabase(t *testing.T) {
+	b := setup(t)
+	elsewhere, err := pgx.Connect(t.Context(), pgtest.Database(t))
+	require.NoError(t, err)
+	defer elsewhere.Close(context.Background())
+	_, err = elsewhere.Exec(t.Context(), `begin; select pg_current_xact_id()`)
+	require.NoError(t, err)
+	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
+	b.insert("ann", different(110)...)
+	require.NoError(t, b.drain())
+	b.keepIndex()
+	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
+	require.Equal(t, 1, b.count(`oxbow.vector_slots where ready_at is not null`))
+	_, err = elsewhere.Exec(t.Context(), `rollback`) // it was open all the time
+	require.NoError(t, err)
 }
 
 // A slot is free when nobody's vectors are in it; what somebody holds is waited for, and what has no slot is removed.

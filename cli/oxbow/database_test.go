@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
@@ -64,22 +66,52 @@ func (d on) recall(args ...string) []oxbow.Recalled {
 	return decoded[[]oxbow.Recalled](d.t, d.ok(append([]string{"recall", "--json"}, args...)...))
 }
 
+var (
+	keeping  sync.Mutex
+	keptOpen = map[string]*pgxpool.Pool{} // by connection string
+)
+
+// kept are connections that stay open until the test ends: a new one takes longer than most of what is asked. Nothing is
+// remembered about the tables, which tests change.
+func (d on) kept() *pgxpool.Pool {
+	d.t.Helper()
+	keeping.Lock()
+	defer keeping.Unlock()
+	if pool := keptOpen[d.dsn]; pool != nil {
+		return pool
+	}
+	cfg, err := pgxpool.ParseConfig(d.dsn)
+	require.NoError(d.t, err)
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	pool, err := pgxpool.NewWithConfig(context.Background(), cfg)
+	require.NoError(d.t, err)
+	keptOpen[d.dsn] = pool
+	d.t.Cleanup(func() {
+		keeping.Lock()
+		defer keeping.Unlock()
+		delete(keptOpen, d.dsn)
+		pool.Close()
+	})
+	return pool
+}
+
 func (d on) exec(sql string, args ...any) {
 	d.t.Helper()
 	ctx := context.WithoutCancel(d.t.Context()) // also in a clean-up
-	conn, err := pgx.Connect(ctx, d.dsn)
+	_, err := d.kept().Exec(ctx, sql, args...)
 	require.NoError(d.t, err)
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, sql, args...)
-	require.NoError(d.t, err)
+}
+
+func (d on) text(sql string, args ...any) (text string) {
+	d.t.Helper()
+	require.NoError(d.t, d.kept().QueryRow(d.t.Context(), sql, args...).Scan(&text))
+	return text
 }
 
 func (d on) number(sql string, args ...any) (n int) {
 	d.t.Helper()
-	conn, err := pgx.Connect(d.t.Context(), d.dsn)
-	require.NoError(d.t, err)
-	defer conn.Close(d.t.Context())
-	require.NoError(d.t, conn.QueryRow(d.t.Context(), sql, args...).Scan(&n))
+	require.NoError(d.t, d.kept().QueryRow(d.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 

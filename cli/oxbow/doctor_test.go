@@ -60,7 +60,7 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	go func() { ended <- cliContext(ctx, "work", "--database-url", d.dsn) }()
 	require.Eventually(t, func() bool {
 		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
-	}, 30*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "queue", "backlog", "traits")
 	text := d.run("doctor").out
 	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one leads$`, text)
@@ -94,6 +94,8 @@ func TestDoctorFinds(t *testing.T) {
 		"older schema":     {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up", store.LevelError},
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
 			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", store.LevelWarning},
+		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors)
+			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", store.LevelWarning},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
 			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", store.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
@@ -121,6 +123,16 @@ func TestDoctorFinds(t *testing.T) {
 			d.finds(c.about, c.level, c.says)
 		})
 	}
+}
+
+// A periodic job that failed is over with when the next one has succeeded, and nobody is told to repeat it.
+func TestDoctorForgivesPeriodicJobs(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.exec(`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at)
+		values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '10 minutes'), ('settle', 'default', '{}', '{"periodic": true}', 'completed', 1, 1, now()),
+		       ('consistency_check', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '2 days')`)
+	d.fine("queue")
 }
 
 func TestDoctorFindsOpenTransactions(t *testing.T) {

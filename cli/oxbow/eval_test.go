@@ -23,7 +23,7 @@ func TestEvalSample(t *testing.T) {
 	before := d.rows()
 	r := d.run("eval", sampleFile, "--json")
 	require.Zero(t, r.code, r.err)
-	require.Empty(t, r.err, "short work says nothing")
+	require.Empty(t, r.unexpected())
 	report := decoded[eval.Report](t, r.out)
 	require.Equal(t, 29, report.All.N)
 	require.Equal(t, map[string]int{"date": 4, "fact": 6, "multi": 6, "single": 13}, map[string]int{

@@ -158,7 +158,7 @@ func TestKeyManagementServices(t *testing.T) {
 				began := time.Now()
 				r := d.run("show", id)
 				require.Equal(t, exitFailed, r.code)
-				require.Less(t, time.Since(began), 25*time.Second)
+				require.Less(t, time.Since(began), time.Minute)
 				for _, s := range append(says, "OXBOW_K") {
 					require.Contains(t, r.err, s)
 				}
@@ -212,7 +212,7 @@ func TestKeyManagementServiceHangs(t *testing.T) {
 	r := cli(t, "keys", "new")
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, "the keyset cannot be encrypted with hcvault://")
-	require.Less(t, time.Since(began), 25*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 	require.Empty(t, r.out)
 }
 
@@ -271,14 +271,14 @@ func TestCheckSecrets(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			d := on{t, d.dsn}
 			d.exec(`create table public.saved as select user_id, sealed, sealed_key from oxbow.memories where id = '` + id + `'`)
-			d.exec(`set session_replication_role = replica; ` + strings.ReplaceAll(sql, "$1", "'"+id+"'"))
+			d.exec(`set local session_replication_role = replica; ` + strings.ReplaceAll(sql, "$1", "'"+id+"'"))
 			r := d.run("check", "林")
 			require.Equal(t, exitFailed, r.code)
 			require.Regexp(t, "林 +"+id+" +"+says, r.out)
 			require.NotContains(t, r.out, "剑鱼")
 			require.NotContains(t, r.out, "swordfish")
 			require.Zero(t, d.run("check", "ada").code, "that of another user")
-			d.exec(`set session_replication_role = replica;
+			d.exec(`set local session_replication_role = replica;
 				delete from oxbow.memory_vectors where memory_id = '` + id + `'; delete from oxbow.memory_terms where memory_id = '` + id + `';
 				delete from oxbow.reflection_inbox where memory_id = '` + id + `'; delete from oxbow.entity_mentions where memory_id = '` + id + `';
 				delete from oxbow.entities where user_id = '林'; delete from oxbow.entity_edges where memory_id = '` + id + `';

@@ -24,7 +24,7 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 		}
 		return otherwise
 	}
-	kills, messages := number("OXBOW_KILLS", 8), number("OXBOW_KILL_MESSAGES", 1000)
+	kills, messages := number("OXBOW_KILLS", 5), number("OXBOW_KILL_MESSAGES", 600)
 	k := newKilling(t)
 	k.exec(k.dsn, fmt.Sprintf(`
 		insert into oxbow.messages (user_id, session_id, seq, role, content, created_at)
@@ -66,14 +66,14 @@ func (k *killing) killExtracting(dsn string, kills int, calmly time.Duration) (r
 		deadline := time.Now().Add(20 * time.Second)
 		for k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`) == 0 &&
 			k.count(dsn, `oxbow.messages where extracted_at is null`) > 0 && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / float64(kills)))
 		require.NoError(k, worker.Process.Kill())
 		_ = worker.Wait() // it was killed
 		require.Eventually(k, func() bool {
 			return k.count(dsn, `pg_stat_activity where application_name like 'oxbow worker%' and datname = current_database()`) == 0
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, 10*time.Millisecond)
 		running += k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`)
 		k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)
 	}

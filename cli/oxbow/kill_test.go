@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 // undisturbed run leaves. OXBOW_KILLS and OXBOW_KILL_RECORDS (a file for "oxbow import") make it a long one, OXBOW_KILL_SEED
 // repeats it: make kill-reflect.
 func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
-	kills, records := 8, os.Getenv("OXBOW_KILL_RECORDS")
+	kills, records := 5, os.Getenv("OXBOW_KILL_RECORDS")
 	if n := os.Getenv("OXBOW_KILLS"); n != "" {
 		var err error
 		kills, err = strconv.Atoi(n)
@@ -33,7 +34,7 @@ func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	}
 	if records == "" {
 		records = filepath.Join(t.TempDir(), "records.jsonl")
-		require.NoError(t, os.WriteFile(records, []byte(lives(3, 800)), 0o600))
+		require.NoError(t, os.WriteFile(records, []byte(lives(3, 500)), 0o600))
 	}
 	k := newKilling(t)
 	now := k.prepare(records)
@@ -63,6 +64,7 @@ type killing struct {
 	binary, dsn string
 	seed        uint64
 	random      *rand.Rand
+	kept        map[string]*pgx.Conn // what exec and count ask, by connection string: they ask often
 }
 
 func newKilling(t *testing.T) *killing {
@@ -77,31 +79,72 @@ func newKilling(t *testing.T) *killing {
 }
 
 func (k *killing) command(dsn string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(k.Context(), k.binary, args...)
+	return k.commandContext(k.Context(), dsn, args...)
+}
+
+func (k *killing) commandContext(ctx context.Context, dsn string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, k.binary, args...)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
 	return cmd
 }
 
+// commandLimit is how long a command may take. One that does not come to its end tells where its goroutines are.
+const commandLimit = 10 * time.Minute
+
 func (k *killing) oxbow(dsn string, args ...string) {
 	k.Helper()
-	out, err := k.command(dsn, args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(k.Context(), commandLimit)
+	defer cancel()
+	cmd := k.commandContext(ctx, dsn, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		k.Log(k.unfinished(dsn))
+	}
 	require.NoError(k, err, "oxbow %s: %s", strings.Join(args, " "), out)
+}
+
+// unfinished tells of the jobs that are left, and of what the server is at.
+func (k *killing) unfinished(dsn string) (lines string) {
+	conn := k.connect(dsn)
+	defer conn.Close(context.Background())
+	require.NoError(k, conn.QueryRow(k.Context(), `
+		select coalesce(string_agg(line, E'\n'), 'no jobs, no connections') from (
+		  select concat_ws(' ', 'job', kind, state, 'attempt', attempt, 'of', max(attempted_at), 'due', min(scheduled_at), 'times', count(*))
+		    from oxbow.river_job where state <> 'completed' group by kind, state, attempt
+		  union all
+		  select concat_ws(' ', 'leader', leader_id, expires_at) from oxbow.river_leader
+		  union all
+		  select concat_ws(' ', 'connection', application_name, state, wait_event_type, wait_event, now() - xact_start, left(query, 100))
+		    from pg_stat_activity where datname = current_database()) l(line)`).Scan(&lines))
+	return lines
 }
 
 func (k *killing) exec(dsn, sql string) {
 	k.Helper()
-	conn := k.connect(dsn)
-	defer conn.Close(context.Background())
-	_, err := conn.Exec(k.Context(), sql)
+	_, err := k.keep(dsn).Exec(k.Context(), sql)
 	require.NoError(k, err, sql)
 }
 
 func (k *killing) count(dsn, sql string) (n int) {
 	k.Helper()
-	conn := k.connect(dsn)
-	defer conn.Close(context.Background())
-	require.NoError(k, conn.QueryRow(k.Context(), "select count(*) from "+sql).Scan(&n), sql)
+	require.NoError(k, k.keep(dsn).QueryRow(k.Context(), "select count(*) from "+sql).Scan(&n), sql)
 	return n
+}
+
+// keep returns a connection that stays open, for one goroutine at a time.
+func (k *killing) keep(dsn string) *pgx.Conn {
+	k.Helper()
+	if conn := k.kept[dsn]; conn != nil && !conn.IsClosed() {
+		return conn
+	}
+	if k.kept == nil {
+		k.kept = map[string]*pgx.Conn{}
+	}
+	conn := k.connect(dsn)
+	k.kept[dsn] = conn
+	k.Cleanup(func() { _ = conn.Close(context.Background()) }) // its server may have been stopped
+	return conn
 }
 
 func (k *killing) connect(dsn string) *pgx.Conn {
@@ -142,6 +185,9 @@ func (k *killing) clone(name string) string {
 	name = source + "_" + name
 	server := *u
 	server.Path = "/postgres"
+	if conn := k.kept[k.dsn]; conn != nil {
+		require.NoError(k, conn.Close(k.Context())) // what is copied has no connections
+	}
 	k.exec(server.String(), fmt.Sprintf("create database %s template %s", pgx.Identifier{name}.Sanitize(), pgx.Identifier{source}.Sanitize()))
 	k.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), server.String())
@@ -165,14 +211,14 @@ func (k *killing) killOnTheWay(dsn, now string, kills int, calmly time.Duration)
 			return k.count(dsn, `oxbow.river_job where kind in ('reflect', 'contradiction_review') and state in ('available', 'running', 'retryable')`)
 		}
 		for k.count(dsn, `oxbow.river_job where kind in ('reflect', 'contradiction_review') and state = 'running'`) == 0 && left() > 0 && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / float64(kills)))
 		require.NoError(k, worker.Process.Kill())
 		_ = worker.Wait() // it was killed
 		require.Eventually(k, func() bool {
 			return k.count(dsn, `pg_stat_activity where application_name like 'oxbow worker%' and datname = current_database()`) == 0
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, 10*time.Millisecond)
 		// What the next worker would do of itself, 45 seconds later: elect itself, and rescue the jobs of the dead one.
 		running += k.count(dsn, `oxbow.river_job where kind in ('reflect', 'contradiction_review') and state = 'running'`)
 		k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)

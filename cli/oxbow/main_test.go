@@ -4,16 +4,48 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestMain(m *testing.M) {
+	speakEvery = time.Hour
+	os.Exit(m.Run())
+}
+
+// Where there is no terminal, long work tells now and then how far it is.
+func TestProgress(t *testing.T) {
+	defer func(every time.Duration) { speakEvery = every }(speakEvery)
+	var err bytes.Buffer
+	some := (&app{err: &err}).progress("ask", 12_345)
+	some.set(1)
+	require.Empty(t, err.String())
+	speakEvery = 0
+	some.set(1_234)
+	some.add(1)
+	some.end()
+	(&app{err: &err}).progress("jobs left", 0).set(3)
+	require.Equal(t, "ask: 1,234 of 12,345\nask: 1,235 of 12,345\njobs left: 3\n", err.String())
+}
 
 // result is what one command line left behind.
 type result struct {
 	code     int
 	out, err string
+}
+
+// unexpected is what a command says on standard error, without what River says of a PostgreSQL that is slow to answer.
+func (r result) unexpected() (lines string) {
+	for line := range strings.Lines(r.err) {
+		if !strings.Contains(line, "deadline") {
+			lines += line
+		}
+	}
+	return lines
 }
 
 // cli runs one command line as the program would, with nothing on its standard input.

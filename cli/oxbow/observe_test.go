@@ -62,17 +62,17 @@ func TestWorkIsObserved(t *testing.T) {
 	d.exec(`select set_config('oxbow.traceparent', '00-` + trace + `-b7ad6b7169203331-01', false);
 		insert into oxbow.memories (user_id, content) values ('ada', '周末去植物园看兰花')`)
 	get := func(path string) string {
-		response, err := http.Get("http://" + address + path) //nolint:noctx // the test ends before
+		response, err := http.Get("http://" + address + path) // the test ends before
 		require.NoError(t, err)
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		return string(body)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(get("/metrics"), "oxbow_memories_embedded_total 1\n") }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(get("/metrics"), "oxbow_memories_embedded_total 1\n") }, 50*time.Second, 50*time.Millisecond)
 	require.Contains(t, get("/readyz"), `"ready":true`)
 	require.Equal(t, "ok\n", get("/healthz"))
-	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 50*time.Second, 50*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
 }

@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 	require.Contains(t, text, "local-v1 with 1024 dimensions")
 	require.Regexp(t, `episodic +110 +0 +0 +0 +110\n`, text)
 	require.Regexp(t, `embed +available +3 `, text)
-	require.Regexp(t, `The oldest job that is due, embed \d+, waits for \d+\.\d s\.`, text)
+	require.Regexp(t, `The oldest job that is due, embed \d+, waits for \d+(\.\d)? \S+\.`, text)
 	require.Contains(t, text, "The oldest memory that waits to be embedded was stored ")
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 9, Superseded: 1, Waiting: 10}, s.Memories[0])

@@ -5,10 +5,11 @@
 //	pool := pgtest.Pool(t)    // the same, with a pool of connections to it
 //	tx := pgtest.Tx(t)        // a transaction in a migrated database, never committed: the cheapest
 //	dsn := pgtest.Empty(t)    // a database with nothing in it
+//	dir := pgtest.Dir(t)      // a directory for a PostgreSQL of the test's own
 //
-// The server is the one that OXBOW_TEST_DATABASE_URL names (its role needs CREATEDB), and otherwise a private one of
-// the user's cache directory, without durability. That one is started by the first test that needs it and stays up
-// for the next run; `make clean` stops it.
+// The server is the one that OXBOW_TEST_DATABASE_URL names (its role needs CREATEDB), and otherwise a private one
+// without durability, in memory (/dev/shm) where there are 4 GiB of it, else in the user's cache directory. That one is
+// started by the first test that needs it and stays up for the next run; `make clean` stops it.
 //
 // Databases are copies of a template that is migrated once and named by a hash of everything that the migration
 // consists of, so a changed migration makes a new one. What killed runs leave behind, the next run drops.
@@ -17,6 +18,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -26,7 +28,7 @@ import (
 )
 
 // cleanupTimeout limits what happens after a test, when its own context is over.
-const cleanupTimeout = 30 * time.Second
+const cleanupTimeout = 2 * time.Minute
 
 // Database returns the connection URL of a fresh migrated database, which is dropped when the test ends.
 func Database(t testing.TB) string {
@@ -155,4 +157,27 @@ func Drop(ctx context.Context, dsn string) error {
 	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, "drop database if exists "+pgx.Identifier{cfg.Database}.Sanitize()+" with (force)")
 	return err
+}
+
+// Dir returns a directory for a PostgreSQL of a test's own, in memory where the tests' PostgreSQL is, else below /tmp. The account
+// that runs PostgreSQL may write there. It is removed after the test.
+func Dir(t testing.TB) string {
+	t.Helper()
+	parent := memoryDir()
+	if base, err := baseDir(); err != nil || base != parent {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, "oxbow-test-")
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	if err := os.Chmod(dir, 0o777); err != nil { // PostgreSQL may run as another user
+		t.Fatalf("pgtest: %v", err)
+	}
+	return dir
 }

@@ -423,7 +423,7 @@ func TestLongMessages(t *testing.T) {
 		for _, c := range extracted(t, talking("user: "+text)).Candidates {
 			require.LessOrEqual(t, len(c.Content), maxContent)
 		}
-		require.Less(t, time.Since(started), 2*time.Second)
+		require.Less(t, time.Since(started), 20*time.Second)
 	}
 }
 

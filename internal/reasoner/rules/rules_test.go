@@ -590,7 +590,7 @@ func FuzzReflect(f *testing.F) {
 		start := time.Now()
 		p, err := r.Reflect(context.Background(), batch)
 		require.NoError(t, err)
-		require.Less(t, time.Since(start), 2*time.Second)
+		require.Less(t, time.Since(start), 20*time.Second)
 		for _, n := range p.Patterns {
 			require.Contains(t, keys, n.Key)
 			require.NotEmpty(t, n.Content)
@@ -607,6 +607,6 @@ func TestLongTexts(t *testing.T) {
 	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000), strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000), strings.Repeat("[image", 20_000)} {
 		start := time.Now()
 		New().Keys(days(text))
-		require.Less(t, time.Since(start), 3*time.Second, text[:12])
+		require.Less(t, time.Since(start), 20*time.Second, text[:12])
 	}
 }
