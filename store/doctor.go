@@ -39,6 +39,8 @@ type Expected struct {
 	Model EmbeddingModel
 	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
 	OldTransaction time.Duration
+	// Timeout is how long a statement may take; what takes longer is a finding that something was not seen. Default: 5 seconds.
+	Timeout time.Duration
 }
 
 // ExpectedIndex is an index that there must be, by its name or by its definition.
@@ -48,6 +50,7 @@ type ExpectedIndex struct{ Table, Name, Rest string }
 // statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
 func Examine(ctx context.Context, db DB, want Expected) []Finding {
 	want.OldTransaction = cmp.Or(want.OldTransaction, 10*time.Minute)
+	want.Timeout = cmp.Or(want.Timeout, gaugeTimeout)
 	e := &examination{want: want}
 	for _, part := range []struct {
 		about string
@@ -59,9 +62,9 @@ func Examine(ctx context.Context, db DB, want Expected) []Finding {
 	} {
 		e.about = part.about
 		before := len(e.found)
-		err := Snapshot(ctx, db, func(tx pgx.Tx) error { return part.look(ctx, tx) })
+		err := snapshot(ctx, db, want.Timeout, func(tx pgx.Tx) error { return part.look(ctx, tx) })
 		if err != nil {
-			e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", Explain(err)), "", "")
+			e.unseen(err)
 		}
 		e.sum(before)
 	}
@@ -77,6 +80,16 @@ type examination struct {
 
 func (e *examination) add(level Level, what, why, do string) {
 	e.found = append(e.found, Finding{Level: level, About: e.about, What: what, Why: why, Do: do})
+}
+
+// unseen adds that a part could not be looked at.
+func (e *examination) unseen(err error) {
+	why, do := "", ""
+	if isTimeout(err) {
+		why = fmt.Sprintf("PostgreSQL took longer than --timeout, %s.", e.want.Timeout)
+		do = fmt.Sprintf("oxbow doctor --timeout %s", 10*e.want.Timeout)
+	}
+	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", Explain(err)), why, do)
 }
 
 // sum ends a part: where nothing was found, that is said.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -53,12 +54,16 @@ type Gauges struct {
 	TransactionSeconds float64 `json:"transaction_seconds"`
 }
 
-// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends soon. The planner would
-// read a queue of finished jobs whole, to find none that waits.
-func Snapshot(ctx context.Context, db DB, f func(pgx.Tx) error) error {
+// gaugeTimeout is how long a statement that reads gauges may take.
+const gaugeTimeout = 5 * time.Second
+
+// snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time. The planner
+// would read a queue of finished jobs whole, to find none that waits.
+func snapshot(ctx context.Context, db DB, timeout time.Duration, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '5s', true),
-			set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`)
+		_, err := tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true),
+			set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`,
+			fmt.Sprintf("%dms", max(timeout.Milliseconds(), 1)))
 		if err != nil {
 			return err
 		}
@@ -68,7 +73,7 @@ func Snapshot(ctx context.Context, db DB, f func(pgx.Tx) error) error {
 
 // ReadGauges reads them. It is for the owner of the schema and the worker.
 func ReadGauges(ctx context.Context, db DB) (g Gauges, err error) {
-	err = Snapshot(ctx, db, func(tx pgx.Tx) error {
+	err = snapshot(ctx, db, gaugeTimeout, func(tx pgx.Tx) error {
 		for _, read := range []func(context.Context, DB) error{g.readQueue, g.readWaiting, g.readTables, g.readRest} {
 			if err := read(ctx, tx); err != nil {
 				return Explain(err)

@@ -54,7 +54,7 @@ type Pulse struct {
 
 // ReadPulse reads it. It is for the owner of the schema and the worker.
 func ReadPulse(ctx context.Context, db DB) (p Pulse, err error) {
-	err = Snapshot(ctx, db, func(tx pgx.Tx) error {
+	err = snapshot(ctx, db, gaugeTimeout, func(tx pgx.Tx) error {
 		for _, read := range []func(context.Context, DB) error{p.readQueue, p.readWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople} {
 			if err := read(ctx, tx); err != nil {
 				return Explain(err)

@@ -177,7 +177,7 @@ func (l *load) begin() {
 		l.Cleanup(func() { _ = worker.Process.Kill() }) // it has ended, unless the test failed
 		l.workers = append(l.workers, worker)
 	}
-	l.write(30)
+	l.write(50) // as much as traits settle out of
 }
 
 func (l *load) withProvider(dsn string, args ...string) *exec.Cmd {
@@ -208,7 +208,7 @@ func (l *load) writeFor(ctx context.Context, writer int) {
 
 func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, after uint64, err error) {
 	const position = `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn`
-	user, ids := fmt.Sprintf("person %d", n%8), []uuid.UUID{uuid.New(), uuid.New()}
+	user, ids := fmt.Sprintf("person %d", n%4), []uuid.UUID{uuid.New(), uuid.New()}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, s := range []struct {
 			sql  string
@@ -216,7 +216,7 @@ func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, aft
 		}{
 			{`insert into acks values ($1, $2, $3)`, []any{n, user, ids}},
 			{`insert into oxbow.memories (user_id, memory_type, id, content, session_id, valid_at) values ($1, 'episodic', $2, $3, $4, $5), ($1, 'fact', $6, $7, $4, $5)`,
-				[]any{user, ids[0], fmt.Sprintf("Went climbing at the hall (%d).", n), fmt.Sprintf("s%d", n/40), time.Now().AddDate(0, 0, n/8-400),
+				[]any{user, ids[0], fmt.Sprintf("Went climbing at the hall (%d).", n), fmt.Sprintf("s%d", n/40), time.Now().AddDate(0, 0, n/4-400),
 					ids[1], fmt.Sprintf("第%d次去打羽毛球了", n)}},
 			{`insert into oxbow.messages (user_id, session_id, seq, role, content, created_at) values ($1, $2, $3, 'user', $4, now() - interval '1 day')`,
 				[]any{user, fmt.Sprintf("chat %d", n/40), n, fmt.Sprintf("I bought a bicycle with the number %d.", n)}},

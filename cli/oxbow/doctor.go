@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type diagnosis struct {
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var flags embeddingFlags
+	var want store.Expected
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -31,7 +33,9 @@ It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and 
 schema and members of oxbow_worker; what the login may not see is said. The command fails if there is an error or a warning;
 advice is no failure.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			want := store.Expected{}
+			if want.Timeout <= 0 {
+				return usagef("--timeout has to be more than 0")
+			}
 			for _, x := range migrations.Indexes() {
 				want.Indexes = append(want.Indexes, store.ExpectedIndex(x))
 			}
@@ -56,6 +60,7 @@ advice is no failure.`,
 		},
 	}
 	flags.add(cmd.Flags())
+	cmd.Flags().DurationVar(&want.Timeout, "timeout", 5*time.Second, "how long a question to PostgreSQL may take")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 // doctor returns what doctor finds about something, and whether it is content.
 func (d on) doctor(about string, flags ...string) (found []store.Finding, r result) {
 	d.t.Helper()
-	r = d.run(append([]string{"doctor", "--json"}, flags...)...)
+	r = d.run(append([]string{"doctor", "--json", "--timeout=1m"}, flags...)...)
 	for _, f := range decoded[diagnosis](d.t, r.out).Findings {
 		if f.About == about {
 			found = append(found, f)
@@ -165,6 +165,18 @@ func TestDoctorAsWorker(t *testing.T) {
 	r := app.run("doctor")
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, "oxbow doctor is for the owner of the schema and members of oxbow_worker")
+}
+
+func TestDoctorTimeout(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	r := d.run("doctor", "--json", "--timeout", "1ms")
+	require.Contains(t, decoded[diagnosis](t, r.out).Findings, store.Finding{Level: store.LevelUnseen, About: "rights",
+		What: "this could not be looked at: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
+		Why:  "PostgreSQL took longer than --timeout, 1ms.", Do: "oxbow doctor --timeout 10ms"})
+	r = d.run("doctor", "--timeout", "0s")
+	require.Equal(t, exitUsage, r.code)
+	require.Contains(t, r.err, "--timeout has to be more than 0")
 }
 
 func TestDoctorBeforeMigration(t *testing.T) {
