@@ -41,7 +41,7 @@ type result struct {
 // unexpected is what a command says on standard error, without what River says of a PostgreSQL that is slow to answer.
 func (r result) unexpected() (lines string) {
 	for line := range strings.Lines(r.err) {
-		if !strings.Contains(line, "deadline") {
+		if !strings.Contains(line, "context deadline exceeded") {
 			lines += line
 		}
 	}
