@@ -30,7 +30,7 @@ demo: setup build ## set up, build, and run the main job on sample data
 TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
 
 .PHONY: test
-test: ## set up, and run all tests (make lint runs what go vet would)
+test: ## set up, and run all tests (make lint runs what go test would of go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 

@@ -155,6 +155,27 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.Equal(t, 2, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1", ann(t)))
 }
 
+// A repeat that was forgotten by itself stays so, and one that was restored by itself outlives the one that is kept.
+func TestRepeatsByThemselves(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	ids := facts(t, tx, ann(t), "她喜欢喝茶。", 3)
+	index(t, tx, ann(t))
+	const forgotten = "select id::text from oxbow.memories where user_id = $1 and forgotten_at is not null"
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[1])
+	exec(t, tx, "update oxbow.memories set forgotten_at = forgotten_at - interval '1 minute' where id = $1", ids[1])
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[0])
+	require.Len(t, all[string](t, tx, forgotten, ann(t)), 3)
+	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), ids[0])
+	require.Equal(t, []string{ids[1]}, all[string](t, tx, forgotten, ann(t)))
+
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[0])
+	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), ids[1])
+	require.ElementsMatch(t, []string{ids[0], ids[2]}, all[string](t, tx, forgotten, ann(t)))
+	exec(t, tx, "select oxbow.erase_memory($1, $2)", ann(t), ids[0]) // as sweep does after 30 days
+	require.Equal(t, []string{ids[1]}, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1", ann(t)))
+}
+
 func TestEndedAndForgottenFactsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

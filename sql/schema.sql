@@ -1000,14 +1000,18 @@ CREATE FUNCTION oxbow.erase_and_count(_user_id text, _id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
+  _seen uuid[] := oxbow.repeats_of(_user_id, _id);
+  _ids uuid[];
   _sessions text[];
   _summaries uuid[] := '{}';
   _rows jsonb := '{}';
   _each uuid;
 begin
-  perform oxbow.lock_traits(_user_id, _ids); -- those among them, and those that rest on them
+  perform oxbow.lock_traits(_user_id, _seen); -- those among them, and those that rest on them
   _ids := oxbow.lock_repeats(_user_id, _id);
+  if _ids is distinct from _seen then -- another one was just folded
+    perform oxbow.lock_traits(_user_id, _ids);
+  end if;
   select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
     -- first, because whoever writes a summary waits for what it covers
@@ -1583,7 +1587,7 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
-  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(old.user_id, i.id)) s;
   if _sessions = '{}' then
     return;
   end if;
@@ -2472,7 +2476,8 @@ CREATE FUNCTION oxbow.older_transactions(_than xid8) RETURNS boolean
                    left join pg_stat_activity a on a.pid = l.pid
                   where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
                     and age(l.transactionid) > age(_than::xid)
-                    and (l.pid is null or a.datid = (select d.oid from pg_database d where d.datname = current_database())));
+                    and (a.datid = (select d.oid from pg_database d where d.datname = current_database())
+                         or exists (select from pg_prepared_xacts p where p.transaction = l.transactionid and p.database = current_database())));
 $$;
 
 -- Name: one_line(text); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -2928,8 +2933,10 @@ declare
   _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
   _filter constant text := case when _allowed is not null then ' and x.memory_id = any($4)' else '' end
     || case when _hidden is not null then ' and x.memory_id <> all($5)' else '' end;
+  _vectors constant bigint := case when _slot is null then 0
+    else pg_relation_size(format('oxbow.indexed_vectors_%s_idx', _slot)::regclass) / (2 * vector_dims(_embedding) + 700) end;
 begin
-  perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  perform set_config('hnsw.ef_search', least(greatest(_vectors / 50, 400), 1000)::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
   -- the slot is written out, because only then does the planner know which index serves
   execute format('
     select array_agg(n.id), array_agg(n.distance), count(*) filter (where n.indexed)
@@ -3437,9 +3444,12 @@ CREATE FUNCTION oxbow.repeats_of(_user_id text, _id uuid) RETURNS uuid[]
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
   with recursive repeated as (
-    select m.id, m.content from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    select m.id, m.content, m.forgotten_at is not null as forgotten from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
     union
-    select d.id, d.content from repeated r join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+    select d.id, d.content, d.forgotten_at is not null
+      from repeated r
+      join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+     where d.forgotten_at is not null or not r.forgotten
   )
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
 $$;

@@ -2,6 +2,7 @@ package sqlcode_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +43,18 @@ func TestAppWithdrawsSummaries(t *testing.T) {
 			require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories where source = 'summary' and user_id = $1`, bob(t)))
 		})
 	}
+}
+
+// What was said again in another conversation is forgotten with the summary of that one too.
+func TestForgottenWithItsRepeats(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	kept := remember(t, tx, row{"user_id": ann(t), "content": "it was 1", "session_id": "before", "created_at": ago(time.Hour)})
+	summary := summarized(t, tx, ann(t))
+	index(t, tx, ann(t))
+	require.Equal(t, 1, one[int](t, tx, "select count(*) from oxbow.memories where superseded_by = $1", kept))
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), kept)
+	require.True(t, one[bool](t, tx, "select forgotten_at is not null from oxbow.memories where id = $1", summary))
 }
 
 func TestPromote(t *testing.T) {

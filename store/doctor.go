@@ -39,7 +39,8 @@ type Expected struct {
 	Model EmbeddingModel
 	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
 	OldTransaction time.Duration
-	// Timeout is how long a statement may take; what takes longer is a finding that something was not seen. Default: 5 seconds.
+	// Timeout is how long a statement may take, from a millisecond to 24 days; what takes longer is a finding that something was not
+	// seen. Default: 5 seconds.
 	Timeout time.Duration
 }
 
@@ -87,7 +88,7 @@ func (e *examination) unseen(err error) {
 	why, do := "", ""
 	if isTimeout(err) {
 		why = fmt.Sprintf("PostgreSQL took longer than --timeout, %s.", e.want.Timeout)
-		do = fmt.Sprintf("oxbow doctor --timeout %s", 10*e.want.Timeout)
+		do = fmt.Sprintf("oxbow doctor --timeout %s", min(10*e.want.Timeout, time.Hour))
 	}
 	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", Explain(err)), why, do)
 }

@@ -122,7 +122,7 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 				return err
 			}
 		case q.State == "retryable":
-			last, err := lastError(ctx, tx, q.Kind, q.State)
+			last, err := lastError(ctx, tx, q.Kind, q.State, false)
 			if err != nil {
 				return err
 			}
@@ -162,32 +162,37 @@ func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error
 	err := tx.QueryRow(ctx, `
 		select count(*) filter (where not j.metadata ? 'periodic'),
 		       coalesce(max(j.finalized_at) filter (where j.metadata ? 'periodic') > greatest(now() - interval '25 hours', -- the rarest come once a day
-		         (select max(c.finalized_at) from oxbow.river_job c where c.kind = $1 and c.state = 'completed')), false)
+		         (select max(c.finalized_at) from oxbow.river_job c where c.kind = $1 and c.state = 'completed' and c.metadata ? 'periodic')), false)
 		  from (select metadata, finalized_at from oxbow.river_job where kind = $1 and state = 'discarded' limit $2) j`, kind, GaugeLimit).Scan(&jobs, &failing)
 	if err != nil {
 		return err
 	}
-	last, err := lastError(ctx, tx, kind, "discarded")
-	if err != nil {
-		return err
-	}
 	if jobs > 0 {
+		last, err := lastError(ctx, tx, kind, "discarded", false)
+		if err != nil {
+			return err
+		}
 		e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(jobs, "job", "jobs"), kind, last),
 			"It failed as often as it may. What embed gave up, sweep takes up again.",
-			"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+kind+"' and state = 'discarded'.")
+			"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+kind+"' and state = 'discarded' and not metadata ? 'periodic'.")
 	}
 	if failing {
+		last, err := lastError(ctx, tx, kind, "discarded", true)
+		if err != nil {
+			return err
+		}
 		e.add(LevelWarning, fmt.Sprintf("%s failed when it ran last: %s", kind, last), "It comes back with the clock, and has not succeeded since.",
 			"When the cause is gone, nothing: the next one does what this one was to do.")
 	}
 	return nil
 }
 
-// lastError is why the latest job of a kind failed.
-func lastError(ctx context.Context, tx pgx.Tx, kind, state string) (text string, err error) {
+// lastError is why the latest job of a kind failed, of the periodic ones or of the others.
+func lastError(ctx context.Context, tx pgx.Tx, kind, state string, periodic bool) (text string, err error) {
 	err = tx.QueryRow(ctx, `
 		select coalesce((select errors[cardinality(errors)] ->> 'error' from oxbow.river_job
-		                  where state = $2::oxbow.river_job_state and kind = $1 order by scheduled_at desc limit 1), 'no error is recorded')`, kind, state).Scan(&text)
+		                  where state = $2::oxbow.river_job_state and kind = $1 and metadata ? 'periodic' = $3
+		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1), 'no error is recorded')`, kind, state, periodic).Scan(&text)
 	return Shorten(text, 200), err
 }
 

@@ -33,8 +33,8 @@ It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and 
 schema and members of oxbow_worker; what the login may not see is said. The command fails if there is an error or a warning;
 advice is no failure.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if want.Timeout <= 0 {
-				return usagef("--timeout has to be more than 0")
+			if want.Timeout < time.Millisecond || want.Timeout > time.Hour {
+				return usagef("--timeout has to be from 1ms to 1h, got %s", want.Timeout)
 			}
 			for _, x := range migrations.Indexes() {
 				want.Indexes = append(want.Indexes, store.ExpectedIndex(x))

@@ -96,6 +96,10 @@ func TestDoctorFinds(t *testing.T) {
 			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", store.LevelWarning},
 		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors)
 			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", store.LevelWarning},
+		"given up beside periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors) values
+			('sweep', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "表被锁定"}']::jsonb[]),
+			('sweep', 'default', '{}', '{}', 'discarded', 1, 1, now() - interval '1 hour', array['{"error": "磁盘已满"}']::jsonb[])`,
+			"queue", "1 job of kind sweep given up: 磁盘已满", store.LevelWarning},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
 			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", store.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
@@ -174,9 +178,11 @@ func TestDoctorTimeout(t *testing.T) {
 	require.Contains(t, decoded[diagnosis](t, r.out).Findings, store.Finding{Level: store.LevelUnseen, About: "rights",
 		What: "this could not be looked at: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
 		Why:  "PostgreSQL took longer than --timeout, 1ms.", Do: "oxbow doctor --timeout 10ms"})
-	r = d.run("doctor", "--timeout", "0s")
-	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "--timeout has to be more than 0")
+	for _, timeout := range []string{"0s", "1ns", "-1s", "61m", "1000h"} {
+		r = d.run("doctor", "--timeout", timeout)
+		require.Equal(t, exitUsage, r.code)
+		require.Contains(t, r.err, "--timeout has to be from 1ms to 1h")
+	}
 }
 
 func TestDoctorBeforeMigration(t *testing.T) {

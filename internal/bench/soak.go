@@ -138,7 +138,7 @@ func (s *soak) writer(number int) func(context.Context) error {
 	users := make([]*soaked, soakUsers)
 	for i := range users {
 		users[i] = s.newUser(number*soakUsers+i, 0)
-		users[i].acts = (i+1)*soakAge/soakUsers - 1 // not all of them end at once
+		users[i].acts = (i*soakWriters+number+1)*soakAge/(soakUsers*soakWriters) - 1 // no two of them end at once
 	}
 	start, acts := time.Now(), 0
 	return func(ctx context.Context) error {

@@ -92,7 +92,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
                    left join pg_stat_activity a on a.pid = l.pid
                   where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
                     and age(l.transactionid) > age(_than::xid)
-                    and (l.pid is null or a.datid = (select d.oid from pg_database d where d.datname = current_database())));
+                    and (a.datid = (select d.oid from pg_database d where d.datname = current_database())
+                         or exists (select from pg_prepared_xacts p where p.transaction = l.transactionid and p.database = current_database())));
 $$;
 
 -- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
@@ -213,7 +214,9 @@ end $$;
 
 -- recall_near finds the nearest of one user's vectors of a type by the index of its slot, and by a scan of those that wait for it.
 -- One value each: ids and distances, not in order, and how many the index gave. HNSW is searched with settings of its own, and they
--- are put back.
+-- are put back. The more vectors there are, the more of them it has to look at to find as many of the nearest (docs/decisions.md):
+-- ef_search is a fiftieth of them, from 400 to 1,000, which is pgvector's most. How many there are is told by how large the index is:
+-- a vector takes two bytes a dimension, and some 700 of its neighbours and in pages that are not quite full.
 create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
   out ids uuid[], out distances double precision[], out indexed integer)
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
@@ -222,8 +225,10 @@ declare
   _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
   _filter constant text := case when _allowed is not null then ' and x.memory_id = any($4)' else '' end
     || case when _hidden is not null then ' and x.memory_id <> all($5)' else '' end;
+  _vectors constant bigint := case when _slot is null then 0
+    else pg_relation_size(format('oxbow.indexed_vectors_%s_idx', _slot)::regclass) / (2 * vector_dims(_embedding) + 700) end;
 begin
-  perform set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  perform set_config('hnsw.ef_search', least(greatest(_vectors / 50, 400), 1000)::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
   -- the slot is written out, because only then does the planner know which index serves
   execute format('
     select array_agg(n.id), array_agg(n.distance), count(*) filter (where n.indexed)

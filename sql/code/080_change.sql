@@ -85,13 +85,17 @@ begin
   return new_id;
 end $$;
 
--- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same, word for word.
+-- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same, word for word. Of a memory
+-- that is forgotten, those are left out that were restored by themselves.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive repeated as (
-    select m.id, m.content from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    select m.id, m.content, m.forgotten_at is not null as forgotten from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
     union
-    select d.id, d.content from repeated r join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+    select d.id, d.content, d.forgotten_at is not null
+      from repeated r
+      join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+     where d.forgotten_at is not null or not r.forgotten
   )
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
 $$;
@@ -115,8 +119,8 @@ end $$;
 revoke all on function oxbow.repeats_of, oxbow.lock_repeats from public;
 
 -- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
--- versions of it stay as they are, unless they only repeated it. What is forgotten already stays so. The summaries of the conversations in which it was said
--- are forgotten with it, and are not restored with it.
+-- versions of it stay as they are, unless they only repeated it. What is forgotten already stays so. The summaries of the
+-- conversations in which it was said are forgotten with it, and are not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -135,7 +139,7 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
-  _sessions := oxbow.sessions_of(old.user_id, old.id);
+  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(old.user_id, i.id)) s;
   if _sessions = '{}' then
     return;
   end if;

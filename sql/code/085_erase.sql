@@ -3,8 +3,8 @@
 -- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
 -- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
 -- reference; traits that it spoke for or against are weighed anew. The summaries of the conversations in which it was said
--- are erased with it, and so are facts that were folded into it because they say the same. It returns how many rows were deleted, 0 if there is no such memory; what becomes of traits is not
--- counted. It leaves a receipt: see erasure.
+-- are erased with it, and so are facts that were folded into it because they say the same. It returns how many rows were
+-- deleted, 0 if there is no such memory; what becomes of traits is not counted. It leaves a receipt: see erasure.
 drop function if exists oxbow.erase_memory(text, uuid); -- it had no proof once
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -25,14 +25,18 @@ end $$;
 create or replace function oxbow.erase_and_count(_user_id text, _id uuid) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
+  _seen uuid[] := oxbow.repeats_of(_user_id, _id);
+  _ids uuid[];
   _sessions text[];
   _summaries uuid[] := '{}';
   _rows jsonb := '{}';
   _each uuid;
 begin
-  perform oxbow.lock_traits(_user_id, _ids); -- those among them, and those that rest on them
+  perform oxbow.lock_traits(_user_id, _seen); -- those among them, and those that rest on them
   _ids := oxbow.lock_repeats(_user_id, _id);
+  if _ids is distinct from _seen then -- another one was just folded
+    perform oxbow.lock_traits(_user_id, _ids);
+  end if;
   select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
     -- first, because whoever writes a summary waits for what it covers
