@@ -23,9 +23,6 @@ func (FlushActivityArgs) InsertOpts() river.InsertOpts {
 // activityBatch is how many uses one transaction adds up.
 const activityBatch = 1000
 
-// foldTries is how often a batch is tried that PostgreSQL took back because of a deadlock.
-const foldTries = 5
-
 // flushActivityWorker adds the uses that oxbow.touch reported to their memories.
 type flushActivityWorker struct {
 	river.WorkerDefaults[FlushActivityArgs]
@@ -35,21 +32,11 @@ type flushActivityWorker struct {
 // Work goes on until a batch is not full. Each batch is a transaction that deletes what it counts.
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {
-		taken, err := w.fold(ctx)
+		// an extraction locks several memories too, in an order of its own
+		taken, err := pastDeadlocks(func() (int, error) { return store.FoldActivity(ctx, w.db, activityBatch) })
 		failpoint.Reach(failpoint.FlushBatch)
 		if err != nil || taken < activityBatch {
 			return err
 		}
 	}
-}
-
-// fold adds up one batch, again where it met an extraction: both lock several memories, in orders of their own.
-func (w *flushActivityWorker) fold(ctx context.Context) (taken int, err error) {
-	for range foldTries {
-		taken, err = store.FoldActivity(ctx, w.db, activityBatch)
-		if !store.IsDeadlock(err) {
-			break
-		}
-	}
-	return taken, err
 }

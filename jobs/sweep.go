@@ -38,7 +38,6 @@ const (
 	sweepCounted   = 10               // users whose terms are counted
 	sweepNamed     = 20               // users whose old memories are looked through for what they name
 	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
-	sweepTries     = 3                // of a step that PostgreSQL ended because of a deadlock
 	sweepAge       = 10 * time.Minute // younger memories are still on their way
 	restorable     = 30 * 24 * time.Hour
 )
@@ -86,17 +85,26 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 // their own.
 func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (n int, err error) {
-		for range sweepTries {
+		return pastDeadlocks(func() (int, error) {
 			err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 				n, err = step(ctx, tx)
 				return err
 			})
-			if !store.IsDeadlock(err) {
-				break
-			}
-		}
-		return n, err
+			return n, err
+		})
 	}
+}
+
+const deadlockTries = 3
+
+// pastDeadlocks does what is a transaction, and again where PostgreSQL ended it because of a deadlock.
+func pastDeadlocks(transaction func() (int, error)) (n int, err error) {
+	for range deadlockTries {
+		if n, err = transaction(); !store.IsDeadlock(err) {
+			break
+		}
+	}
+	return n, err
 }
 
 // reviveGivenUp makes a new job for what a discarded or cancelled embed job did not get done. A job gives up after some

@@ -1,0 +1,34 @@
+package jobs
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPastDeadlocks(t *testing.T) {
+	t.Parallel()
+	deadlock, other := error(&pgconn.PgError{Code: "40P01"}), errors.New("another")
+	for _, c := range []struct {
+		errs  []error // of one try after another
+		tries int
+		want  error
+	}{
+		{[]error{nil}, 1, nil},
+		{[]error{deadlock, nil}, 2, nil},
+		{[]error{other}, 1, other},
+		{[]error{deadlock, other}, 2, other},
+		{[]error{deadlock, deadlock, deadlock, nil}, deadlockTries, deadlock},
+	} {
+		tries := 0
+		n, err := pastDeadlocks(func() (int, error) {
+			tries++
+			return tries, c.errs[tries-1]
+		})
+		require.Equal(t, c.want, err)
+		require.Equal(t, c.tries, tries)
+		require.Equal(t, tries, n)
+	}
+}
