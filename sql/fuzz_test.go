@@ -1,6 +1,7 @@
 package sqlcode_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,6 +108,7 @@ func FuzzReplayInTheDatabase(f *testing.F) {
 	f.Add([]byte{0, 40, 0, 0, 1, 9, 9, 5, 1, 5, 60, 0, 2, 30, 90, 0, 7, 250, 0, 0, 8, 250, 0, 0, 9, 9, 0, 51, 10, 1, 5, 0})
 	f.Add([]byte{0, 0, 0, 200, 3, 1, 0, 77, 4, 0, 0, 1, 5, 200, 0, 0, 6, 3, 0, 255})
 	f.Add([]byte{1, 0, 9, 0, 2, 1, 1, 0, 9, 1, 1, 40})
+	f.Add(bytes.Repeat([]byte{0, 255, 1, 0, 1, 255, 60, 0}, 50)) // further than any year that JSON can tell
 	kinds := []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited,
 		lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used}
 	type event struct {
@@ -125,8 +127,8 @@ func FuzzReplayInTheDatabase(f *testing.F) {
 		for ; len(data) >= 4 && len(events) < 100; data = data[4:] { // kind, moment, factor, what is set
 			if data[1]%7 == 0 { // late, or long after
 				now = now.Add(-time.Duration(data[1]) * time.Minute)
-			} else {
-				now = now.Add(time.Duration(data[1]) * time.Duration(data[1]) * 11 * time.Hour)
+			} else if later := now.Add(time.Duration(data[1]) * time.Duration(data[1]) * 11 * time.Hour); later.Year() < 9000 { // JSON ends in 9999
+				now = later
 			}
 			e := lifecycle.Event{Kind: kinds[int(data[0])%len(kinds)], At: now, Factor: float64(data[2]) / 256, Sets: float64(data[3]) / 256,
 				Count: int(data[2]) % 5, Subtype: subtypes[int(data[2])%3]}
