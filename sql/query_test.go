@@ -102,6 +102,7 @@ func TestQueryTerms(t *testing.T) {
 		"the of and":                           {[]string{}, []string{}},
 		"":                                     {[]string{}, []string{}},
 		"她在哪里学画画":                              {[]string{"学画", "画画", "里学"}, []string{}},
+		"她住在哪个城市？":                             {[]string{"住在", "个城", "城市"}, []string{}},
 		"什么":                                   {[]string{"什么"}, []string{}},
 		"boat boat +boat":                      {[]string{"boat"}, []string{}},
 	} {

@@ -2632,7 +2632,7 @@ begin
   select d.terms into dates from oxbow.query_dates(asked) d;
   lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
                      from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty limit 64);
+  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty or l = '住在' limit 64);
   if words = '{}' then
     words := lexemes[1:64];
   end if;

@@ -60,8 +60,8 @@ begin
 end $$;
 
 -- The terms to look for: words and dates. Chinese bigrams around a pronoun, a function or a question word match everywhere
--- and mean nothing; of a query made of nothing else they are kept. A lone Chinese, Japanese or Korean character stands for
--- the bigrams that begin with it: '茶*'.
+-- and mean nothing, 住在 (to live in) excepted; of a query made of nothing else they are kept. A lone Chinese, Japanese or
+-- Korean character stands for the bigrams that begin with it: '茶*'.
 create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -72,7 +72,7 @@ begin
   select d.terms into dates from oxbow.query_dates(asked) d;
   lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
                      from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty limit 64);
+  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty or l = '住在' limit 64);
   if words = '{}' then
     words := lexemes[1:64];
   end if;
