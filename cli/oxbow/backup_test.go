@@ -278,12 +278,29 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 	return n
 }
 
+// keepBusy waits for a moment that is busy, and sees to it that the next ones are too: until the connection's transaction ends,
+// nobody can change the two jobs.
+func (l *load) keepBusy(conn *pgx.Conn) {
+	require.Eventually(l, func() bool {
+		_, err := conn.Exec(l.Context(), `rollback; begin`)
+		require.NoError(l, err)
+		var n int
+		require.NoError(l, conn.QueryRow(l.Context(), `
+			with running as (select from oxbow.river_job where kind = 'embed' and state = 'running' limit 1 for update skip locked),
+			     failed as (select from oxbow.river_job where state = 'retryable' limit 1 for update skip locked)
+			select (select count(*) from running) + (select count(*) from failed)`).Scan(&n))
+		return n == 2
+	}, patience, 20*time.Millisecond)
+}
+
 // restorePoint names a moment, and waits until the archive has it.
 func (l *load) restorePoint(name string) (at uint64) {
-	require.Eventually(l, func() bool { return l.count(l.DSN(appName), busy) > 0 }, patience, 20*time.Millisecond)
 	conn := l.connect(l.DSN(appName))
 	defer conn.Close(context.Background())
+	l.keepBusy(conn)
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_create_restore_point($1) - '0/0'::pg_lsn`, name).Scan(&at))
+	_, err := conn.Exec(l.Context(), `commit`)
+	require.NoError(l, err)
 	var file string
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_walfile_name(pg_switch_wal())`).Scan(&file))
 	require.Eventually(l, func() bool {
@@ -295,6 +312,12 @@ func (l *load) restorePoint(name string) (at uint64) {
 
 // die stops the server as a crash would, and the workers after it. It returns what was acknowledged.
 func (l *load) die() []ack {
+	conn := l.connect(l.DSN(appName))
+	defer conn.Close(context.Background())
+	l.keepBusy(conn)
+	var at string
+	require.NoError(l, conn.QueryRow(l.Context(), `select pg_current_wal_lsn()::text`).Scan(&at))
+	require.Eventually(l, func() bool { return l.count(l.DSN(appName), `pg_stat_replication where replay_lsn >= '`+at+`'`) > 0 }, patience, 20*time.Millisecond)
 	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+filepath.Join(l.Dir(), "data"), "--mode=immediate", "stop"))
 	l.stop()
 	l.writers.Wait()
