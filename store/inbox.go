@@ -164,14 +164,16 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	return nil
 }
 
-// TrendWindow returns when a trend's window ends; the zero time if it is no trend.
+// TrendWindow returns when a trend's window ends: the zero time if the trait is not a trend or does not exist.
 func TrendWindow(ctx context.Context, db DB, userID string, id uuid.UUID) (time.Time, error) {
 	end, err := dbsqlc.New().TrendWindow(ctx, db, &dbsqlc.TrendWindowParams{UserID: userID, ID: id})
-	if errors.Is(err, pgx.ErrNoRows) || end == nil {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return time.Time{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return time.Time{}, fmt.Errorf("load the trend: %w", err)
+	case end == nil:
+		return time.Time{}, nil
 	}
 	return *end, nil
 }

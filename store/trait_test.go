@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -128,4 +129,26 @@ func zeroed(p TraitsPresence) TraitsPresence {
 		p.ReflectedAt = time.Time{}
 	}
 	return p
+}
+
+func TestTrendWindow(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	start := time.Now().UTC().Truncate(time.Second)
+	trend := traittest.Trait{UserID: "wanda", Events: []traittest.Event{traittest.Watched(start, start.Add(time.Hour))}}.Insert(t, tx)
+	behavior := traittest.Trait{UserID: "wanda", Events: []traittest.Event{traittest.Created(start, 0.4)}}.Insert(t, tx)
+
+	end, err := TrendWindow(t.Context(), tx, "wanda", trend)
+	require.NoError(t, err)
+	require.True(t, end.Equal(start.Add(time.Hour)), end)
+	for _, id := range []uuid.UUID{behavior, uuid.New()} {
+		end, err = TrendWindow(t.Context(), tx, "wanda", id)
+		require.NoError(t, err)
+		require.Zero(t, end)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = TrendWindow(ctx, tx, "wanda", trend)
+	require.ErrorIs(t, err, context.Canceled)
 }
