@@ -259,7 +259,7 @@ const consistencyKey = "consistency"
 
 // ReadConsistency returns how the check that goes on stands; the zero value before the first.
 func ReadConsistency(ctx context.Context, db DB) (c Consistency, err error) {
-	err = readSetting(ctx, db, consistencyKey, &c)
+	err = ReadSetting(ctx, db, consistencyKey, &c)
 	return c, err
 }
 
@@ -288,5 +288,5 @@ func CheckNext(ctx context.Context, db DB, now time.Time, limit int, found func(
 	if !last {
 		state.After = users[len(users)-1]
 	}
-	return last, writeSetting(ctx, db, consistencyKey, state)
+	return last, WriteSetting(ctx, db, consistencyKey, state)
 }

@@ -124,7 +124,7 @@ type NewMessage struct {
 // check refuses what must not be sent to the database, whose log would have it. Values are not told: errors are logged too.
 func (m *NewMessage) check() error {
 	if m.Sensitivity < 0 || m.Sensitivity > Secret {
-		return invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
+		return Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
 	}
 	if m.Sensitivity < Secret {
 		return nil // the rest the database says
@@ -252,7 +252,7 @@ type sessionKey struct {
 // were said before a moment have no job.
 func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]LostSession, error) {
 	var from sessionKey
-	if err := readSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
+	if err := ReadSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
 		return nil, err
 	}
 	// from one conversation to the next, however many messages wait in each
@@ -298,5 +298,5 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 	if next == from {
 		return found, nil
 	}
-	return found, writeSetting(ctx, tx, sweepMessagesKey, next)
+	return found, WriteSetting(ctx, tx, sweepMessagesKey, next)
 }

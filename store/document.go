@@ -43,7 +43,7 @@ type Ingested struct {
 // ValidatePath refuses what is no path of a file.
 func ValidatePath(path string) error {
 	if len(path) < 1 || len(path) > maxName {
-		return invalid("path", path, "must have 1 to 1024 bytes")
+		return Invalid("path", path, "must have 1 to 1024 bytes")
 	}
 	return text("path", path)
 }

@@ -175,7 +175,7 @@ func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, err
 // goes on there the next time, and ends after the last. It returns how many memories those were.
 func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err error) {
 	var after *string
-	if err := readSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {
+	if err := ReadSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {
 		return 0, err
 	}
 	var next *string
@@ -188,7 +188,7 @@ func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err erro
 		}
 		return noted, nil
 	}
-	return noted, writeSetting(ctx, tx, sweepEntitiesKey, *next)
+	return noted, WriteSetting(ctx, tx, sweepEntitiesKey, *next)
 }
 
 // timeOf is the time that a nullable column has, or the zero time.

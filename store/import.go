@@ -227,7 +227,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.number), kind, record
 		return row, nil
 	}
-	return nil, invalid("type", kind, "must be memory, question, or a table of an export")
+	return nil, Invalid("type", kind, "must be memory, question, or a table of an export")
 }
 
 // copyColumns are the columns of a row after n; the last two are for records.
@@ -299,7 +299,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		return nil, err
 	}
 	if m.Type == Trait && !s.options.Traits {
-		return nil, invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
+		return nil, Invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
 	}
 	if m.Type == Trait {
 		if err := validateTrait(f, stage); err != nil {
@@ -332,13 +332,13 @@ var (
 // validateTrait checks what a line says a trait is.
 func validateTrait(f *fields, stage string) error {
 	if !slices.Contains(traitStages, stage) {
-		return invalid("trait_stage", stage, "must be trend, candidate, emerging, established, core or dissolved")
+		return Invalid("trait_stage", stage, "must be trend, candidate, emerging, established, core or dissolved")
 	}
 	if subtype := f.string("trait_subtype"); !slices.Contains(traitSubtypes, subtype) {
-		return invalid("trait_subtype", subtype, "must be behavior, preference or core")
+		return Invalid("trait_subtype", subtype, "must be behavior, preference or core")
 	}
 	if c := f.number("trait_confidence"); c != nil && !(*c >= 0 && *c <= 1) {
-		return invalid("trait_confidence", fmt.Sprint(*c), "must be between 0 and 1")
+		return Invalid("trait_confidence", fmt.Sprint(*c), "must be between 0 and 1")
 	}
 	return nil
 }

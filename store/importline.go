@@ -90,7 +90,7 @@ func parseFields(line []byte) (*fields, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			rule = fmt.Sprintf("must be a JSON object (%s after %d bytes)", syntax.Error(), syntax.Offset)
 		}
-		bad := invalid("", string(line), rule)
+		bad := Invalid("", string(line), rule)
 		return nil, bad
 	}
 	return f, nil
@@ -112,7 +112,7 @@ func (f *fields) get(name, rule string, v any) (ok bool) {
 
 func (f *fields) fail(name, rule string) {
 	if f.err == nil {
-		bad := invalid(name, string(f.raw[name]), rule)
+		bad := Invalid(name, string(f.raw[name]), rule)
 		bad.Value = shorten(string(f.raw[name]), len(f.raw[name]))
 		f.err = bad
 	}
@@ -241,7 +241,7 @@ func (f *fields) done() error {
 	}
 	for name := range f.raw {
 		if !f.read[name] {
-			return invalid(name, string(f.raw[name]), "is no field of a memory: what is the application's own belongs into metadata")
+			return Invalid(name, string(f.raw[name]), "is no field of a memory: what is the application's own belongs into metadata")
 		}
 	}
 	return nil

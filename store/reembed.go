@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const reembedKey = "reembed"
+const ReembedKey = "reembed"
 
 // Reembedding is the state of a change of model, as the settings keep it.
 type Reembedding struct {
@@ -39,7 +39,7 @@ func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed boo
 // returns those without a new vector, how many it looked at, and the place to write down; looked is 0 at the end.
 func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int, next ReembedPlace, err error) {
 	var state Reembedding
-	if err := readSetting(ctx, db, reembedKey, &state); err != nil {
+	if err := ReadSetting(ctx, db, ReembedKey, &state); err != nil {
 		return nil, 0, next, err
 	}
 	from := walkKey{}
@@ -77,7 +77,7 @@ func (p ReembedPlace) WriteDown(ctx context.Context, tx DB, model EmbeddingModel
 	if p.key != (walkKey{}) {
 		state.Cursor = &p.key
 	}
-	return writeSetting(ctx, tx, reembedKey, state)
+	return WriteSetting(ctx, tx, ReembedKey, state)
 }
 
 // WriteReembedded stores new vectors of memories that still exist.

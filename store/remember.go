@@ -81,7 +81,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		return nil, err
 	}
 	if m.Type == Trait {
-		return nil, invalid("memory_type", string(m.Type), "must be fact, episodic or document: traits are made by reflection only")
+		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic or document: traits are made by reflection only")
 	}
 	if m.Type == "" {
 		m.Type = Fact

@@ -11,8 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
-// readSetting decodes a setting into value, which stays as it is where there is none.
-func readSetting(ctx context.Context, db DB, key string, value any) error {
+// ReadSetting decodes a setting into value, which stays as it is where there is none.
+func ReadSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := dbsqlc.New().SettingGet(ctx, db, key)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -26,7 +26,7 @@ func readSetting(ctx context.Context, db DB, key string, value any) error {
 	return nil
 }
 
-func writeSetting(ctx context.Context, db DB, key string, value any) error {
+func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write the setting %q: %w", key, err)

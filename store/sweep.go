@@ -92,7 +92,7 @@ const recentTime = 5 * time.Second
 // in that looking through it takes too long, it is left to LostAnywhere.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	after := before.Add(-24 * time.Hour)
-	if err := readSetting(ctx, tx, sweepRecentKey, &after); err != nil {
+	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
 		return nil, err
 	}
 	var rows []dbsqlc.SweepRecentRow
@@ -105,7 +105,7 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 			&dbsqlc.SweepRecentParams{After: after, Before: before, Max: int32(limit), Model: model})
 		return err
 	})
-	if err != nil && !isTimeout(err) {
+	if err != nil && !IsTimeout(err) {
 		return nil, fmt.Errorf("look for new memories that are not embedded: %w", err)
 	}
 	refs := make([]MemoryRef, len(rows))
@@ -115,11 +115,11 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 	if len(refs) == limit || before.Before(after) {
 		return refs, nil
 	}
-	return refs, writeSetting(ctx, tx, sweepRecentKey, before)
+	return refs, WriteSetting(ctx, tx, sweepRecentKey, before)
 }
 
-// isTimeout recognises PostgreSQL's error query_canceled.
-func isTimeout(err error) bool {
+// IsTimeout recognises PostgreSQL's error query_canceled.
+func IsTimeout(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "57014"
 }
@@ -135,7 +135,7 @@ type walkKey struct {
 // begins anew after the last. It returns those made before a moment that are not embedded, nor named by a job.
 func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	var from walkKey
-	if err := readSetting(ctx, tx, sweepWalkKey, &from); err != nil {
+	if err := ReadSetting(ctx, tx, sweepWalkKey, &from); err != nil {
 		return nil, err
 	}
 	rows, err := dbsqlc.New().SweepPage(ctx, tx, &dbsqlc.SweepPageParams{
@@ -148,7 +148,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 		if from == (walkKey{}) {
 			return nil, nil // of nothing
 		}
-		return nil, writeSetting(ctx, tx, sweepWalkKey, walkKey{})
+		return nil, WriteSetting(ctx, tx, sweepWalkKey, walkKey{})
 	}
 	var refs []MemoryRef
 	for _, r := range rows {
@@ -157,14 +157,14 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 		}
 	}
 	end := walkKey{rows[0].LastUserID, MemoryType(rows[0].LastMemoryType), rows[0].LastID}
-	return refs, writeSetting(ctx, tx, sweepWalkKey, end)
+	return refs, WriteSetting(ctx, tx, sweepWalkKey, end)
 }
 
 // DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it goes on
 // there the next time, and begins anew after the last. It returns those for whom it is.
 func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
 	var after string
-	if err := readSetting(ctx, tx, sweepInboxKey, &after); err != nil {
+	if err := ReadSetting(ctx, tx, sweepInboxKey, &after); err != nil {
 		return nil, err
 	}
 	users, err := InboxTriggers(ctx, tx, after, limit, now)
@@ -184,14 +184,14 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 	if next == after {
 		return due, nil
 	}
-	return due, writeSetting(ctx, tx, sweepInboxKey, next)
+	return due, WriteSetting(ctx, tx, sweepInboxKey, next)
 }
 
 // DueReviews returns the next users of whom a trait is to be reviewed, at most limit; it goes on there the next time, and begins
 // anew after the last.
 func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	var after string
-	if err := readSetting(ctx, tx, sweepReviewKey, &after); err != nil {
+	if err := ReadSetting(ctx, tx, sweepReviewKey, &after); err != nil {
 		return nil, err
 	}
 	users, err := dbsqlc.New().SweepReviews(ctx, tx, &dbsqlc.SweepReviewsParams{After: after, Max: int32(limit)})
@@ -205,7 +205,7 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	if next == after {
 		return users, nil
 	}
-	return users, writeSetting(ctx, tx, sweepReviewKey, next)
+	return users, WriteSetting(ctx, tx, sweepReviewKey, next)
 }
 
 // EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own, and
@@ -232,7 +232,7 @@ const recountTime = 10 * time.Second
 func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) {
 	begun := time.Now()
 	var after string
-	if err := readSetting(ctx, db, sweepStatsKey, &after); err != nil {
+	if err := ReadSetting(ctx, db, sweepStatsKey, &after); err != nil {
 		return 0, err
 	}
 	users, err := dbsqlc.New().StatsUsers(ctx, db, &dbsqlc.StatsUsersParams{After: after, Max: int32(limit)})
@@ -259,5 +259,5 @@ func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // the job's time may be over
 	defer cancel()
-	return wrong, errors.Join(err, writeSetting(ctx, db, sweepStatsKey, next))
+	return wrong, errors.Join(err, WriteSetting(ctx, db, sweepStatsKey, next))
 }

@@ -46,7 +46,7 @@ func (e *TraitEdit) validate() error {
 	}
 	contexts := []string{"work", "personal", "social", "learning", "general"}
 	if e.Context != "" && !slices.Contains(contexts, e.Context) {
-		return invalid("context", e.Context, "must be work, personal, social, learning or general")
+		return Invalid("context", e.Context, "must be work, personal, social, learning or general")
 	}
 	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // NaN is neither
 		return &InvalidError{Index: -1, Field: "confidence", Value: strconv.FormatFloat(*c, 'g', -1, 64), Rule: "must be above 0 and below 1"}

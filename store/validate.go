@@ -27,8 +27,8 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 )
 
-// invalid makes an InvalidError, its value quoted and cut to what a line can hold.
-func invalid(field, value, rule string) *InvalidError {
+// Invalid makes an InvalidError, its value quoted and cut to what a line can hold.
+func Invalid(field, value, rule string) *InvalidError {
 	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value), len(value)), Rule: rule}
 }
 
@@ -47,7 +47,7 @@ func shorten(shown string, size int) string {
 // ValidateUserID refuses what no table takes.
 func ValidateUserID(id string) error {
 	if len(id) < 1 || len(id) > maxUserID {
-		return invalid("user_id", id, "must have 1 to 255 bytes")
+		return Invalid("user_id", id, "must have 1 to 255 bytes")
 	}
 	return text("user_id", id)
 }
@@ -55,10 +55,10 @@ func ValidateUserID(id string) error {
 // text refuses what PostgreSQL cannot store as text.
 func text(field, value string) error {
 	if !utf8.ValidString(value) {
-		return invalid(field, value, "must be valid UTF-8")
+		return Invalid(field, value, "must be valid UTF-8")
 	}
 	if strings.ContainsRune(value, 0) {
-		return invalid(field, value, "must not contain a NUL character")
+		return Invalid(field, value, "must not contain a NUL character")
 	}
 	return nil
 }
@@ -77,10 +77,10 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(m.Content) == "" {
-		return nil, invalid("content", m.Content, "must not be blank")
+		return nil, Invalid("content", m.Content, "must not be blank")
 	}
 	if len(m.Content) > maxContent {
-		return nil, invalid("content", m.Content, "must not be longer than 1 MiB")
+		return nil, Invalid("content", m.Content, "must not be longer than 1 MiB")
 	}
 	for _, t := range []struct{ field, value string }{
 		{"content", m.Content}, {"external_id", m.ExternalID}, {"session_id", m.SessionID}, {"speaker", m.Speaker},
@@ -90,17 +90,17 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 			return nil, err
 		}
 		if slices.Contains([]string{"external_id", "session_id", "speaker"}, t.field) && len(t.value) > maxName {
-			return nil, invalid(t.field, t.value, "must have at most 1024 bytes")
+			return nil, Invalid(t.field, t.value, "must have at most 1024 bytes")
 		}
 	}
 	if m.Type != "" && !slices.Contains(MemoryTypes(), m.Type) {
-		return nil, invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
+		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
 		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64), Rule: "must be between 0 and 1"}
 	}
 	if m.Sensitivity < 0 || m.Sensitivity > Secret {
-		return nil, invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
+		return nil, Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
 	}
 	if m.Sensitivity == Secret && (m.Speaker != "" || m.Metadata != nil) {
 		return nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 for a memory with speaker or metadata, which are not sealed"}
@@ -121,7 +121,7 @@ func period(validAt, invalidAt time.Time) error {
 		}
 	}
 	if !validAt.IsZero() && !invalidAt.IsZero() && invalidAt.Before(validAt) {
-		return invalid("invalid_at", invalidAt.Format(time.RFC3339Nano),
+		return Invalid("invalid_at", invalidAt.Format(time.RFC3339Nano),
 			"must not be before valid_at ("+validAt.Format(time.RFC3339Nano)+")")
 	}
 	return nil
@@ -129,7 +129,7 @@ func period(validAt, invalidAt time.Time) error {
 
 func moment(field string, at time.Time) error {
 	if !at.IsZero() && (at.Before(minTime) || at.After(maxTime)) {
-		return invalid(field, at.Format(time.RFC3339), "must be in the years 1 to 9999")
+		return Invalid(field, at.Format(time.RFC3339), "must be in the years 1 to 9999")
 	}
 	return nil
 }
@@ -142,23 +142,23 @@ func ValidateMetadata(v any) (json.RawMessage, error) {
 	}
 	encoded, err := json.Marshal(v)
 	if err != nil {
-		return nil, invalid(field, fmt.Sprintf("%v", v), "must be a JSON object: "+err.Error())
+		return nil, Invalid(field, fmt.Sprintf("%v", v), "must be a JSON object: "+err.Error())
 	}
 	// Decoded and encoded again, broken UTF-16 escapes are gone and a key stands once.
 	dec := json.NewDecoder(bytes.NewReader(encoded))
 	dec.UseNumber()
 	var decoded any
 	if err := dec.Decode(&decoded); err != nil {
-		return nil, invalid(field, string(encoded), "must be a JSON object: "+err.Error())
+		return nil, Invalid(field, string(encoded), "must be a JSON object: "+err.Error())
 	}
 	if decoded == nil {
 		return nil, nil
 	}
 	if _, ok := decoded.(map[string]any); !ok {
-		return nil, invalid(field, string(encoded), "must be a JSON object")
+		return nil, Invalid(field, string(encoded), "must be a JSON object")
 	}
 	if rule := storable(decoded, 0); rule != "" {
-		return nil, invalid(field, string(encoded), rule)
+		return nil, Invalid(field, string(encoded), rule)
 	}
 	return json.Marshal(decoded)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // One name of a session is another session for each user.
@@ -138,7 +138,7 @@ func TestModelAnswersNonsense(t *testing.T) {
 	b.say("bob", "s1", "I live in Rome.")
 	b.hurry()
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
-	o, err := store.ReadOverview(t.Context(), b.pool, store.ExactCounts)
+	o, err := gauges.ReadOverview(t.Context(), b.pool, gauges.ExactCounts)
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(3), int64(3), 1}, []any{o.Messages.Waiting, o.Messages.Failing, o.Messages.Failures})
 	require.Contains(t, o.Messages.LastError, "does not fit the schema")
@@ -148,7 +148,7 @@ func TestModelAnswersNonsense(t *testing.T) {
 	server.Answer(llmtest.Remember("I live in Lisbon.", "Lisbon"))
 	b.work()
 	require.Equal(t, 1, b.count(`oxbow.memories`))
-	o, err = store.ReadOverview(t.Context(), b.pool, store.ExactCounts)
+	o, err = gauges.ReadOverview(t.Context(), b.pool, gauges.ExactCounts)
 	require.NoError(t, err)
 	require.Zero(t, o.Messages)
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null or extract_error is not null`))

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/jobs"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 const (
@@ -18,13 +18,13 @@ const (
 	gaugesTime = 8 * time.Second
 )
 
-// gauges tells at each scrape what the database knows, and how the worker's pool and providers are.
-type gauges struct {
+// collector reports at each scrape the gauges of the database, the pool and the providers.
+type collector struct {
 	worker *Worker
 
 	mu   sync.Mutex
 	read time.Time
-	last store.Gauges
+	last gauges.Gauges
 	err  error
 }
 
@@ -62,14 +62,14 @@ var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, des
 	descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
 
 // Describe implements prometheus.Collector.
-func (g *gauges) Describe(into chan<- *prometheus.Desc) {
+func (g *collector) Describe(into chan<- *prometheus.Desc) {
 	for _, d := range gaugeDescs {
 		into <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (g *gauges) Collect(into chan<- prometheus.Metric) {
+func (g *collector) Collect(into chan<- prometheus.Metric) {
 	is := func(d *prometheus.Desc, value float64, labels ...string) {
 		into <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
@@ -103,7 +103,7 @@ func (w *Worker) collectProviders(is func(*prometheus.Desc, float64, ...string))
 	}
 }
 
-func collectDatabase(now store.Gauges, is func(*prometheus.Desc, float64, ...string)) {
+func collectDatabase(now gauges.Gauges, is func(*prometheus.Desc, float64, ...string)) {
 	due := map[string]float64{}
 	for _, kind := range jobs.Kinds() {
 		due[kind] = 0
@@ -137,7 +137,7 @@ func number(yes bool) float64 {
 }
 
 // database asks what it was not asked a moment ago.
-func (g *gauges) database() (store.Gauges, error) {
+func (g *collector) database() (gauges.Gauges, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if time.Since(g.read) < gaugesAge {
@@ -145,7 +145,7 @@ func (g *gauges) database() (store.Gauges, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTime)
 	defer cancel()
-	g.last, g.err = store.ReadGauges(ctx, g.worker.pool)
+	g.last, g.err = gauges.Read(ctx, g.worker.pool)
 	g.read = time.Now()
 	if g.err != nil {
 		g.worker.log.WarnContext(ctx, "the database does not tell the metrics", "error", g.err)

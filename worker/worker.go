@@ -48,7 +48,7 @@ type Worker struct {
 	minds
 	log     *slog.Logger
 	metrics *metrics
-	gauges  *gauges
+	gauges  *collector
 	tracer  trace.Tracer
 	started atomic.Bool
 	noop    bool // it also works the job that does nothing
@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
 		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger,
 		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName), noop: noop.Wanted(ctx)}
-	w.gauges = &gauges{worker: w}
+	w.gauges = &collector{worker: w}
 	w.metrics.add(w.gauges)
 	return w, nil
 }

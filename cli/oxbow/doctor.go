@@ -8,20 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow/internal/doctor"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 // diagnosis is what doctor prints.
 type diagnosis struct {
-	Database string          `json:"database"`
-	Healthy  bool            `json:"healthy"` // there is neither an error nor a warning
-	Findings []store.Finding `json:"findings"`
+	Database string           `json:"database"`
+	Healthy  bool             `json:"healthy"` // there is neither an error nor a warning
+	Findings []doctor.Finding `json:"findings"`
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var flags embeddingFlags
-	var want store.Expected
+	var want doctor.Expected
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -37,7 +38,7 @@ advice is no failure.`,
 				return usagef("--timeout has to be from 1ms to 1h, got %s", want.Timeout)
 			}
 			for _, x := range migrations.Indexes() {
-				want.Indexes = append(want.Indexes, store.ExpectedIndex(x))
+				want.Indexes = append(want.Indexes, doctor.ExpectedIndex(x))
 			}
 			embedder, err := flags.open()
 			if err != nil {
@@ -54,7 +55,7 @@ advice is no failure.`,
 				a.printDiagnosis(d)
 			}
 			if err == nil && !d.Healthy {
-				err = fmt.Errorf("%s is not well: %s", d.Database, tally(d.Findings, store.LevelError, store.LevelWarning))
+				err = fmt.Errorf("%s is not well: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
 			}
 			return err
 		},
@@ -65,7 +66,7 @@ advice is no failure.`,
 	return cmd
 }
 
-func (a *app) diagnose(ctx context.Context, want store.Expected) (d diagnosis, err error) {
+func (a *app) diagnose(ctx context.Context, want doctor.Expected) (d diagnosis, err error) {
 	dsn, err := a.dsn()
 	if err != nil {
 		return d, err
@@ -75,7 +76,7 @@ func (a *app) diagnose(ctx context.Context, want store.Expected) (d diagnosis, e
 		return d, err
 	}
 	d.Database = schema.Database
-	d.Findings = []store.Finding{schemaFinding(schema)}
+	d.Findings = []doctor.Finding{schemaFinding(schema)}
 	if schema.Problem == "" {
 		db, err := a.connect(ctx)
 		if err != nil {
@@ -85,18 +86,18 @@ func (a *app) diagnose(ctx context.Context, want store.Expected) (d diagnosis, e
 		if err := seeAll(ctx, db.pool, "oxbow doctor"); err != nil {
 			return d, err
 		}
-		d.Findings = append(d.Findings, store.Examine(ctx, db.pool, want)...)
+		d.Findings = append(d.Findings, doctor.Examine(ctx, db.pool, want)...)
 	}
-	d.Healthy = tally(d.Findings, store.LevelError, store.LevelWarning) == ""
+	d.Healthy = tally(d.Findings, doctor.LevelError, doctor.LevelWarning) == ""
 	return d, ctx.Err()
 }
 
 // schemaFinding tells whether the schema, its code and the extensions are this program's.
-func schemaFinding(s migrations.Status) store.Finding {
-	f := store.Finding{About: "schema", Level: store.LevelOK, What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers are this oxbow's",
+func schemaFinding(s migrations.Status) doctor.Finding {
+	f := doctor.Finding{About: "schema", Level: doctor.LevelOK, What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers are this oxbow's",
 		s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
 	if s.Problem != "" {
-		f.Level, f.What, f.Why, f.Do = store.LevelError, s.Problem, "This oxbow and the database do not fit each other; nothing else was looked at.",
+		f.Level, f.What, f.Why, f.Do = doctor.LevelError, s.Problem, "This oxbow and the database do not fit each other; nothing else was looked at.",
 			"oxbow migrate status shows what is there."
 	}
 	return f
@@ -104,16 +105,16 @@ func schemaFinding(s migrations.Status) store.Finding {
 
 // levelWords are how findings are counted, the worst first.
 var levelWords = []struct {
-	level     store.Level
+	level     doctor.Level
 	one, many string
 }{
-	{store.LevelError, "error", "errors"}, {store.LevelWarning, "warning", "warnings"},
-	{store.LevelAdvice, "piece of advice", "pieces of advice"}, {store.LevelUnseen, "thing that could not be seen", "things that could not be seen"},
-	{store.LevelOK, "part that is well", "parts that are well"},
+	{doctor.LevelError, "error", "errors"}, {doctor.LevelWarning, "warning", "warnings"},
+	{doctor.LevelAdvice, "piece of advice", "pieces of advice"}, {doctor.LevelUnseen, "thing that could not be seen", "things that could not be seen"},
+	{doctor.LevelOK, "part that is well", "parts that are well"},
 }
 
 // tally counts the findings of some levels, in words; "" if there are none.
-func tally(findings []store.Finding, levels ...store.Level) string {
+func tally(findings []doctor.Finding, levels ...doctor.Level) string {
 	var parts []string
 	for _, w := range levelWords {
 		n := 0
@@ -149,7 +150,7 @@ func (a *app) printDiagnosis(d diagnosis) {
 			}
 		}
 	}
-	a.printf("\n%s: %s.\n", d.Database, tally(d.Findings, store.LevelError, store.LevelWarning, store.LevelAdvice, store.LevelUnseen, store.LevelOK))
+	a.printf("\n%s: %s.\n", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning, doctor.LevelAdvice, doctor.LevelUnseen, doctor.LevelOK))
 }
 
 // indented wraps a text; all lines but the first begin with spaces.

@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/doctor"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // doctor returns what doctor finds about something, and whether it is content.
-func (d on) doctor(about string, flags ...string) (found []store.Finding, r result) {
+func (d on) doctor(about string, flags ...string) (found []doctor.Finding, r result) {
 	d.t.Helper()
 	r = d.run(append([]string{"doctor", "--json", "--timeout=1m"}, flags...)...)
 	for _, f := range decoded[diagnosis](d.t, r.out).Findings {
@@ -27,13 +27,13 @@ func (d on) doctor(about string, flags ...string) (found []store.Finding, r resu
 }
 
 // finds checks that there is a finding of a level that says something.
-func (d on) finds(about string, level store.Level, says string, flags ...string) {
+func (d on) finds(about string, level doctor.Level, says string, flags ...string) {
 	d.t.Helper()
 	found, r := d.doctor(about, flags...)
 	for _, f := range found {
 		if f.Level == level && strings.Contains(f.What, says) {
 			require.NotContains(d.t, []string{f.Why, f.Do}, "", "why it matters, and what to do: %s", f.What)
-			if level == store.LevelError || level == store.LevelWarning {
+			if level == doctor.LevelError || level == doctor.LevelWarning {
 				require.Equal(d.t, exitFailed, r.code)
 			}
 			return
@@ -48,7 +48,7 @@ func (d on) fine(abouts ...string) {
 	for _, about := range abouts {
 		found, _ := d.doctor(about)
 		require.Len(d.t, found, 1, "%+v", found)
-		require.Equal(d.t, store.LevelOK, found[0].Level, "%+v", found[0])
+		require.Equal(d.t, doctor.LevelOK, found[0].Level, "%+v", found[0])
 	}
 }
 
@@ -68,9 +68,9 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	stop()
 	require.Zero(t, (<-ended).code)
 	d.exec(`delete from oxbow.river_leader`)
-	d.finds("workers", store.LevelWarning, "no worker is running")
+	d.finds("workers", doctor.LevelWarning, "no worker is running")
 	d.exec(threeMemories)
-	d.finds("workers", store.LevelError, "no worker is running, and jobs are due")
+	d.finds("workers", doctor.LevelError, "no worker is running, and jobs are due")
 }
 
 // Each of these is done to a database that is well, and found.
@@ -79,46 +79,46 @@ func TestDoctorFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql         string
 		about, says string
-		level       store.Level
+		level       doctor.Level
 	}{
-		"index gone":       {`drop index oxbow.messages_unextracted_idx`, "indexes", "messages_unextracted_idx on messages", store.LevelError},
-		"key gone":         {`alter table oxbow.activity drop constraint activity_pkey`, "indexes", "activity_pkey on activity", store.LevelError},
-		"index invalid":    {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", store.LevelError},
-		"index too much":   {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages", store.LevelAdvice},
-		"policy off":       {`alter table oxbow.messages disable row level security`, "rights", "row-level security is off on messages", store.LevelError},
-		"policy forced":    {`alter table oxbow.messages force row level security`, "rights", "forced on messages", store.LevelWarning},
-		"policy gone":      {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", store.LevelError},
-		"right gone":       {`revoke insert on oxbow.river_job from oxbow_worker`, "rights", "oxbow_worker lacks rights on river_job", store.LevelError},
-		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables", "autovacuum is off for river_job", store.LevelError},
-		"code changed":     {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema", "functions in the database are not those of this oxbow", store.LevelError},
-		"older schema":     {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up", store.LevelError},
+		"index gone":       {`drop index oxbow.messages_unextracted_idx`, "indexes", "messages_unextracted_idx on messages", doctor.LevelError},
+		"key gone":         {`alter table oxbow.activity drop constraint activity_pkey`, "indexes", "activity_pkey on activity", doctor.LevelError},
+		"index invalid":    {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
+		"index too much":   {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages", doctor.LevelAdvice},
+		"policy off":       {`alter table oxbow.messages disable row level security`, "rights", "row-level security is off on messages", doctor.LevelError},
+		"policy forced":    {`alter table oxbow.messages force row level security`, "rights", "forced on messages", doctor.LevelWarning},
+		"policy gone":      {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
+		"right gone":       {`revoke insert on oxbow.river_job from oxbow_worker`, "rights", "oxbow_worker lacks rights on river_job", doctor.LevelError},
+		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables", "autovacuum is off for river_job", doctor.LevelError},
+		"code changed":     {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema", "functions in the database are not those of this oxbow", doctor.LevelError},
+		"older schema":     {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up", doctor.LevelError},
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
-			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", store.LevelWarning},
+			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
 		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors)
-			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", store.LevelWarning},
+			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", doctor.LevelWarning},
 		"given up beside periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors) values
 			('sweep', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "表被锁定"}']::jsonb[]),
 			('sweep', 'default', '{}', '{}', 'discarded', 1, 1, now() - interval '1 hour', array['{"error": "磁盘已满"}']::jsonb[])`,
-			"queue", "1 job of kind sweep given up: 磁盘已满", store.LevelWarning},
+			"queue", "1 job of kind sweep given up: 磁盘已满", doctor.LevelWarning},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
-			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", store.LevelAdvice},
+			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", doctor.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
-			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", store.LevelWarning},
+			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", doctor.LevelWarning},
 		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at) values ('extract', 'extract', '{}', now() - interval '1 hour')`,
-			"queue", "the oldest job of kind extract is due for 60 min", store.LevelWarning},
+			"queue", "the oldest job of kind extract is due for 60 min", doctor.LevelWarning},
 		"not embedded": {`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, created_at) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', now() - interval '1 hour')`,
-			"backlog", "memories wait for their vectors for 60 min", store.LevelWarning},
+			"backlog", "memories wait for their vectors for 60 min", doctor.LevelWarning},
 		"not extracted": {`insert into oxbow.messages (user_id, session_id, content, extract_failures) values ('ann', 's', '你好', 3)`,
-			"backlog", "1 message could not be extracted", store.LevelAdvice},
+			"backlog", "1 message could not be extracted", doctor.LevelAdvice},
 		"not reflected": {`insert into oxbow.memories (user_id, content) values ('ann', 'tea');
 			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at) select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
-			"backlog", "memories wait for reflection for 5.0 days (1 in all)", store.LevelAdvice},
+			"backlog", "memories wait for reflection for 5.0 days (1 in all)", doctor.LevelAdvice},
 		"inconsistent": {`insert into oxbow.settings (key, value) values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
-			"traits", "2 problems with traits", store.LevelError},
+			"traits", "2 problems with traits", doctor.LevelError},
 		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`,
-			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here", store.LevelWarning},
+			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here", doctor.LevelWarning},
 		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0', current_database());
-			execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`, "settings", "transactions are serializable by default", store.LevelWarning},
+			execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`, "settings", "transactions are serializable by default", doctor.LevelWarning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +150,7 @@ func TestDoctorFindsOpenTransactions(t *testing.T) {
 	d.fine("transactions") // it is not old
 	time.Sleep(20 * time.Millisecond)
 	said := ""
-	for _, f := range store.Examine(t.Context(), d.pool(), store.Expected{OldTransaction: 10 * time.Millisecond}) {
+	for _, f := range doctor.Examine(t.Context(), d.pool(), doctor.Expected{OldTransaction: 10 * time.Millisecond}) {
 		if f.About == "transactions" {
 			said += f.What
 		}
@@ -175,7 +175,7 @@ func TestDoctorTimeout(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	r := d.run("doctor", "--json", "--timeout", "1ms")
-	require.Contains(t, decoded[diagnosis](t, r.out).Findings, store.Finding{Level: store.LevelUnseen, About: "rights",
+	require.Contains(t, decoded[diagnosis](t, r.out).Findings, doctor.Finding{Level: doctor.LevelUnseen, About: "rights",
 		What: "this could not be looked at: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
 		Why:  "PostgreSQL took longer than --timeout, 1ms.", Do: "oxbow doctor --timeout 10ms"})
 	for _, timeout := range []string{"0s", "1ns", "-1s", "61m", "1000h"} {
@@ -188,5 +188,5 @@ func TestDoctorTimeout(t *testing.T) {
 func TestDoctorBeforeMigration(t *testing.T) {
 	t.Parallel()
 	d := on{t, pgtest.Empty(t)}
-	d.finds("schema", store.LevelError, "run oxbow migrate up")
+	d.finds("schema", doctor.LevelError, "run oxbow migrate up")
 }

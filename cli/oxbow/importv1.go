@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow/internal/importv1"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -22,7 +23,7 @@ type importV1Flags struct {
 	types       map[string]string
 	scale       float64
 	asJSON      bool
-	store.V1Options
+	importv1.Options
 }
 
 func newImportV1Command(a *app) *cobra.Command {
@@ -56,8 +57,8 @@ vectors of what comes in.`,
 }
 
 // options reads what the flags say.
-func (f importV1Flags) options() (store.V1Options, error) {
-	o := f.V1Options
+func (f importV1Flags) options() (importv1.Options, error) {
+	o := f.Options
 	o.Table, o.ImportanceScale, o.Types = f.table, f.scale, map[string]store.MemoryType{}
 	if f.scale != 0 && f.scale != 1 && f.scale != 10 {
 		return o, usagef("--importance-scale must be 1 or 10, got %g", f.scale)
@@ -108,10 +109,10 @@ func (a *app) importV1(ctx context.Context, flags importV1Flags) error {
 	defer conn.Release()
 	shown := v1Progress{app: a}
 	o.Progress = shown.report
-	report, err := store.ImportV1(ctx, conn.Conn(), o)
+	report, err := importv1.Run(ctx, conn.Conn(), o)
 	shown.end()
 	if err != nil {
-		if report.Stage != "" && report.Stage != store.V1Prepare && !o.DryRun {
+		if report.Stage != "" && report.Stage != importv1.StagePrepare && !o.DryRun {
 			a.say("It stopped in stage %s; the same command goes on there.", report.Stage)
 		}
 		return err
@@ -143,7 +144,7 @@ func (p *v1Progress) end() {
 	}
 }
 
-func (a *app) printV1(r store.V1Report) error {
+func (a *app) printV1(r importv1.Report) error {
 	if r.Already {
 		a.printf("Nothing to do: %s was imported on %s. --again looks for what came since.\n\n", r.Source, r.Finished.Local().Format("2006-01-02 15:04"))
 	}
@@ -155,7 +156,7 @@ func (a *app) printV1(r store.V1Report) error {
 		moved = "would move"
 	}
 	t := newTable("type", "becomes", "#rows", "#"+moved, "#there already", "#refused", "#missing")
-	row := func(name, to string, v store.V1Type) {
+	row := func(name, to string, v importv1.Type) {
 		t.add(printable(name), to, thousands(v.Rows), thousands(v.New), unlessZero(v.There), unlessZero(v.Refused), unlessZero(v.Missing))
 	}
 	for _, v := range r.Types {
@@ -192,7 +193,7 @@ func (a *app) printV1(r store.V1Report) error {
 }
 
 // printV1Refused shows why rows were not taken, and some of them.
-func (a *app) printV1Refused(r store.V1Report) error {
+func (a *app) printV1Refused(r importv1.Report) error {
 	if len(r.Refused) == 0 {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/importv1"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // v1Table is the table that version 1 kept.
@@ -96,8 +96,8 @@ func TestImportV1(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	v1Sample(d)
-	report := decoded[store.V1Report](t, d.ok("import-v1", "--json"))
-	require.Equal(t, store.V1Type{Rows: 10, New: 10}, report.Sum())
+	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
+	require.Equal(t, importv1.Type{Rows: 10, New: 10}, report.Sum())
 	require.Equal(t, "done", report.Stage)
 	require.Equal(t, map[string]int64{"superseded_by": 1, "evidence": 1}, report.Orphans)
 	require.Equal(t, []string{"extracted_from"}, report.Unread)
@@ -131,10 +131,10 @@ func TestImportV1(t *testing.T) {
 	before := d.v1Imported()
 	require.Contains(t, d.ok("import-v1"), "Nothing to do: public.embeddings was imported on")
 	d.exec(`insert into embeddings (user_id, content, memory_type) values ('ada', 'Ada has a cat', 'fact')`)
-	again := decoded[store.V1Report](t, d.ok("import-v1", "--again", "--json"))
-	require.Equal(t, store.V1Type{Rows: 11, New: 1, There: 10}, again.Sum())
-	dry := decoded[store.V1Report](t, d.ok("import-v1", "--dry-run", "--json"))
-	require.Equal(t, store.V1Type{Rows: 11, There: 11}, dry.Sum())
+	again := decoded[importv1.Report](t, d.ok("import-v1", "--again", "--json"))
+	require.Equal(t, importv1.Type{Rows: 11, New: 1, There: 10}, again.Sum())
+	dry := decoded[importv1.Report](t, d.ok("import-v1", "--dry-run", "--json"))
+	require.Equal(t, importv1.Type{Rows: 11, There: 11}, dry.Sum())
 	d.exec(`delete from oxbow.memories where content = 'Ada has a cat'`)
 	require.Equal(t, before, d.v1Imported(), "nothing twice, and nothing changed")
 
@@ -166,13 +166,13 @@ func TestImportV1RefusesRows(t *testing.T) {
 	require.Contains(t, moved, "1 row refused: PostgreSQL does not take it")
 	require.Contains(t, moved, v1id(109))
 	require.Equal(t, 10, d.number(`select count(*) from oxbow.memories`))
-	report := decoded[store.V1Report](t, d.ok("import-v1", "--json"))
+	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
 	require.True(t, report.Already)
-	require.Equal(t, store.V1Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
+	require.Equal(t, importv1.Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
 	require.Len(t, report.Refusals, 11)
 
-	mapped := decoded[store.V1Report](t, d.ok("import-v1", "--again", "--map", "preference=fact", "--importance-scale", "10", "--json"))
-	require.Equal(t, store.V1Type{Rows: 21, New: 1, There: 10, Refused: 10}, mapped.Sum())
+	mapped := decoded[importv1.Report](t, d.ok("import-v1", "--again", "--map", "preference=fact", "--importance-scale", "10", "--json"))
+	require.Equal(t, importv1.Type{Rows: 21, New: 1, There: 10, Refused: 10}, mapped.Sum())
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'fact' and id = $1`, v1id(105)))
 }
 
@@ -185,8 +185,8 @@ func TestImportV1FromAnotherDatabase(t *testing.T) {
 	v1Sample(same)
 	v1Bad(same)
 	same.ok("import-v1", "--importance-scale", "10")
-	report := decoded[store.V1Report](t, here.ok("import-v1", "--from", there.dsn, "--importance-scale", "10", "--batch", "4", "--json"))
-	require.Equal(t, store.V1Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
+	report := decoded[importv1.Report](t, here.ok("import-v1", "--from", there.dsn, "--importance-scale", "10", "--batch", "4", "--json"))
+	require.Equal(t, importv1.Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
 	require.NotContains(t, report.Source, "postgres://", "no address with a password")
 	require.Contains(t, report.Source, "public.embeddings")
 	require.Equal(t, same.v1Imported(), here.v1Imported())
@@ -207,10 +207,10 @@ func TestImportV1KeepsVectors(t *testing.T) {
 	d.exec(`update embeddings set embedding = array_fill(0::real, array[1024])::vector where id = $1`, v1id(3))
 	d.exec(`update embeddings set embedding = array_fill(70000::real, array[1024])::vector where id = $1`, v1id(4))
 	d.exec(`update embeddings set embedding = '[1,2,3]' where id = $1`, v1id(5))
-	report := decoded[store.V1Report](t, d.ok("import-v1", "--keep-vectors", "--json"))
+	report := decoded[importv1.Report](t, d.ok("import-v1", "--keep-vectors", "--json"))
 	require.EqualValues(t, 2, report.Vectors)
 	require.EqualValues(t, 3, report.VectorsLeft)
-	require.Equal(t, store.V1Type{Rows: 10, New: 10}, report.Sum())
+	require.Equal(t, importv1.Type{Rows: 10, New: 10}, report.Sum())
 	require.Equal(t, 2, d.number(`select count(*) from oxbow.memory_vectors`))
 
 	floats := onDatabase(t)
@@ -219,7 +219,7 @@ func TestImportV1KeepsVectors(t *testing.T) {
 		alter table embeddings drop column embedding; alter table embeddings add column embedding double precision[];
 		update embeddings set embedding = array_fill(0.5::float8, array[1024]);
 		update embeddings set embedding[7] = 'NaN' where memory_type = 'document'`)
-	report = decoded[store.V1Report](t, floats.ok("import-v1", "--keep-vectors", "--json"))
+	report = decoded[importv1.Report](t, floats.ok("import-v1", "--keep-vectors", "--json"))
 	require.EqualValues(t, 9, report.Vectors)
 	require.EqualValues(t, 1, report.VectorsLeft)
 }
@@ -273,8 +273,8 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 	begun := time.Now()
 	k.oxbow(calm, "import-v1", "--batch", "200")
 	calmly := time.Since(begun)
-	report := decoded[store.V1Report](t, on{t, calm}.text(`select value::text from oxbow.settings where key = 'import_v1'`))
-	require.Equal(t, store.V1Type{Rows: 3001, New: 3001 - 6 - 375, Refused: 6 + 375}, report.Sum(), "the empty ones and the odd ones")
+	report := decoded[importv1.Report](t, on{t, calm}.text(`select value::text from oxbow.settings where key = 'import_v1'`))
+	require.Equal(t, importv1.Type{Rows: 3001, New: 3001 - 6 - 375, Refused: 6 + 375}, report.Sum(), "the empty ones and the odd ones")
 
 	interrupted := map[string]int{}
 	for range 6 {

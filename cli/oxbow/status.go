@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -20,7 +21,7 @@ type databaseStatus struct {
 	Database string             `json:"database"`
 	Oxbow    migrations.Version `json:"oxbow"`
 	River    migrations.Version `json:"river"`
-	store.Overview
+	gauges.Overview
 	Provider providerStatus `json:"provider"`
 }
 
@@ -82,7 +83,7 @@ func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (database
 		return s, err
 	}
 	s.Database, s.Oxbow, s.River = schema.Database, schema.Ours, schema.River
-	if s.Overview, err = store.ReadOverview(ctx, d.pool, store.ExactCounts); err != nil {
+	if s.Overview, err = gauges.ReadOverview(ctx, d.pool, gauges.ExactCounts); err != nil {
 		return s, err
 	}
 	s.Provider = askProvider(ctx, embedder)
@@ -165,7 +166,7 @@ func (p providerStatus) String() string {
 }
 
 // reasonerLine tells how a language model fares, by its last calls.
-func reasonerLine(r store.ReasonerState, now time.Time) string {
+func reasonerLine(r gauges.ReasonerState, now time.Time) string {
 	ago := func(t time.Time) string { return age(now.Sub(t).Seconds()) }
 	if r.DownSince == nil {
 		return fmt.Sprintf("%s answered %s ago", r.Model, ago(*r.WorkedAt))
@@ -179,9 +180,9 @@ func reasonerLine(r store.ReasonerState, now time.Time) string {
 }
 
 // messageLine tells of the messages that wait to be extracted from.
-func messageLine(m store.MessageCount) string {
+func messageLine(m gauges.MessageCount) string {
 	line := thousands(m.Waiting)
-	if m.Waiting >= store.ExactCounts {
+	if m.Waiting >= gauges.ExactCounts {
 		line = "at least " + line
 	}
 	line += map[bool]string{true: " waits", false: " wait"}[m.Waiting == 1] + " to be extracted from"
@@ -191,7 +192,7 @@ func messageLine(m store.MessageCount) string {
 	return line
 }
 
-func (a *app) printMemories(counts []store.TypeCount) error {
+func (a *app) printMemories(counts []gauges.TypeCount) error {
 	t := newTable("memories", "#current", "#superseded", "#forgotten", "#embedded", "#waiting")
 	for _, c := range counts {
 		if c.Current+c.Superseded+c.Forgotten == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -25,7 +26,7 @@ func TestStatus(t *testing.T) {
 	require.Regexp(t, `The oldest job that is due, embed \d+, waits for \d+(\.\d)? \S+\.`, text)
 	require.Contains(t, text, "The oldest memory that waits to be embedded was stored ")
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
-	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 9, Superseded: 1, Waiting: 10}, s.Memories[0])
+	require.Equal(t, gauges.TypeCount{Type: store.Fact, Current: 9, Superseded: 1, Waiting: 10}, s.Memories[0])
 	require.NotNil(t, s.OldestWaiting)
 	require.Positive(t, s.EmbeddingLagSeconds)
 	require.Equal(t, s.Oxbow.Latest, s.Oxbow.Current)
@@ -33,8 +34,8 @@ func TestStatus(t *testing.T) {
 	d.work()
 	d.ok("forget", "demo-maren", d.recall("demo-maren", "walnuts", "-n", "1")[0].ID.String())
 	s = decoded[databaseStatus](t, d.ok("status", "--json"))
-	require.Equal(t, store.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10}, s.Memories[0])
-	require.Equal(t, store.TypeCount{Type: store.Episodic, Current: 110, Embedded: 110}, s.Memories[1])
+	require.Equal(t, gauges.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10}, s.Memories[0])
+	require.Equal(t, gauges.TypeCount{Type: store.Episodic, Current: 110, Embedded: 110}, s.Memories[1])
 	require.Nil(t, s.OldestWaiting)
 	require.Zero(t, s.EmbeddingLagSeconds)
 	require.Empty(t, s.Jobs)
@@ -81,7 +82,7 @@ func TestStatusOfMessages(t *testing.T) {
 	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)
 	require.Regexp(t, `messages +3 wait to be extracted from; the extractor failed on 2, up to 5 times, and tries again: it has a line\n`, d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
-	require.Equal(t, store.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
+	require.Equal(t, gauges.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
 	d.exec(`update oxbow.messages set extracted_at = now() where content <> 'number 1'`)
 	require.Regexp(t, `messages +1 waits to be extracted from; the extractor failed on 1, up to 2 times, and tries again: that is prose\n`, d.ok("status"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -111,7 +112,7 @@ func TestEstimatesAreMarked(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	a := &app{out: &out}
-	require.NoError(t, a.printMemories([]store.TypeCount{
+	require.NoError(t, a.printMemories([]gauges.TypeCount{
 		{Type: store.Fact, Current: 3, Embedded: 3},
 		{Type: store.Episodic, Current: 1_200_000, Forgotten: 7, Embedded: 1_199_000, Waiting: 1000, Estimated: true},
 		{Type: store.Document},

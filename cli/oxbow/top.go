@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -54,7 +55,7 @@ memories and users are PostgreSQL's estimates. It is for the owner of the schema
 
 // topOnce takes two readings, because rates lie between them.
 func (a *app) topOnce(ctx context.Context, d *database) error {
-	before, err := store.ReadPulse(ctx, d.pool)
+	before, err := gauges.ReadPulse(ctx, d.pool)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (a *app) topOnce(ctx context.Context, d *database) error {
 		return ctx.Err()
 	case <-time.After(time.Second):
 	}
-	now, err := store.ReadPulse(ctx, d.pool)
+	now, err := gauges.ReadPulse(ctx, d.pool)
 	if err != nil {
 		return err
 	}
@@ -90,9 +91,9 @@ func (a *app) topLive(ctx context.Context, d *database, every time.Duration) err
 	_, _ = io.WriteString(a.out, otherScreen)
 	defer func() { _, _ = io.WriteString(a.out, formerScreen) }()
 
-	var before store.Pulse
+	var before gauges.Pulse
 	for {
-		now, err := store.ReadPulse(ctx, d.pool)
+		now, err := gauges.ReadPulse(ctx, d.pool)
 		if ctx.Err() != nil {
 			return nil // it was asked for
 		}
@@ -162,7 +163,7 @@ func (a *app) draw(picture string) {
 var queueColumns = []string{"available", "running", "scheduled", "retryable", "discarded"}
 
 // printPulse writes one picture. Rates lie between two readings; before may be the zero value.
-func (a *app) printPulse(w io.Writer, name string, before, now store.Pulse) error {
+func (a *app) printPulse(w io.Writer, name string, before, now gauges.Pulse) error {
 	printf := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 	printf("oxbow top   %s   %s   %s\n", name, now.At.Format("15:04:05"), workersLine(now))
 	printf("memories    %s%s; %s stored, %s embedded, %s messages a second\n", about(now.Of("memories").Live), usersLine(now.Users),
@@ -198,7 +199,7 @@ func (a *app) printPulse(w io.Writer, name string, before, now store.Pulse) erro
 	return nil
 }
 
-func workersLine(now store.Pulse) string {
+func workersLine(now gauges.Pulse) string {
 	line := counted(int(now.Workers), "worker", "workers")
 	if !now.Led {
 		line += ", none leads"
@@ -225,14 +226,14 @@ func plural(n int64, one, many string) string {
 
 // capped marks what was not counted to the end.
 func capped(n int64) string {
-	if n >= store.GaugeLimit {
+	if n >= gauges.Limit {
 		return thousands(n) + "+"
 	}
 	return thousands(n)
 }
 
 // waitingLine tells what waits for workers, and since when.
-func waitingLine(now store.Pulse) string {
+func waitingLine(now gauges.Pulse) string {
 	var parts []string
 	if s := now.EmbedSeconds(); s > 0 {
 		parts = append(parts, "memories to be embedded, for "+age(s))
@@ -253,7 +254,7 @@ func waitingLine(now store.Pulse) string {
 }
 
 // rate is how many rows a second came into a table between two readings.
-func rate(before, now store.Pulse, table string) string {
+func rate(before, now gauges.Pulse, table string) string {
 	seconds := now.At.Sub(before.At).Seconds()
 	if before.At.IsZero() || seconds <= 0 {
 		return "…"
@@ -270,7 +271,7 @@ func perSecond(n float64) string {
 }
 
 // providersLine tells how they fare, by what the database shows: jobs that wait for them, and a language model's last calls.
-func providersLine(now store.Pulse) string {
+func providersLine(now gauges.Pulse) string {
 	line := now.Model.Model + " embeds"
 	var putOff int64
 	for _, q := range now.Queue {
@@ -288,10 +289,10 @@ func providersLine(now store.Pulse) string {
 }
 
 // queueTable is the queue, a row for each kind of which there is something to tell.
-func queueTable(now store.Pulse) *table {
+func queueTable(now gauges.Pulse) *table {
 	t := newTable("jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due", "#done/s", "#took")
 	counts := map[string]map[string]int64{}
-	due, done := map[string]float64{}, map[string]store.DoneJobs{}
+	due, done := map[string]float64{}, map[string]gauges.DoneJobs{}
 	var kinds []string
 	row := func(kind string) map[string]int64 {
 		if counts[kind] == nil {
@@ -322,7 +323,7 @@ func queueTable(now store.Pulse) *table {
 			oldest = age(due[kind])
 		}
 		if d, ok := done[kind]; ok {
-			rate, took = perSecond(float64(d.Jobs)/store.PulseSeconds), milliseconds(d.LagSeconds)
+			rate, took = perSecond(float64(d.Jobs)/gauges.PulseSeconds), milliseconds(d.LagSeconds)
 		}
 		t.add(append(cells, oldest, rate, took)...)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -419,7 +420,7 @@ func (g *growing) sweep(ctx context.Context, _ *life) error {
 	}); err != nil {
 		return err
 	}
-	return g.step(ctx, "gauges", func() error { _, err := store.ReadGauges(ctx, g.alone); return err })
+	return g.step(ctx, "gauges", func() error { _, err := gauges.Read(ctx, g.alone); return err })
 }
 
 // settle settles the traits that are due next, of whomever.

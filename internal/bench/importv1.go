@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/importv1"
 )
 
 const (
@@ -145,7 +145,7 @@ func (b *bench) v1Import(ctx context.Context, from string, rates *[]float64) err
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	var o store.V1Options
+	var o importv1.Options
 	if from != "" {
 		if o.Source, err = pgx.Connect(ctx, from); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (b *bench) v1Import(ctx context.Context, from string, rates *[]float64) err
 			stage, since = now, time.Now()
 		}
 	}
-	report, err := store.ImportV1(ctx, conn, o)
+	report, err := importv1.Run(ctx, conn, o)
 	if err != nil {
 		return err
 	}

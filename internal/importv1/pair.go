@@ -1,4 +1,4 @@
-package store
+package importv1
 
 import (
 	"context"
@@ -11,15 +11,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// v1Wait is how long a batch waits for a lock of the other one of its pair before both are given up.
-const v1Wait = 10 * time.Second
+// lockWait is how long a batch waits for a lock of the other one of its pair before both are given up.
+const lockWait = 10 * time.Second
 
 // pair stores two batches at the same time, each on a connection of its own, and commits them in their order, so that an import
 // that is killed in between goes on from a place that is written down. It returns false if it could not, and has then done
 // nothing, or only the first: one batch alone is to follow.
-func (v *v1Import) pair(ctx context.Context, size int) bool {
+func (v *importer) pair(ctx context.Context, size int) bool {
 	if v.second == nil || v.second.IsClosed() {
 		return false
 	}
@@ -27,7 +29,7 @@ func (v *v1Import) pair(ctx context.Context, size int) bool {
 	if !ok {
 		return false
 	}
-	first, second := v.report.clone(), v1Delta(v.report)
+	first, second := v.report.clone(), delta(v.report)
 	second.After, second.Looked = between, v.report.Looked+int64(size)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -47,10 +49,10 @@ func (v *v1Import) pair(ctx context.Context, size int) bool {
 				return ctx.Err()
 			}
 			second.add(first)
-			return writeSetting(ctx, tx, v1Key, second)
+			return store.WriteSetting(ctx, tx, settingKey, second)
 		})
 	}()
-	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error { return writeSetting(ctx, tx, v1Key, first) })
+	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error { return store.WriteSetting(ctx, tx, settingKey, first) })
 	if err == nil {
 		v.report = first
 	}
@@ -66,7 +68,7 @@ func (v *v1Import) pair(ctx context.Context, size int) bool {
 }
 
 // boundary returns the id of the row that ends the next batch, if there is one after it.
-func (v *v1Import) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
+func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
 	db := v.conn
 	if v.source.conn != nil {
 		db = v.source.conn
@@ -76,9 +78,9 @@ func (v *v1Import) boundary(ctx context.Context, size int) (id uuid.UUID, ok boo
 }
 
 // batchOn stores the rows after those that the report tells of, and adds to it.
-func (v *v1Import) batchOn(ctx context.Context, conn *pgx.Conn, next *V1Report, size int, write func(pgx.Tx) error) error {
+func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, size int, write func(pgx.Tx) error) error {
 	return v.transaction(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprint(v1Wait.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprint(lockWait.Milliseconds())); err != nil {
 			return err
 		}
 		rows, err := v.rows(ctx, tx, next, "", size)
@@ -97,15 +99,15 @@ func (v *v1Import) batchOn(ctx context.Context, conn *pgx.Conn, next *V1Report, 
 	})
 }
 
-// v1Delta is a report that tells of the same import, and counts from zero.
-func v1Delta(of V1Report) V1Report {
+// delta is a report that tells of the same import, and counts from zero.
+func delta(of Report) Report {
 	of.Types, of.Refusals, of.Refused, of.Orphans = nil, nil, map[string]int64{}, map[string]int64{}
 	of.Vectors, of.VectorsLeft, of.Adopted = 0, 0, 0
 	return of
 }
 
 // add counts what the batch before has come to, in the stage of memories.
-func (r *V1Report) add(before V1Report) {
+func (r *Report) add(before Report) {
 	own := *r
 	place := before.clone()
 	r.Types, r.Refused, r.Refusals, r.Orphans = place.Types, place.Refused, place.Refusals, place.Orphans

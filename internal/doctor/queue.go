@@ -1,4 +1,4 @@
-package store
+package doctor
 
 import (
 	"context"
@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/gauges"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
-	recorded, err := CurrentModel(ctx, tx)
+	recorded, err := store.CurrentModel(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -17,8 +20,8 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 		e.add(LevelWarning, fmt.Sprintf("the vectors are of %s, and %s is configured here", recorded, e.want.Model),
 			"A worker with this configuration refuses to start; a client's queries cannot be compared.", "Configure the database's model, or change the database's with oxbow reembed.")
 	}
-	var reembed Reembedding
-	if err := readSetting(ctx, tx, reembedKey, &reembed); err != nil {
+	var reembed store.Reembedding
+	if err := store.ReadSetting(ctx, tx, store.ReembedKey, &reembed); err != nil {
 		return err
 	}
 	if reembed.Model != "" {
@@ -34,7 +37,7 @@ const slowIndex = 6 * time.Hour
 
 // vectorIndex looks at the indexes of the largest users.
 func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
-	users, err := IndexedUsers(ctx, tx)
+	users, err := store.IndexedUsers(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -110,8 +113,8 @@ const (
 )
 
 func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
-	var g Gauges
-	if err := g.readQueue(ctx, tx); err != nil {
+	var g gauges.Gauges
+	if err := g.ReadQueue(ctx, tx); err != nil {
 		return err
 	}
 	var waiting int64
@@ -163,7 +166,7 @@ func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error
 		select count(*) filter (where not j.metadata ? 'periodic'),
 		       coalesce(max(j.finalized_at) filter (where j.metadata ? 'periodic') > greatest(now() - interval '25 hours', -- the rarest come once a day
 		         (select max(c.finalized_at) from oxbow.river_job c where c.kind = $1 and c.state = 'completed' and c.metadata ? 'periodic')), false)
-		  from (select metadata, finalized_at from oxbow.river_job where kind = $1 and state = 'discarded' limit $2) j`, kind, GaugeLimit).Scan(&jobs, &failing)
+		  from (select metadata, finalized_at from oxbow.river_job where kind = $1 and state = 'discarded' limit $2) j`, kind, gauges.Limit).Scan(&jobs, &failing)
 	if err != nil {
 		return err
 	}
@@ -193,7 +196,7 @@ func lastError(ctx context.Context, tx pgx.Tx, kind, state string, periodic bool
 		select coalesce((select errors[cardinality(errors)] ->> 'error' from oxbow.river_job
 		                  where state = $2::oxbow.river_job_state and kind = $1 and metadata ? 'periodic' = $3
 		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1), 'no error is recorded')`, kind, state, periodic).Scan(&text)
-	return Shorten(text, 200), err
+	return store.Shorten(text, 200), err
 }
 
 const (
@@ -202,11 +205,11 @@ const (
 )
 
 func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
-	var g Gauges
-	if err := g.readQueue(ctx, tx); err != nil {
+	var g gauges.Gauges
+	if err := g.ReadQueue(ctx, tx); err != nil {
 		return err
 	}
-	if err := g.readWaiting(ctx, tx); err != nil {
+	if err := g.ReadWaiting(ctx, tx); err != nil {
 		return err
 	}
 	if s := g.EmbedSeconds(); s > lateEmbedding {
@@ -226,7 +229,7 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 }
 
 func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
-	c, err := ReadConsistency(ctx, tx)
+	c, err := store.ReadConsistency(ctx, tx)
 	if err != nil {
 		return err
 	}

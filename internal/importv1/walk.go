@@ -1,4 +1,4 @@
-package store
+package importv1
 
 import (
 	"context"
@@ -13,15 +13,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // commit runs a transaction that brings the import to where next says.
-func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, *V1Report) error) error {
+func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *Report) error) error {
 	err := v.transaction(ctx, v.conn, func(tx pgx.Tx) error {
 		if err := work(tx, &next); err != nil || v.options.DryRun {
 			return err
 		}
-		return writeSetting(ctx, tx, v1Key, next)
+		return store.WriteSetting(ctx, tx, settingKey, next)
 	})
 	if err == nil {
 		v.report = next
@@ -30,7 +32,7 @@ func (v *v1Import) commit(ctx context.Context, next V1Report, work func(pgx.Tx, 
 }
 
 // transaction runs a transaction with the settings that an import needs.
-func (v *v1Import) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
+func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
 		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign keys
@@ -48,25 +50,25 @@ func (v *v1Import) transaction(ctx context.Context, conn *pgx.Conn, work func(pg
 	})
 }
 
-// v1Page is what a transaction found.
-type v1Page struct {
+// batchResult is what a transaction found.
+type batchResult struct {
 	rows int64
 	last *uuid.UUID
 }
 
 // walk goes through the rows that fulfil a condition, a batch a transaction, and then to the next stage. A batch that
 // PostgreSQL does not take is divided until the row is alone that it does not take; that one is refused.
-func (v *v1Import) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string, *V1Report) (v1Page, error)) error {
+func (v *importer) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string, *Report) (batchResult, error)) error {
 	if v.source.conn != nil { // as for the transactions here
 		if _, err := v.source.conn.Exec(ctx, `set enable_seqscan = off; set enable_bitmapscan = off`); err != nil {
-			return explainV1(err, v.source.name)
+			return sourceError(err, v.source.name)
 		}
 	}
 	most, first, tries := v.batch, v.batch, 0
-	if v.report.Stage == V1Memories {
-		first = v1First
+	if v.report.Stage == StageMemories {
+		first = firstBatch
 	}
-	if v.report.Stage == V1Finish && v.source.conn == nil {
+	if v.report.Stage == StageFinish && v.source.conn == nil {
 		most, first = math.MaxInt32, math.MaxInt32
 	}
 	size := min(most, first)
@@ -79,12 +81,12 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 		if v.options.Progress != nil {
 			v.options.Progress(stage, min(v.report.Looked, total), total)
 		}
-		if size == v.batch && stage == V1Memories && v.pair(ctx, size) {
+		if size == v.batch && stage == StageMemories && v.pair(ctx, size) {
 			continue
 		}
 		next := v.report.clone()
-		var page v1Page
-		err := v.commit(ctx, next, func(tx pgx.Tx, next *V1Report) (err error) {
+		var page batchResult
+		err := v.commit(ctx, next, func(tx pgx.Tx, next *Report) (err error) {
 			rows, err := v.rows(ctx, tx, next, where, size)
 			if err != nil {
 				return err
@@ -103,12 +105,12 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 		})
 		pg := new(pgconn.PgError)
 		switch {
-		case err == nil && v.report.Stage != stage && stage == V1Memories:
+		case err == nil && v.report.Stage != stage && stage == StageMemories:
 			return v.analyze(ctx)
 		case err == nil && v.report.Stage != stage, err == nil && v.options.DryRun && page.rows < int64(size):
 			return nil
 		case err == nil:
-			if stage == V1Memories && size == v1First {
+			if stage == StageMemories && size == firstBatch {
 				if err := v.analyze(ctx); err != nil {
 					return err
 				}
@@ -118,9 +120,9 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 			return v.explain(err)
 		case pg.Code == "23505" && !v.careful: // unique_violation
 			v.careful = true
-		case (pg.Code == "40P01" || pg.Code == "40001") && tries < v1Tries: // deadlock_detected, serialization_failure
+		case (pg.Code == "40P01" || pg.Code == "40001") && tries < maxTries: // deadlock_detected, serialization_failure
 			tries++
-		case !IsDataError(err) && !strings.HasPrefix(pg.Code, "23"):
+		case !store.IsDataError(err) && !strings.HasPrefix(pg.Code, "23"):
 			return v.explain(err)
 		case size > 1:
 			size = max(1, size/8)
@@ -134,32 +136,32 @@ func (v *v1Import) walk(ctx context.Context, where string, work func(context.Con
 
 // analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only an owner
 // may; others get a warning.
-func (v *v1Import) analyze(ctx context.Context) error {
+func (v *importer) analyze(ctx context.Context) error {
 	if v.options.DryRun {
 		return nil
 	}
 	_, err := v.conn.Exec(ctx, `analyze oxbow.memories (user_id, memory_type, id, external_id), oxbow.trait_events (user_id, trait_id, seq)`)
-	return Explain(err)
+	return store.Explain(err)
 }
 
 // explain says of what an error is. The source's own errors are told apart, because their cause is not Oxbow's schema.
-func (v *v1Import) explain(err error) error {
-	return fmt.Errorf("import %s, stage %s: %w", v.source.name, v.report.Stage, Explain(err))
+func (v *importer) explain(err error) error {
+	return fmt.Errorf("import %s, stage %s: %w", v.source.name, v.report.Stage, store.Explain(err))
 }
 
 // end goes to the next stage.
-func (v *v1Import) end(ctx context.Context, tx pgx.Tx, next *V1Report) error {
+func (v *importer) end(ctx context.Context, tx pgx.Tx, next *Report) error {
 	if v.options.DryRun {
 		return nil
 	}
 	next.After, next.Looked = uuid.Nil, 0
 	switch next.Stage {
-	case V1Memories:
-		next.Stage = V1Evidence
-	case V1Evidence:
-		next.Stage = V1Finish
-	case V1Finish:
-		next.Stage, next.Finished = V1Done, time.Now()
+	case StageMemories:
+		next.Stage = StageEvidence
+	case StageEvidence:
+		next.Stage = StageFinish
+	case StageFinish:
+		next.Stage, next.Finished = StageDone, time.Now()
 		return v.repair(ctx, tx, next)
 	}
 	return nil
@@ -167,8 +169,8 @@ func (v *v1Import) end(ctx context.Context, tx pgx.Tx, next *V1Report) error {
 
 // rows returns the rows after those that a report tells of, as a subselect. Those of another database are copied into a
 // temporary table first.
-func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, report *V1Report, where string, size int) (string, error) {
-	page := v.source.page(report.After, report.Looked > 0, where, size, report.Stage == V1Finish)
+func (v *importer) rows(ctx context.Context, tx pgx.Tx, report *Report, where string, size int) (string, error) {
+	page := v.source.page(report.After, report.Looked > 0, where, size, report.Stage == StageFinish)
 	if v.source.conn == nil {
 		return page, nil
 	}
@@ -183,7 +185,7 @@ func (v *v1Import) rows(ctx context.Context, tx pgx.Tx, report *V1Report, where 
 }
 
 // copyRows copies the rows of a query over there.
-func (v *v1Import) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
+func (v *importer) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
 	v.copying.Lock() // there may be two batches, and there is one connection
 	defer v.copying.Unlock()
 	r, w := io.Pipe()
@@ -202,7 +204,7 @@ func (v *v1Import) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
 }
 
 // refuseNext passes over the next row, which PostgreSQL does not take.
-func (v *v1Import) refuseNext(ctx context.Context, where string, why *pgconn.PgError) error {
+func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgError) error {
 	db := v.conn
 	if v.source.conn != nil {
 		db = v.source.conn
@@ -214,21 +216,21 @@ func (v *v1Import) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	if where != "" {
 		condition += " and " + where
 	}
-	refusal := V1Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code} // its text may quote the row
+	refusal := Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code} // its text may quote the row
 	var from string
 	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
-		fmt.Sprintf(v1Lower, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
+		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
 	if err != nil {
-		return explainV1(err, v.source.name)
+		return sourceError(err, v.source.name)
 	}
-	return v.commit(ctx, v.report.clone(), func(_ pgx.Tx, next *V1Report) error {
+	return v.commit(ctx, v.report.clone(), func(_ pgx.Tx, next *Report) error {
 		next.After = refusal.ID
 		next.Looked++
-		if next.Stage == V1Memories || !slices.ContainsFunc(next.Refusals, func(r V1Refusal) bool { return r.ID == refusal.ID }) {
+		if next.Stage == StageMemories || !slices.ContainsFunc(next.Refusals, func(r Refusal) bool { return r.ID == refusal.ID }) {
 			next.Refused[refusal.Reason]++
 			next.refuse(refusal)
 		}
-		if next.Stage == V1Memories {
+		if next.Stage == StageMemories {
 			if v.types[from] == "" {
 				from = "unknown"
 			}

@@ -1,4 +1,4 @@
-package store
+package gauges
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // ExactCounts is how many memories of a type are counted one by one. What is larger is estimated from PostgreSQL's
@@ -15,13 +17,13 @@ const ExactCounts = 250_000
 // TypeCount is how many memories of a type there are. Current, Superseded and Forgotten exclude each other; what was
 // true once and has ended without a newer version is current.
 type TypeCount struct {
-	Type       MemoryType `json:"memory_type"`
-	Current    int64      `json:"current"`
-	Superseded int64      `json:"superseded"`
-	Forgotten  int64      `json:"forgotten"`
-	Embedded   int64      `json:"embedded"` // have a vector
-	Waiting    int64      `json:"waiting"`  // not forgotten, and no worker has embedded them yet
-	Estimated  bool       `json:"estimated"`
+	Type       store.MemoryType `json:"memory_type"`
+	Current    int64            `json:"current"`
+	Superseded int64            `json:"superseded"`
+	Forgotten  int64            `json:"forgotten"`
+	Embedded   int64            `json:"embedded"` // have a vector
+	Waiting    int64            `json:"waiting"`  // not forgotten, and no worker has embedded them yet
+	Estimated  bool             `json:"estimated"`
 }
 
 // JobCount is how many jobs of a kind are in a state. Finished ones are not counted; discarded ones were given up.
@@ -35,11 +37,11 @@ type JobCount struct {
 
 // Overview is what a database holds and what its workers have to do.
 type Overview struct {
-	Embedding EmbeddingModel `json:"embedding"`
+	Embedding store.EmbeddingModel `json:"embedding"`
 	// Indexed are the users whose vectors of a type have an index.
-	Indexed  []IndexedUser `json:"indexed"`
-	Memories []TypeCount   `json:"memories"`
-	Jobs     []JobCount    `json:"jobs"`
+	Indexed  []store.IndexedUser `json:"indexed"`
+	Memories []TypeCount         `json:"memories"`
+	Jobs     []JobCount          `json:"jobs"`
 	// Messages are those that wait to be extracted from.
 	Messages MessageCount `json:"messages"`
 	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
@@ -79,24 +81,24 @@ type WaitingJob struct {
 
 // ReadOverview counts; a type with more memories than exact (ExactCounts) is estimated. It is for the owner of the
 // schema and the worker: others see no queue, and one user at most.
-func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
+func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error) {
 	var o Overview
 	var err error
-	if o.Embedding, err = CurrentModel(ctx, db); err != nil {
+	if o.Embedding, err = store.CurrentModel(ctx, db); err != nil {
 		return o, err
 	}
-	if o.Indexed, err = IndexedUsers(ctx, db); err != nil {
-		return o, fmt.Errorf("look at the indexes of vectors: %w", Explain(err))
+	if o.Indexed, err = store.IndexedUsers(ctx, db); err != nil {
+		return o, fmt.Errorf("look at the indexes of vectors: %w", store.Explain(err))
 	}
-	for _, memoryType := range MemoryTypes() {
+	for _, memoryType := range store.MemoryTypes() {
 		c, err := countType(ctx, db, memoryType, exact)
 		if err != nil {
-			return o, fmt.Errorf("count the memories of type %s: %w", memoryType, Explain(err))
+			return o, fmt.Errorf("count the memories of type %s: %w", memoryType, store.Explain(err))
 		}
 		o.Memories = append(o.Memories, c)
 	}
 	if o.Jobs, err = countJobs(ctx, db); err != nil {
-		return o, fmt.Errorf("count the jobs: %w", Explain(err))
+		return o, fmt.Errorf("count the jobs: %w", store.Explain(err))
 	}
 	for _, j := range o.Jobs {
 		if j.Kind == "embed" && j.State != "discarded" {
@@ -104,19 +106,19 @@ func ReadOverview(ctx context.Context, db DB, exact int) (Overview, error) {
 		}
 	}
 	if o.Messages, err = countMessages(ctx, db, exact); err != nil {
-		return o, fmt.Errorf("count the messages: %w", Explain(err))
+		return o, fmt.Errorf("count the messages: %w", store.Explain(err))
 	}
 	if o.OldestWaiting, err = oldestWaiting(ctx, db); err != nil {
-		return o, fmt.Errorf("look for the oldest job: %w", Explain(err))
+		return o, fmt.Errorf("look for the oldest job: %w", store.Explain(err))
 	}
 	if o.Reasoner, err = reasonerState(ctx, db); err != nil {
-		return o, fmt.Errorf("look at the reasoner's calls: %w", Explain(err))
+		return o, fmt.Errorf("look at the reasoner's calls: %w", store.Explain(err))
 	}
 	return o, nil
 }
 
 // reasonerState reads the calls from the latest on, as far back as the last one that was of use.
-func reasonerState(ctx context.Context, db DB) (*ReasonerState, error) {
+func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 	rows, err := db.Query(ctx, `
 		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
 		       (select count(*) from oxbow.river_job
@@ -137,7 +139,7 @@ func reasonerState(ctx context.Context, db DB) (*ReasonerState, error) {
 }
 
 // countType counts one partition and the tables beside it. A memory of an ended state is counted through their index.
-func countType(ctx context.Context, db DB, memoryType MemoryType, exact int) (TypeCount, error) {
+func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, exact int) (TypeCount, error) {
 	c := TypeCount{Type: memoryType}
 	name := func(table string) string { return pgx.Identifier{"oxbow", table + "_" + string(memoryType)}.Sanitize() }
 	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*) > %[2]d from (select from %[1]s limit %[2]d + 1) m`,
@@ -174,7 +176,7 @@ func countType(ctx context.Context, db DB, memoryType MemoryType, exact int) (Ty
 	return c, err
 }
 
-func countJobs(ctx context.Context, db DB) ([]JobCount, error) {
+func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
 	rows, err := db.Query(ctx, `
 		select kind, state::text, count(*), extract(epoch from now() - min(created_at))::double precision,
 		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error' order by id desc) filter (where errors is not null))[1], '')
@@ -189,7 +191,7 @@ func countJobs(ctx context.Context, db DB) ([]JobCount, error) {
 }
 
 // countMessages reads two small indexes: of messages that wait, and of those among them on which extraction failed.
-func countMessages(ctx context.Context, db DB, exact int) (c MessageCount, err error) {
+func countMessages(ctx context.Context, db store.DB, exact int) (c MessageCount, err error) {
 	err = db.QueryRow(ctx, `
 		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m),
 		       (select count(*) from (select from oxbow.messages where extracted_at is null and extract_failures > 0 limit $1) m),
@@ -201,7 +203,7 @@ func countMessages(ctx context.Context, db DB, exact int) (c MessageCount, err e
 	return c, err
 }
 
-func oldestWaiting(ctx context.Context, db DB) (*WaitingJob, error) {
+func oldestWaiting(ctx context.Context, db store.DB) (*WaitingJob, error) {
 	rows, err := db.Query(ctx, `
 		select id, kind, attempt, extract(epoch from now() - scheduled_at)::double precision
 		from oxbow.river_job

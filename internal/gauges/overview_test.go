@@ -1,4 +1,4 @@
-package store
+package gauges
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestOverview(t *testing.T) {
@@ -36,15 +37,15 @@ func TestOverview(t *testing.T) {
 	err = pool.QueryRow(t.Context(), `select count(*) from oxbow.memories_fact m where forgotten_at is null
 		and not exists (select from oxbow.memory_terms t where t.memory_id = m.id)`).Scan(&waiting)
 	require.NoError(t, err)
-	facts := TypeCount{Type: Fact, Current: 3, Superseded: 1, Forgotten: 1, Waiting: waiting}
+	facts := TypeCount{Type: store.Fact, Current: 3, Superseded: 1, Forgotten: 1, Waiting: waiting}
 	require.Equal(t, facts, exact.Memories[0])
 	require.Equal(t, facts, estimated.Memories[0], "few are counted")
-	require.Equal(t, TypeCount{Type: Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299}, exact.Memories[3])
-	require.Equal(t, TypeCount{Type: Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299, Estimated: true}, estimated.Memories[3])
+	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299}, exact.Memories[3])
+	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299, Estimated: true}, estimated.Memories[3])
 	require.Equal(t, int64(4), exact.Jobs[0].Jobs, "one of the facts, three of the documents")
 	require.Equal(t, "embed", exact.OldestWaiting.Kind)
 	require.Positive(t, exact.EmbeddingLagSeconds)
-	require.Equal(t, EmbeddingModel{"local-v1", 1024}, exact.Embedding)
+	require.Equal(t, store.EmbeddingModel{Model: "local-v1", Dimension: 1024}, exact.Embedding)
 	require.Nil(t, exact.Reasoner)
 }
 

@@ -1,14 +1,16 @@
-package store
+package importv1
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// v1Functions read what metadata may hold in any form. They are temporary: nothing else needs them.
-const v1Functions = `
+// functionsSQL read what metadata may hold in any form. They are temporary: nothing else needs them.
+const functionsSQL = `
 create or replace function pg_temp.oxbow_v1_time(value text) returns timestamptz
 language plpgsql stable set timezone = 'UTC' as $$
 begin
@@ -40,44 +42,44 @@ language sql immutable as $$
    where octet_length(e) between 1 and 1024
 $$`
 
-// v1Lower is how the name of a type is compared.
-const v1Lower = `lower(btrim(%s))`
+// lowerSQL is how the name of a type is compared.
+const lowerSQL = `lower(btrim(%s))`
 
-// v1Time is the range of times that the tables take.
-const v1Time = `between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'`
+// timeRange is the range of times that the tables take.
+const timeRange = `between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'`
 
-// v1Types are the types of version 1, and what becomes of them.
-var v1Types = map[string]MemoryType{
-	"fact": Fact, "general": Fact, "episodic": Episodic, "document": Document, "trait": Trait, "insight": Trait,
+// defaultTypes are the types of version 1, and what becomes of them.
+var defaultTypes = map[string]store.MemoryType{
+	"fact": store.Fact, "general": store.Fact, "episodic": store.Episodic, "document": store.Document, "trait": store.Trait, "insight": store.Trait,
 }
 
 // literal is a text as SQL has it.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// v1Kind is the type that a row's becomes, null where it is not known.
-func v1Kind(types map[string]MemoryType) string {
+// kindSQL is the type that a row's becomes, null where it is not known.
+func kindSQL(types map[string]store.MemoryType) string {
 	var cases strings.Builder
 	for _, from := range slices.Sorted(maps.Keys(types)) {
 		fmt.Fprintf(&cases, " when %s then %s", literal(from), literal(string(types[from])))
 	}
-	return fmt.Sprintf("case %s%s end", fmt.Sprintf(v1Lower, "c.memory_type"), cases.String())
+	return fmt.Sprintf("case %s%s end", fmt.Sprintf(lowerSQL, "c.memory_type"), cases.String())
 }
 
 // traitTypes are those that become traits, as a list of SQL.
-func traitTypes(types map[string]MemoryType) string {
+func traitTypes(types map[string]store.MemoryType) string {
 	var names []string
 	for _, from := range slices.Sorted(maps.Keys(types)) {
-		if types[from] == Trait {
+		if types[from] == store.Trait {
 			names = append(names, literal(from))
 		}
 	}
 	return strings.Join(append(names, "null"), ", ")
 }
 
-// v1Read begins a statement about some rows, by the name read: their columns, the type that each becomes (kind), its
+// column begins a statement about some rows, by the name read: their columns, the type that each becomes (kind), its
 // metadata as an object (md), and why it cannot be taken (refusal, detail), null if it can. It is computed once. %[1]s
-// are the rows, %[2]s is v1Kind.
-const v1ReadSQL = `
+// are the rows, %[2]s is kindSQL.
+const readSQL = `
 with read as materialized (
   select r.*,
          case when r.user_id is null then 'user_id is null'
@@ -85,8 +87,8 @@ with read as materialized (
               when r.kind is null then 'memory_type is not known'
               when r.content is null or r.content !~ '\S' then 'content is blank'
               when octet_length(r.content) > 1048576 then 'content is longer than 1 MiB'
-              when not (r.created ` + v1Time + ` and coalesce(r.valid_at, r.created) ` + v1Time + `
-                        and coalesce(r.invalid_at, r.created) ` + v1Time + `) then 'a time is not in the years 1 to 9999'
+              when not (r.created ` + timeRange + ` and coalesce(r.valid_at, r.created) ` + timeRange + `
+                        and coalesce(r.invalid_at, r.created) ` + timeRange + `) then 'a time is not in the years 1 to 9999'
               when r.invalid_at < r.valid_at then 'it ends before it begins'
          end as refusal,
          case when r.kind is null then left(r.memory_type, 100) end as detail
@@ -97,54 +99,54 @@ with read as materialized (
             from (%[1]s) c) r
 )`
 
-// v1Text is a text of the metadata that has a column of its own: only one that fits it.
-func v1Text(key string) string {
+// textOf is a text of the metadata that has a column of its own: only one that fits it.
+func textOf(key string) string {
 	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'string' and octet_length(md ->> '%[1]s') between 1 and 1024 then md ->> '%[1]s' end`, key)
 }
 
-// v1Number is a number of the metadata, kept within what other types of numbers hold.
-func v1Number(key string) string {
+// numberOf is a number of the metadata, kept within what other types of numbers hold.
+func numberOf(key string) string {
 	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'number' then least(greatest((md ->> '%[1]s')::numeric, -1e9), 1e9) end`, key)
 }
 
-// v1Finite is a time that a reader can hold, or null.
-func v1Finite(column string) string {
-	return fmt.Sprintf("case when %[1]s %[2]s then %[1]s end", column, v1Time)
+// finite is a time that a reader can hold, or null.
+func finite(column string) string {
+	return fmt.Sprintf("case when %[1]s %[2]s then %[1]s end", column, timeRange)
 }
 
-func v1Count(column, key string) string {
-	return fmt.Sprintf(`least(greatest(coalesce(%s, %s, 0), 0), 1000000)::integer`, column, v1Number(key))
+func countOf(column, key string) string {
+	return fmt.Sprintf(`least(greatest(coalesce(%s, %s, 0), 0), 1000000)::integer`, column, numberOf(key))
 }
 
-func v1Moment(column, path string) string {
-	return fmt.Sprintf(`coalesce(%s, pg_temp.oxbow_v1_time(md #>> '{%s}'))`, v1Finite(column), path)
+func moment(column, path string) string {
+	return fmt.Sprintf(`coalesce(%s, pg_temp.oxbow_v1_time(md #>> '{%s}'))`, finite(column), path)
 }
 
 const (
-	v1Stages   = `'trend', 'candidate', 'emerging', 'established', 'core', 'dissolved'`
-	v1Contexts = `'work', 'personal', 'social', 'learning', 'general', 'contextual'`
+	stageNames   = `'trend', 'candidate', 'emerging', 'established', 'core', 'dissolved'`
+	contextNames = `'work', 'personal', 'social', 'learning', 'general', 'contextual'`
 )
 
-// v1Among is a column's text, or else that of the metadata, if it is among some.
-func v1Among(column, key, some string) string {
+// among is a column's text, or else that of the metadata, if it is among some.
+func among(column, key, some string) string {
 	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`, column, key, some)
 }
 
-// v1Values are the columns of a memory and how each is computed of a row of read, to which what is needed more than once is
+// valuesOf are the columns of a memory and how each is computed of a row of read, to which what is needed more than once is
 // added. What has a column of its own leaves the metadata, unless it does not fit there.
-func v1Values(scale float64) (columns, values, added []string) {
-	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, v1Number("importance"), scale)}
+func valuesOf(scale float64) (columns, values, added []string) {
+	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, numberOf("importance"), scale)}
 	stage := fmt.Sprintf(`coalesce(%s, case when %s = 'insight' then 'trend' else 'candidate' end)`,
-		v1Among("trait_stage", "trait_stage", v1Stages), "label")
+		among("trait_stage", "trait_stage", stageNames), "label")
 	trend := stage + ` = 'trend'`
-	confidence := `coalesce(trait_confidence, ` + v1Number("confidence") + `::double precision)`
+	confidence := `coalesce(trait_confidence, ` + numberOf("confidence") + `::double precision)`
 	contradicting := `(select count(*) from pg_temp.oxbow_v1_evidence(md) e where e.direction = 'contradicting')`
 	add := func(column, value string) { columns, values = append(columns, column), append(values, value) }
 	trait := func(column, value string) { add(column, `case when kind = 'trait' then `+value+` end`) }
 
 	var moved []string
 	text := func(column, key string) string {
-		added = append(added, v1Text(key)+" as md_"+key)
+		added = append(added, textOf(key)+" as md_"+key)
 		moved = append(moved, fmt.Sprintf(`case when md_%[1]s is not null then '%[1]s' end`, key))
 		return fmt.Sprintf("coalesce(%s, md_%s)", column, key)
 	}
@@ -155,9 +157,9 @@ func v1Values(scale float64) (columns, values, added []string) {
 	add("valid_at", "valid_at")
 	add("invalid_at", "coalesce(invalid_at, case when next_id is not null then greatest(coalesce(next_valid_at, next_created_at), valid_at) end)")
 	add("created_at", "created")
-	add("updated_at", v1Finite("updated_at"))
+	add("updated_at", finite("updated_at"))
 	add("expired_at", fmt.Sprintf("coalesce(%s, case when old then greatest(coalesce(%s, invalid_at, %s, now()), created) end)",
-		v1Finite("expired_at"), v1Finite("next_created_at"), v1Finite("updated_at")))
+		finite("expired_at"), finite("next_created_at"), finite("updated_at")))
 	add("superseded_by", "next_id")
 	add("version", "least(greatest(coalesce(version, 1), 1), 1000000)::integer")
 	add("session_id", text("case when octet_length(session_id) between 1 and 1024 then session_id end", "session_id"))
@@ -168,22 +170,22 @@ func v1Values(scale float64) (columns, values, added []string) {
 	// NaN is above every number, and not below 1
 	add("importance", "case when measure between 0 and 1 then measure else 0.5 end")
 	moved = append(moved, `case when measure between 0 and 1 then 'importance' end`)
-	add("access_count", v1Count("access_count", "access_count"))
+	add("access_count", countOf("access_count", "access_count"))
 	moved = append(moved, `case when jsonb_typeof(md -> 'access_count') = 'number' then 'access_count' end`)
-	add("last_accessed_at", v1Finite("last_accessed_at"))
-	trait("trait_subtype", v1Among("trait_subtype", "trait_subtype", "'behavior', 'preference', 'core'"))
+	add("last_accessed_at", finite("last_accessed_at"))
+	trait("trait_subtype", among("trait_subtype", "trait_subtype", "'behavior', 'preference', 'core'"))
 	trait("trait_stage", stage)
 	trait("trait_confidence", `case when not (`+trend+`) and `+confidence+` <> 'NaN' then least(greatest(`+confidence+`, 1e-9), 1 - 1e-9) end`)
-	trait("trait_confidence_at", `coalesce(`+v1Moment("trait_last_reinforced", "last_reinforced")+`, created)`)
-	trait("trait_context", v1Among("trait_context", "context", v1Contexts))
+	trait("trait_confidence_at", `coalesce(`+moment("trait_last_reinforced", "last_reinforced")+`, created)`)
+	trait("trait_context", among("trait_context", "context", contextNames))
 	trait("trait_contexts", `case when jsonb_typeof(md -> 'contexts') = 'object' then md -> 'contexts' end`)
-	trait("trait_reinforcement_count", v1Count("trait_reinforcement_count", "reinforcement_count"))
-	trait("trait_contradiction_count", `greatest(`+v1Count("trait_contradiction_count", "contradiction_count")+`, `+contradicting+`)::integer`)
-	trait("trait_last_reinforced", v1Moment("trait_last_reinforced", "last_reinforced"))
-	trait("trait_first_observed", v1Moment("trait_first_observed", "first_observed"))
-	trait("trait_window_start", `case when `+trend+` then coalesce(`+v1Moment("trait_window_start", "valid_window,start")+`, created) end`)
-	trait("trait_window_end", `case when `+trend+` then coalesce(`+v1Moment("trait_window_end", "valid_window,end")+`, now() + interval '30 days') end`)
-	trait("trait_derived_from", `coalesce(trait_derived_from, `+v1Text("derived_from")+`)`)
+	trait("trait_reinforcement_count", countOf("trait_reinforcement_count", "reinforcement_count"))
+	trait("trait_contradiction_count", `greatest(`+countOf("trait_contradiction_count", "contradiction_count")+`, `+contradicting+`)::integer`)
+	trait("trait_last_reinforced", moment("trait_last_reinforced", "last_reinforced"))
+	trait("trait_first_observed", moment("trait_first_observed", "first_observed"))
+	trait("trait_window_start", `case when `+trend+` then coalesce(`+moment("trait_window_start", "valid_window,start")+`, created) end`)
+	trait("trait_window_end", `case when `+trend+` then coalesce(`+moment("trait_window_end", "valid_window,end")+`, now() + interval '30 days') end`)
+	trait("trait_derived_from", `coalesce(trait_derived_from, `+textOf("derived_from")+`)`)
 	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count', 'contradiction_count',
 	  'last_reinforced', 'first_observed', 'valid_window', 'derived_from', 'evidence', 'parent_trait', 'child_traits'`
 	keys := "array[" + strings.Join(moved, ", ") + "]"
@@ -192,10 +194,10 @@ func v1Values(scale float64) (columns, values, added []string) {
 	return columns, values, added
 }
 
-// v1Totals ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a type that is
+// totalsSQL ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a type that is
 // not known is "unknown"), how many there are and are refused; the reasons of refusals with some examples. %[1]s tells how many
 // were stored, by type, and %[2]s has the traits among them. The rows are gone through as seldom as can be.
-const v1Totals = `,
+const totalsSQL = `,
 total as materialized (
   select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
          count(*) filter (where old and next_id is null) as orphans, max(id::text collate "C") as last
@@ -213,36 +215,36 @@ select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uu
        (select coalesce(json_agg(m), '[]') from (%[1]s) m), trait.users, trait.ids
   from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids from (%[2]s) t) trait`
 
-// v1Insert stores the rows that are not refused; careful, those that are not there yet.
-func v1Insert(from, kinds string, scale float64, careful bool) string {
-	columns, values, added := v1Values(scale)
-	sql := fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(`, made as (
+// insertSQL stores the rows that are not refused; careful, those that are not there yet.
+func insertSQL(from, kinds string, scale float64, careful bool) string {
+	columns, values, added := valuesOf(scale)
+	sql := fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(`, made as (
   insert into oxbow.memories (%s)
   select %s
     from (select *, %s from read where refusal is null offset 0) r order by user_id collate "C", created`,
 		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
 	if !careful { // all of them are new, or the statement fails
-		return sql + ")" + fmt.Sprintf(v1Totals, `select label as "from", rows from total where refusal is null`,
+		return sql + ")" + fmt.Sprintf(totalsSQL, `select label as "from", rows from total where refusal is null`,
 			`select user_id, id from read where kind = 'trait' and refusal is null`)
 	}
 	return sql + `
   on conflict do nothing
-  returning memory_type, user_id, id)` + fmt.Sprintf(v1Totals, `select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
+  returning memory_type, user_id, id)` + fmt.Sprintf(totalsSQL, `select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
 		`select user_id, id from made where memory_type = 'trait'`)
 }
 
-// v1Look is v1Insert without the insertion: it counts what would be new.
-func v1Look(from, kinds string) string {
-	return fmt.Sprintf(v1ReadSQL, from, kinds) + fmt.Sprintf(v1Totals, `
+// dryRunSQL is insertSQL without the insertion: it counts what would be new.
+func dryRunSQL(from, kinds string) string {
+	return fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(totalsSQL, `
           select r.label as "from", count(*) as rows from read r
            where r.refusal is null and not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
            group by 1`, `select user_id, id from read where false`)
 }
 
-// v1Adopt gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as
+// adoptSQL gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as
 // often as they say, to no effect. Those that say anything else go through adopt_trait, one by one, which takes fifty times
 // as long.
-const v1Adopt = `
+const adoptSQL = `
 with simple as (
   insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, actor)
   select m.user_id, m.id, 1 + n, case n when 0 then 'created' else 'reinforced' end, m.trait_confidence_at, case when n > 0 then 0 end,
@@ -258,10 +260,10 @@ with simple as (
 select count(*) filter (where oxbow.adopt_trait(i.user_id, i.id, 'import'))
   from (select user_id, id from unnest($1::text[], $2::uuid[]) i(user_id, id) except select user_id, trait_id from simple order by 1, 2) i`
 
-// v1Vectors keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how many it
-// stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is v1Kind, %[3]d the
+// vectorsSQL keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how many it
+// stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is kindSQL, %[3]d the
 // dimension.
-const v1Vectors = `
+const vectorsSQL = `
 with made as (
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, c.embedding::halfvec(%[3]d)
@@ -277,9 +279,9 @@ select (select count(*) from made),
        (select count(*) from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s and m.id = c.id
          where c.embedding is not null)`
 
-// v1Related is what stage evidence does with the rows of the table oxbow_v1_related, which has the columns of read. Each
+// relatedSteps is what stage evidence does with the rows of the table oxbow_v1_related, which has the columns of read. Each
 // statement returns a number, and can be repeated.
-var v1Related = []struct{ name, sql string }{
+var relatedSteps = []struct{ name, sql string }{
 	{"evidence", `
 with seen as materialized (
   select t.user_id, t.id as trait_id, e.direction, e.id as evidence_id, e.quality, m.memory_type, m.id as memory_id,
@@ -361,8 +363,8 @@ with made as (
 select (select count(*) from made), 0::bigint`},
 }
 
-// v1Verify counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is v1Kind.
-const v1Verify = `
+// verifySQL counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is kindSQL.
+const verifySQL = `
 select coalesce(sum(t.rows), 0)::bigint, max(t.last)::uuid,
        coalesce(json_agg(json_build_object('from', t.label, 'rows', t.rows, 'found', t.found)), '[]')
   from (select case when c.kind is null then 'unknown' else c.label end as label, count(*) as rows, count(m.id) as found, max(c.id::text collate "C") as last

@@ -1,4 +1,4 @@
-package store
+package importv1
 
 import (
 	"maps"
@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// V1Type is what became of the rows of a type.
-type V1Type struct {
+// Type is what became of the rows of a type.
+type Type struct {
 	From    string `json:"from"` // "unknown": of all that are not known
 	To      string `json:"to,omitzero"`
 	Rows    int64  `json:"rows"`    // seen
@@ -21,26 +21,26 @@ type V1Type struct {
 	Missing int64 `json:"missing"`
 }
 
-// V1Refusal is a row that Oxbow does not take.
-type V1Refusal struct {
+// Refusal is a row that Oxbow does not take.
+type Refusal struct {
 	ID     uuid.UUID `json:"id"`
 	Reason string    `json:"reason"`
 	Detail string    `json:"detail,omitzero"`
 }
 
-// V1Report is what an import has come to, over all runs of it. It is also what is written down between its transactions,
+// Report is what an import has come to, over all runs of it. It is also what is written down between its transactions,
 // in the setting import_v1.
-type V1Report struct {
+type Report struct {
 	Source  string           `json:"source"`
 	Stage   string           `json:"stage"` // the one to go on with; done: none
 	After   uuid.UUID        `json:"after,omitzero"`
 	Rows    int64            `json:"rows"`    // in the table, when the import began
 	Looked  int64            `json:"looked"`  // of the stage
-	Types   []V1Type         `json:"types"`   // by From
+	Types   []Type           `json:"types"`   // by From
 	Refused map[string]int64 `json:"refused"` // how many, by reason
 	// Refusals are the first thousand of them.
-	Refusals []V1Refusal `json:"refusals"`
-	Unread   []string    `json:"unread"` // columns that are left behind
+	Refusals []Refusal `json:"refusals"`
+	Unread   []string  `json:"unread"` // columns that are left behind
 	// ImportanceScale is what importance is divided by.
 	ImportanceScale float64 `json:"importance_scale"`
 	KeepVectors     bool    `json:"keep_vectors"`
@@ -64,29 +64,29 @@ type V1Report struct {
 }
 
 // clone is a copy that shares nothing: what a transaction changes counts only after it has committed.
-func (r V1Report) clone() V1Report {
+func (r Report) clone() Report {
 	r.Types, r.Refusals = slices.Clone(r.Types), slices.Clone(r.Refusals)
 	r.Refused, r.Orphans = maps.Clone(r.Refused), maps.Clone(r.Orphans)
 	return r
 }
 
 // of returns the entry of a type.
-func (r *V1Report) of(from string) *V1Type {
-	i, there := slices.BinarySearchFunc(r.Types, from, func(t V1Type, from string) int { return strings.Compare(t.From, from) })
+func (r *Report) of(from string) *Type {
+	i, there := slices.BinarySearchFunc(r.Types, from, func(t Type, from string) int { return strings.Compare(t.From, from) })
 	if !there {
-		r.Types = slices.Insert(r.Types, i, V1Type{From: from})
+		r.Types = slices.Insert(r.Types, i, Type{From: from})
 	}
 	return &r.Types[i]
 }
 
-func (r *V1Report) refuse(v V1Refusal) {
-	if len(r.Refusals) < v1Examples {
+func (r *Report) refuse(v Refusal) {
+	if len(r.Refusals) < maxRefusals {
 		r.Refusals = append(r.Refusals, v)
 	}
 }
 
 // Sum adds up the types.
-func (r *V1Report) Sum() (sum V1Type) {
+func (r *Report) Sum() (sum Type) {
 	for _, t := range r.Types {
 		sum.Rows, sum.New, sum.There, sum.Refused, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There, sum.Refused+t.Refused, sum.Missing+t.Missing
 	}

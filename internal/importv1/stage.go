@@ -1,4 +1,4 @@
-package store
+package importv1
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // memories stores rows as memories.
-func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
 	if v.options.KeepVectors {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0))`); err != nil {
 			return page, err
@@ -23,10 +23,10 @@ func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V
 	if _, err := tx.Exec(ctx, `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
 		return page, err
 	}
-	kinds := v1Kind(v.types)
-	sql := v1Insert(rows, kinds, next.ImportanceScale, v.careful)
+	kinds := kindSQL(v.types)
+	sql := insertSQL(rows, kinds, next.ImportanceScale, v.careful)
 	if v.options.DryRun {
-		sql = v1Look(rows, kinds)
+		sql = dryRunSQL(rows, kinds)
 	}
 	var types, reasons, examples, made []byte
 	var users []string
@@ -38,14 +38,14 @@ func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V
 		return page, err
 	}
 	if len(traits) > 0 {
-		if _, err := tx.Exec(ctx, v1Adopt, users, traits); err != nil {
+		if _, err := tx.Exec(ctx, adoptSQL, users, traits); err != nil {
 			return page, fmt.Errorf("adopt traits: %w", err)
 		}
 		next.Adopted += int64(len(traits))
 	}
 	if v.options.KeepVectors {
 		var kept, had int64
-		if err := tx.QueryRow(ctx, fmt.Sprintf(v1Vectors, rows, kinds, v.model.Dimension), pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
+		if err := tx.QueryRow(ctx, fmt.Sprintf(vectorsSQL, rows, kinds, v.model.Dimension), pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
 			return page, fmt.Errorf("keep vectors: %w", err)
 		}
 		next.Vectors, next.VectorsLeft = next.Vectors+kept, next.VectorsLeft+had-kept
@@ -54,18 +54,18 @@ func (v *v1Import) memories(ctx context.Context, tx pgx.Tx, rows string, next *V
 }
 
 // count adds what a statement says of its rows.
-func (v *v1Import) count(next *V1Report, types, reasons, examples, made []byte) error {
+func (v *importer) count(next *Report, types, reasons, examples, made []byte) error {
 	var counted struct {
 		types []struct {
-			V1Type
+			Type
 			Orphans int64 `json:"orphans"`
 		}
 		reasons []struct {
 			Reason string `json:"reason"`
 			Rows   int64  `json:"rows"`
 		}
-		made     []V1Type
-		examples []V1Refusal
+		made     []Type
+		examples []Refusal
 	}
 	for _, part := range []struct {
 		raw  []byte
@@ -98,12 +98,12 @@ func (v *v1Import) count(next *V1Report, types, reasons, examples, made []byte) 
 }
 
 // related stores what rows say of others.
-func (v *v1Import) related(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+func (v *importer) related(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
 	// few rows are such: to look at all and to sort those may be quicker than to go by the index
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
-	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(v1ReadSQL, rows, v1Kind(v.types))+` select * from read`,
+	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(readSQL, rows, kindSQL(v.types))+` select * from read`,
 		pgx.QueryExecModeExec)
 	if err != nil {
 		return page, err
@@ -115,7 +115,7 @@ func (v *v1Import) related(ctx context.Context, tx pgx.Tx, rows string, next *V1
 	if err != nil {
 		return page, err
 	}
-	for _, step := range v1Related {
+	for _, step := range relatedSteps {
 		var made, orphans int64
 		if err := tx.QueryRow(ctx, step.sql).Scan(&made, &orphans); err != nil {
 			return page, fmt.Errorf("%s: %w", step.name, err)
@@ -138,13 +138,13 @@ func (v *v1Import) related(ctx context.Context, tx pgx.Tx, rows string, next *V1
 }
 
 // verify looks for the memory of each row.
-func (v *v1Import) verify(ctx context.Context, tx pgx.Tx, rows string, next *V1Report) (page v1Page, err error) {
+func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
 	// nothing is read but three columns: a whole table against another is quicker than row by row
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
 	var types []byte
-	err = tx.QueryRow(ctx, fmt.Sprintf(v1Verify, rows, v1Kind(v.types)), pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types)
+	err = tx.QueryRow(ctx, fmt.Sprintf(verifySQL, rows, kindSQL(v.types)), pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types)
 	if err != nil {
 		return page, err
 	}
@@ -164,7 +164,7 @@ func (v *v1Import) verify(ctx context.Context, tx pgx.Tx, rows string, next *V1R
 
 // repair takes out references to memories that are not there, and ends the verification: what is missing is what was not
 // found and was not refused.
-func (v *v1Import) repair(ctx context.Context, tx pgx.Tx, next *V1Report) error {
+func (v *importer) repair(ctx context.Context, tx pgx.Tx, next *Report) error {
 	for i := range next.Types {
 		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Refused)
 	}

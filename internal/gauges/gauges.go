@@ -1,4 +1,5 @@
-package store
+// Package gauges reads the state of a database and its workers, at a bounded cost.
+package gauges
 
 import (
 	"context"
@@ -6,11 +7,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// GaugeLimit is how many rows a gauge counts at most: reading them costs about as much as a large recall, however long the
+// Limit is how many rows a gauge counts at most: reading them costs about as much as a large recall, however long the
 // queue is.
-const GaugeLimit = 100_000
+const Limit = 100_000
 
 // QueueGauge is how many jobs of a kind are in a state.
 type QueueGauge struct {
@@ -33,15 +36,15 @@ type TableGauge struct {
 	Inserted int64  `json:"inserted"` // since the statistics were reset
 }
 
-// Gauges is what a database has to tell at a moment, at a cost that is bounded: by GaugeLimit, and by what vacuum has yet to clear away.
+// Gauges is what a database has to tell at a moment, at a cost that is bounded: by Limit, and by what vacuum has yet to clear away.
 type Gauges struct {
 	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted beyond
-	// GaugeLimit.
+	// Limit.
 	Queue []QueueGauge `json:"queue"`
-	// Inbox is how many memories wait for reflection, at most GaugeLimit; InboxSeconds how long the oldest of them does.
+	// Inbox is how many memories wait for reflection, at most Limit; InboxSeconds how long the oldest of them does.
 	Inbox        int64   `json:"inbox"`
 	InboxSeconds float64 `json:"inbox_seconds"`
-	// Messages is how many messages are not extracted, at most GaugeLimit; FailingMessages of them were tried in vain.
+	// Messages is how many messages are not extracted, at most Limit; FailingMessages of them were tried in vain.
 	Messages        int64 `json:"messages"`
 	FailingMessages int64 `json:"failing_messages"`
 	// Tables are those of users' data, and the queue.
@@ -54,12 +57,12 @@ type Gauges struct {
 	TransactionSeconds float64 `json:"transaction_seconds"`
 }
 
-// gaugeTimeout is how long a statement that reads gauges may take.
-const gaugeTimeout = 5 * time.Second
+// Timeout is how long a statement that reads gauges may take.
+const Timeout = 5 * time.Second
 
-// snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time. The planner
+// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time. The planner
 // would read a queue of finished jobs whole, to find none that waits.
-func snapshot(ctx context.Context, db DB, timeout time.Duration, f func(pgx.Tx) error) error {
+func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true),
 			set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`,
@@ -71,12 +74,12 @@ func snapshot(ctx context.Context, db DB, timeout time.Duration, f func(pgx.Tx) 
 	})
 }
 
-// ReadGauges reads them. It is for the owner of the schema and the worker.
-func ReadGauges(ctx context.Context, db DB) (g Gauges, err error) {
-	err = snapshot(ctx, db, gaugeTimeout, func(tx pgx.Tx) error {
-		for _, read := range []func(context.Context, DB) error{g.readQueue, g.readWaiting, g.readTables, g.readRest} {
+// Read reads them. It is for the owner of the schema and the worker.
+func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
+	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
+		for _, read := range []func(context.Context, store.DB) error{g.ReadQueue, g.ReadWaiting, g.readTables, g.readRest} {
 			if err := read(ctx, tx); err != nil {
-				return Explain(err)
+				return store.Explain(err)
 			}
 		}
 		return nil
@@ -84,8 +87,8 @@ func ReadGauges(ctx context.Context, db DB) (g Gauges, err error) {
 	return g, err
 }
 
-// readQueue goes through the index of each state that is not the end of a job.
-func (g *Gauges) readQueue(ctx context.Context, db DB) (err error) {
+// ReadQueue goes through the index of each state that is not the end of a job.
+func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	rows, err := db.Query(ctx, `
 		select j.kind, s.state::text, count(*),
 		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available', 'retryable'))), 0)::float8,
@@ -94,7 +97,7 @@ func (g *Gauges) readQueue(ctx context.Context, db DB) (err error) {
 		  from unnest('{available,pending,retryable,running,scheduled,discarded}'::oxbow.river_job_state[]) s(state)
 		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job where state = s.state limit $1) j
 		 group by j.kind, s.state
-		 order by j.kind, s.state`, GaugeLimit)
+		 order by j.kind, s.state`, Limit)
 	if err != nil {
 		return fmt.Errorf("count the jobs: %w", err)
 	}
@@ -102,17 +105,17 @@ func (g *Gauges) readQueue(ctx context.Context, db DB) (err error) {
 	return err
 }
 
-func (g *Gauges) readWaiting(ctx context.Context, db DB) error {
+func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 	return db.QueryRow(ctx, `
 		select i.n, i.seconds, m.n, m.failing
 		  from (select count(*) as n, greatest(extract(epoch from now() - min(added_at)), 0)::float8 as seconds
 		          from (select added_at from oxbow.reflection_inbox limit $1) i) i,
 		       (select count(*) as n, count(*) filter (where extract_failures > 0) as failing
-		          from (select extract_failures from oxbow.messages where extracted_at is null limit $1) m) m`, GaugeLimit).
+		          from (select extract_failures from oxbow.messages where extracted_at is null limit $1) m) m`, Limit).
 		Scan(&g.Inbox, &g.InboxSeconds, &g.Messages, &g.FailingMessages)
 }
 
-func (g *Gauges) readTables(ctx context.Context, db DB) error {
+func (g *Gauges) readTables(ctx context.Context, db store.DB) error {
 	rows, err := db.Query(ctx, `
 		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint, sum(pg_stat_get_dead_tuples(c.oid))::bigint,
 		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint
@@ -128,14 +131,14 @@ func (g *Gauges) readTables(ctx context.Context, db DB) error {
 	return err
 }
 
-func (g *Gauges) readRest(ctx context.Context, db DB) error {
-	var c Consistency
-	if err := readSetting(ctx, db, consistencyKey, &c); err != nil {
+func (g *Gauges) readRest(ctx context.Context, db store.DB) error {
+	c, err := store.ReadConsistency(ctx, db)
+	if err != nil {
 		return err
 	}
 	g.Inconsistencies = c.Problems
 	var standby bool
-	err := db.QueryRow(ctx, `
+	err = db.QueryRow(ctx, `
 		select pg_is_in_recovery(),
 		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
 		         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')`).

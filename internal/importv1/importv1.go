@@ -1,4 +1,5 @@
-package store
+// Package importv1 imports the table of memories that version 1 of Oxbow kept.
+package importv1
 
 import (
 	"context"
@@ -11,40 +12,42 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// The stages of ImportV1, in their order.
+// The stages of Run, in their order.
 const (
-	V1Prepare  = "prepare"
-	V1Memories = "memories"
-	V1Evidence = "evidence"
-	V1Finish   = "finish"
-	V1Done     = "done"
+	StagePrepare  = "prepare"
+	StageMemories = "memories"
+	StageEvidence = "evidence"
+	StageFinish   = "finish"
+	StageDone     = "done"
 )
 
 const (
-	v1Key = "import_v1"
-	// v1Batch is how many rows one transaction takes, which is what a killed import does again.
-	v1Batch = 50_000
-	// v1First is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what rows refer to in
+	settingKey = "import_v1"
+	// defaultBatch is how many rows one transaction takes, which is what a killed import does again.
+	defaultBatch = 50_000
+	// firstBatch is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what rows refer to in
 	// a way that becomes slow with many.
-	v1First = 2_000
-	// v1Examples is how many refused rows are listed; all are counted.
-	v1Examples = 1000
-	// v1Patience is how long an import waits for another to end: a killed one's last statement may still run.
-	v1Patience = 15 * time.Second
-	// v1Tries is how often a batch is tried that lost against somebody else.
-	v1Tries = 5
+	firstBatch = 2_000
+	// maxRefusals is how many refused rows are listed; all are counted.
+	maxRefusals = 1000
+	// lockPatience is how long an import waits for another to end: a killed one's last statement may still run.
+	lockPatience = 15 * time.Second
+	// maxTries is how often a batch is tried that lost against somebody else.
+	maxTries = 5
 )
 
-// V1Options say what ImportV1 reads. The zero value reads public.embeddings of the same database.
-type V1Options struct {
+// Options say what Run reads. The zero value reads public.embeddings of the same database.
+type Options struct {
 	// Source is a connection to the database that the table is in, and is used by nobody else. Default: the same database.
 	Source *pgx.Conn
 	// Table is the table, with its schema. Default: public.embeddings.
 	Table string
 	// Types say what becomes of further types, or of known ones: {"preference": Fact}.
-	Types map[string]MemoryType
+	Types map[string]store.MemoryType
 	// ImportanceScale is what the highest importance is there, 1 or 10. Default: 10 if any is above 1.
 	ImportanceScale float64
 	// KeepVectors takes the vectors over. They must be of the database's model; its dimension is all that can be checked.
@@ -60,23 +63,23 @@ type V1Options struct {
 	Progress func(stage string, done, total int64)
 }
 
-// ImportV1 moves the memories of version 1, which are in one table, into the database that conn is connected to. It goes
+// Run moves the memories of version 1, which are in one table, into the database that conn is connected to. It goes
 // through four stages in transactions of many rows, and writes down in each how far it came: an import that was killed goes
 // on where it was. conn is used by nobody else meanwhile, and its login sees all users. Rows that Oxbow does not take are
 // counted, and end nothing.
-func ImportV1(ctx context.Context, conn *pgx.Conn, o V1Options) (V1Report, error) {
+func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	begun := time.Now()
-	v := &v1Import{conn: conn, options: o, types: maps.Clone(v1Types), batch: o.Batch}
+	v := &importer{conn: conn, options: o, types: maps.Clone(defaultTypes), batch: o.Batch}
 	maps.Copy(v.types, o.Types)
 	if v.batch <= 0 {
-		v.batch = v1Batch
+		v.batch = defaultBatch
 	}
 	if s := o.ImportanceScale; s != 0 && s != 1 && s != 10 {
-		return v.report, invalid("importance scale", fmt.Sprint(s), "must be 1 or 10")
+		return v.report, store.Invalid("importance scale", fmt.Sprint(s), "must be 1 or 10")
 	}
 	for from, to := range o.Types {
-		if from == "" || from != strings.ToLower(strings.TrimSpace(from)) || !slices.Contains(MemoryTypes(), to) {
-			return v.report, invalid("type", from+"="+string(to), "must name a type in small letters, and fact, episodic, trait or document")
+		if from == "" || from != strings.ToLower(strings.TrimSpace(from)) || !slices.Contains(store.MemoryTypes(), to) {
+			return v.report, store.Invalid("type", from+"="+string(to), "must name a type in small letters, and fact, episodic, trait or document")
 		}
 	}
 	if err := v.alone(ctx); err != nil {
@@ -88,31 +91,31 @@ func ImportV1(ctx context.Context, conn *pgx.Conn, o V1Options) (V1Report, error
 	return v.report, err
 }
 
-// v1Import is an import on its way.
-type v1Import struct {
+// importer is an import on its way.
+type importer struct {
 	conn    *pgx.Conn
-	options V1Options
+	options Options
 	second  *pgx.Conn // for a second batch at the same time; nil: there is none
-	source  *v1Source
+	source  *source
 	copying sync.Mutex // rows from source
-	types   map[string]MemoryType
+	types   map[string]store.MemoryType
 	batch   int
 	careful bool // some of the rows may be there already
-	model   EmbeddingModel
-	report  V1Report
+	model   store.EmbeddingModel
+	report  Report
 }
 
 // alone keeps other imports away until release. One that was killed may still be working on its last statement.
-func (v *v1Import) alone(ctx context.Context) error {
+func (v *importer) alone(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		var got bool
 		if err := v.conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended('oxbow.import_v1', 0))`).Scan(&got); err != nil {
-			return Explain(err)
+			return store.Explain(err)
 		}
 		if got {
 			return nil
 		}
-		if time.Since(begun) > v1Patience {
+		if time.Since(begun) > lockPatience {
 			return errors.New("another import of version 1 is running on this database")
 		}
 		select {
@@ -123,17 +126,17 @@ func (v *v1Import) alone(ctx context.Context) error {
 	}
 }
 
-func (v *v1Import) release(ctx context.Context) {
+func (v *importer) release(ctx context.Context) {
 	// a connection that broke has released it
 	_, _ = v.conn.Exec(context.WithoutCancel(ctx), `select pg_advisory_unlock(hashtextextended('oxbow.import_v1', 0))`)
 }
 
-func (v *v1Import) run(ctx context.Context) (err error) {
-	if v.source, err = openV1(ctx, v.conn, v.options); err != nil {
+func (v *importer) run(ctx context.Context) (err error) {
+	if v.source, err = openSource(ctx, v.conn, v.options); err != nil {
 		return err
 	}
-	if _, err := v.conn.Exec(ctx, v1Functions); err != nil {
-		return fmt.Errorf("prepare the import: %w", Explain(err))
+	if _, err := v.conn.Exec(ctx, functionsSQL); err != nil {
+		return fmt.Errorf("prepare the import: %w", store.Explain(err))
 	}
 	if err := v.resume(ctx); err != nil || v.report.Already {
 		return err
@@ -142,21 +145,21 @@ func (v *v1Import) run(ctx context.Context) (err error) {
 		v.openSecond(ctx)
 		defer v.closeSecond(ctx)
 	}
-	for v.report.Stage != V1Done {
+	for v.report.Stage != StageDone {
 		switch v.report.Stage {
-		case V1Prepare:
+		case StagePrepare:
 			err = v.prepare(ctx)
-		case V1Memories:
+		case StageMemories:
 			err = v.walk(ctx, "", v.memories)
 			if err == nil && v.options.DryRun {
 				return nil
 			}
-		case V1Evidence: // there may be none
+		case StageEvidence: // there may be none
 			err = v.walk(ctx, v.source.related(traitTypes(v.types)), v.related)
-		case V1Finish:
+		case StageFinish:
 			err = v.walk(ctx, "", v.verify)
 		default:
-			err = fmt.Errorf("the setting %q names the stage %q, which there is not", v1Key, v.report.Stage)
+			err = fmt.Errorf("the setting %q names the stage %q, which there is not", settingKey, v.report.Stage)
 		}
 		if err != nil {
 			return err
@@ -167,18 +170,18 @@ func (v *v1Import) run(ctx context.Context) (err error) {
 
 // openSecond opens a second connection to the database, as the same login. It only saves time: without one, batches follow
 // each other.
-func (v *v1Import) openSecond(ctx context.Context) {
+func (v *importer) openSecond(ctx context.Context) {
 	conn, err := pgx.ConnectConfig(ctx, v.conn.Config())
 	if err != nil {
 		return
 	}
 	v.second = conn
-	if _, err := conn.Exec(ctx, v1Functions); err != nil {
+	if _, err := conn.Exec(ctx, functionsSQL); err != nil {
 		v.closeSecond(ctx)
 	}
 }
 
-func (v *v1Import) closeSecond(ctx context.Context) {
+func (v *importer) closeSecond(ctx context.Context) {
 	if v.second != nil {
 		_ = v.second.Close(context.WithoutCancel(ctx)) // nothing of it is needed
 		v.second = nil
@@ -186,26 +189,26 @@ func (v *v1Import) closeSecond(ctx context.Context) {
 }
 
 // resume reads how far an earlier run came.
-func (v *v1Import) resume(ctx context.Context) error {
-	v.report = V1Report{Source: v.source.name, Stage: V1Prepare, Types: []V1Type{}, Refused: map[string]int64{}, Refusals: []V1Refusal{},
+func (v *importer) resume(ctx context.Context) error {
+	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Refused: map[string]int64{}, Refusals: []Refusal{},
 		Orphans: map[string]int64{}, Unread: append([]string{}, v.source.unread...), DryRun: v.options.DryRun, KeepVectors: v.options.KeepVectors, Started: time.Now()}
 	if v.options.DryRun {
 		return v.checkModel(ctx, v.conn)
 	}
-	var before V1Report
-	if err := readSetting(ctx, v.conn, v1Key, &before); err != nil {
+	var before Report
+	if err := store.ReadSetting(ctx, v.conn, settingKey, &before); err != nil {
 		return err
 	}
 	switch {
 	case before.Stage == "":
-	case before.Stage == V1Done && !v.options.Again && before.Source == v.source.name:
+	case before.Stage == StageDone && !v.options.Again && before.Source == v.source.name:
 		v.report, v.report.Already = before, true
 		return nil
-	case before.Stage == V1Done:
+	case before.Stage == StageDone:
 		v.careful = v.careful || before.Source == v.source.name
 	case before.Source != v.source.name:
 		return fmt.Errorf("an import of %s is in stage %s: finish it first, or give it up with delete from oxbow.settings where key = '%s'",
-			before.Source, before.Stage, v1Key)
+			before.Source, before.Stage, settingKey)
 	case before.KeepVectors != v.options.KeepVectors:
 		return fmt.Errorf("the import began %s: go on with the same", map[bool]string{true: "with keeping vectors", false: "without keeping vectors"}[before.KeepVectors])
 	default:
@@ -215,11 +218,11 @@ func (v *v1Import) resume(ctx context.Context) error {
 }
 
 // checkModel looks whether vectors can be kept.
-func (v *v1Import) checkModel(ctx context.Context, db DB) error {
+func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 	if !v.options.KeepVectors {
 		return nil
 	}
-	model, err := CurrentModel(ctx, db)
+	model, err := store.CurrentModel(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -236,7 +239,7 @@ func (v *v1Import) checkModel(ctx context.Context, db DB) error {
 }
 
 // prepare counts the rows and finds out what the import needs to know of all of them.
-func (v *v1Import) prepare(ctx context.Context) error {
+func (v *importer) prepare(ctx context.Context) error {
 	db := v.conn
 	if v.source.conn != nil {
 		db = v.source.conn
@@ -251,16 +254,16 @@ func (v *v1Import) prepare(ctx context.Context) error {
 	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*), %s, count(*) filter (where %s) from %s s`,
 		scale, v.source.related(traitTypes(v.types)), v.source.table)).Scan(&next.Rows, &tenfold, &next.Related)
 	switch {
-	case err != nil && IsDataError(err):
+	case err != nil && store.IsDataError(err):
 		return fmt.Errorf("%w: what importance is measured in cannot be found out, because some metadata cannot be read: give it with --importance-scale 1 or 10",
-			explainV1(err, v.source.name))
+			sourceError(err, v.source.name))
 	case err != nil:
-		return explainV1(err, v.source.name)
+		return sourceError(err, v.source.name)
 	case next.ImportanceScale == 0 && tenfold != nil && *tenfold:
 		next.ImportanceScale = 10
 	case next.ImportanceScale == 0:
 		next.ImportanceScale = 1
 	}
-	next.Stage = V1Memories
-	return v.commit(ctx, next, func(pgx.Tx, *V1Report) error { return nil })
+	next.Stage = StageMemories
+	return v.commit(ctx, next, func(pgx.Tx, *Report) error { return nil })
 }

@@ -1,4 +1,5 @@
-package store
+// Package doctor examines a database, its server and its workers, and reports problems with what to do about them.
+package doctor
 
 import (
 	"cmp"
@@ -8,6 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/gauges"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Level is how serious a Finding is.
@@ -36,7 +40,7 @@ type Expected struct {
 	// Indexes are those that there must be, as table, name and the rest of the definition.
 	Indexes []ExpectedIndex
 	// Model is the embedding model that is configured; zero: not known.
-	Model EmbeddingModel
+	Model store.EmbeddingModel
 	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
 	OldTransaction time.Duration
 	// Timeout is how long a statement may take, from a millisecond to 24 days; what takes longer is a finding that something was not
@@ -49,9 +53,9 @@ type ExpectedIndex struct{ Table, Name, Rest string }
 
 // Examine looks at a database as an experienced operator would, and changes nothing. Each part reads the catalog, PostgreSQL's
 // statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
-func Examine(ctx context.Context, db DB, want Expected) []Finding {
+func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 	want.OldTransaction = cmp.Or(want.OldTransaction, 10*time.Minute)
-	want.Timeout = cmp.Or(want.Timeout, gaugeTimeout)
+	want.Timeout = cmp.Or(want.Timeout, gauges.Timeout)
 	e := &examination{want: want}
 	for _, part := range []struct {
 		about string
@@ -63,7 +67,7 @@ func Examine(ctx context.Context, db DB, want Expected) []Finding {
 	} {
 		e.about = part.about
 		before := len(e.found)
-		err := snapshot(ctx, db, want.Timeout, func(tx pgx.Tx) error { return part.look(ctx, tx) })
+		err := gauges.Snapshot(ctx, db, want.Timeout, func(tx pgx.Tx) error { return part.look(ctx, tx) })
 		if err != nil {
 			e.unseen(err)
 		}
@@ -86,11 +90,11 @@ func (e *examination) add(level Level, what, why, do string) {
 // unseen adds that a part could not be looked at.
 func (e *examination) unseen(err error) {
 	why, do := "", ""
-	if isTimeout(err) {
+	if store.IsTimeout(err) {
 		why = fmt.Sprintf("PostgreSQL took longer than --timeout, %s.", e.want.Timeout)
 		do = fmt.Sprintf("oxbow doctor --timeout %s", min(10*e.want.Timeout, time.Hour))
 	}
-	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", Explain(err)), why, do)
+	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", store.Explain(err)), why, do)
 }
 
 // sum ends a part: where nothing was found, that is said.

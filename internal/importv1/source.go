@@ -1,4 +1,4 @@
-package store
+package importv1
 
 import (
 	"context"
@@ -10,27 +10,29 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// v1Source is the table of memories that version 1 kept, and how its columns are read.
-type v1Source struct {
+// source is the table of memories that version 1 kept, and how its columns are read.
+type source struct {
 	conn    *pgx.Conn // of another database; nil: the table is in the same
 	name    string    // for people and for the place that is written down: schema.table, after the database if that is another
 	table   string    // quoted
-	read    []v1Read
+	read    []column
 	columns map[string]string // name: type
 	unread  []string          // columns that nothing reads
 	vectors bool              // they are read too
 }
 
-// v1Read is a column as the statements know it.
-type v1Read struct {
+// column is a column as the statements know it.
+type column struct {
 	name, kind string // its name and type there
 	sql        string // how it is read of the table s, or of the row n that superseded it
 }
 
-// v1Columns are the columns that are read, and the names that they have had, the newer first. What a table lacks is null.
-var v1Columns = []struct {
+// sourceColumns are the columns that are read, and the names that they have had, the newer first. What a table lacks is null.
+var sourceColumns = []struct {
 	name, kind string
 	from       []string
 	of         string // s, or n
@@ -68,11 +70,11 @@ var v1Columns = []struct {
 	{"trait_derived_from", "text", []string{"trait_derived_from"}, "s"},
 }
 
-// v1Required are those that a table must have, beside id.
-var v1Required = []string{"user_id", "memory_type", "content"}
+// requiredColumns are those that a table must have, beside id.
+var requiredColumns = []string{"user_id", "memory_type", "content"}
 
-// v1Casts is how a column of PostgreSQL's type is read as the type that is wanted. A time without a zone is in UTC.
-var v1Casts = map[string]map[string]string{
+// casts is how a column of PostgreSQL's type is read as the type that is wanted. A time without a zone is in UTC.
+var casts = map[string]map[string]string{
 	"text":   {"text": "%s::text", "varchar": "%s::text", "bpchar": "%s::text", "uuid": "%s::text"},
 	"text[]": {"_text": "%s", "_varchar": "%s::text[]", "_uuid": "%s::text[]"},
 	"uuid":   {"uuid": "%s"},
@@ -85,9 +87,9 @@ var v1Casts = map[string]map[string]string{
 	"real[]": {"vector": "%s::real[]", "halfvec": "%s::real[]", "_float4": "%s", "_float8": "%s::real[]"},
 }
 
-// openV1 finds the table and looks whether it is what it should be.
-func openV1(ctx context.Context, target *pgx.Conn, o V1Options) (*v1Source, error) {
-	s := &v1Source{conn: o.Source, vectors: o.KeepVectors}
+// openSource finds the table and looks whether it is what it should be.
+func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, error) {
+	s := &source{conn: o.Source, vectors: o.KeepVectors}
 	db := target
 	if s.conn != nil {
 		db = s.conn
@@ -103,13 +105,13 @@ func openV1(ctx context.Context, target *pgx.Conn, o V1Options) (*v1Source, erro
 		  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = to_regclass($1)`, table).Scan(&oid, &schema, &name, &kind, &database)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, invalid("table", table, "must name a table that the database has and this login may see")
+		return nil, store.Invalid("table", table, "must name a table that the database has and this login may see")
 	case err != nil:
-		return nil, explainV1(err, table)
+		return nil, sourceError(err, table)
 	case schema == "oxbow" && s.conn == nil:
-		return nil, invalid("table", table, "must be the table of version 1, not one of Oxbow's own")
+		return nil, store.Invalid("table", table, "must be the table of version 1, not one of Oxbow's own")
 	case kind != "r" && kind != "p" && kind != "m":
-		return nil, invalid("table", table, "must be a table")
+		return nil, store.Invalid("table", table, "must be a table")
 	}
 	s.name, s.table = schema+"."+name, pgx.Identifier{schema, name}.Sanitize()
 	if s.conn != nil {
@@ -121,7 +123,7 @@ func openV1(ctx context.Context, target *pgx.Conn, o V1Options) (*v1Source, erro
 		select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
 		                where i.indrelid = $1 and i.indisunique and i.indnkeyatts = 1 and i.indpred is null and a.attname = 'id')`, oid).Scan(&unique)
 	if err != nil {
-		return nil, explainV1(err, table)
+		return nil, sourceError(err, table)
 	}
 	if err := s.readColumns(ctx, db, oid); err != nil {
 		return nil, err
@@ -132,17 +134,17 @@ func openV1(ctx context.Context, target *pgx.Conn, o V1Options) (*v1Source, erro
 	return s, nil
 }
 
-func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
+func (s *source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
 	rows, err := db.Query(ctx, `
 		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname else t.typname end::text
 		  from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 		 where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`, oid)
 	if err != nil {
-		return explainV1(err, s.name)
+		return sourceError(err, s.name)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Name, Type string }])
 	if err != nil {
-		return explainV1(err, s.name)
+		return sourceError(err, s.name)
 	}
 	s.columns = make(map[string]string, len(found))
 	for _, c := range found {
@@ -152,14 +154,14 @@ func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) er
 		return s.wrongColumn("id", "uuid")
 	}
 	used := map[string]bool{"id": true, "content_hash": true, "embedding": true}
-	for _, c := range v1Columns {
-		read := v1Read{name: c.name, kind: c.kind, sql: "null::" + c.kind}
+	for _, c := range sourceColumns {
+		read := column{name: c.name, kind: c.kind, sql: "null::" + c.kind}
 		var there []string
 		for _, from := range c.from {
 			if s.columns[from] == "" {
 				continue
 			}
-			cast, ok := v1Casts[c.kind][s.columns[from]]
+			cast, ok := casts[c.kind][s.columns[from]]
 			if !ok {
 				return s.wrongColumn(from, c.kind)
 			}
@@ -168,7 +170,7 @@ func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) er
 		}
 		switch len(there) {
 		case 0:
-			if slices.Contains(v1Required, c.name) {
+			if slices.Contains(requiredColumns, c.name) {
 				return s.wrongColumn(c.name, c.kind)
 			}
 		case 1:
@@ -181,9 +183,9 @@ func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) er
 		}
 		s.read = append(s.read, read)
 	}
-	embedding := v1Read{name: "embedding", kind: "real[]", sql: "null::real[]"}
+	embedding := column{name: "embedding", kind: "real[]", sql: "null::real[]"}
 	if s.vectors {
-		cast, ok := v1Casts["real[]"][s.columns["embedding"]]
+		cast, ok := casts["real[]"][s.columns["embedding"]]
 		if !ok {
 			return s.wrongColumn("embedding", "vector, halfvec, real[] or double precision[] to keep vectors,")
 		}
@@ -198,16 +200,16 @@ func (s *v1Source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) er
 	return nil
 }
 
-func (s *v1Source) wrongColumn(name, want string) error {
+func (s *source) wrongColumn(name, want string) error {
 	if s.columns[name] == "" {
 		return fmt.Errorf("%s has no column %s: is it the table of version 1?", s.name, name)
 	}
 	return fmt.Errorf("the column %s of %s must be of type %s, and is of type %s", name, s.name, want, s.columns[name])
 }
 
-// page selects the next rows after one in the order of their ids, under the names of v1Columns. A narrow page has nothing
+// page selects the next rows after one in the order of their ids, under the names of sourceColumns. A narrow page has nothing
 // but whose rows they are and of what type.
-func (s *v1Source) page(after uuid.UUID, begun bool, where string, limit int, narrow bool) string {
+func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narrow bool) string {
 	list := []string{"s.id"}
 	for _, r := range s.read {
 		sql := r.sql
@@ -235,30 +237,30 @@ func (s *v1Source) page(after uuid.UUID, begun bool, where string, limit int, na
 }
 
 // sql is how a column is read, for conditions.
-func (s *v1Source) sql(name string) string {
-	i := slices.IndexFunc(s.read, func(r v1Read) bool { return r.name == name })
+func (s *source) sql(name string) string {
+	i := slices.IndexFunc(s.read, func(r column) bool { return r.name == name })
 	return s.read[i].sql
 }
 
 // related is the condition for rows that others may refer to, or that refer to others: stage evidence looks at these alone.
 // Where metadata is json, it may not be readable, and a condition must not fail: all rows are looked at.
-func (s *v1Source) related(types string) string {
+func (s *source) related(types string) string {
 	if s.columns["metadata"] == "json" || s.columns["metadata_"] == "json" {
 		return "true"
 	}
 	return fmt.Sprintf(`(%[1]s is not null or %[2]s is not null or %[3]s is not null or %[4]s ?| '{source_episode_ids,session_ids}'
 		or %[4]s ?| '{evidence,parent_trait,child_traits}' and %[5]s in (%[6]s))`,
-		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(v1Lower, s.sql("memory_type")), types)
+		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(lowerSQL, s.sql("memory_type")), types)
 }
 
 // tenfold tells whether importance goes up to 10.
-func (s *v1Source) tenfold() string {
+func (s *source) tenfold() string {
 	number := fmt.Sprintf(`case when jsonb_typeof(%[1]s -> 'importance') = 'number' then (%[1]s ->> 'importance')::numeric end`, s.sql("metadata"))
 	return fmt.Sprintf(`bool_or(coalesce(%s::numeric, %s) between 1.000001 and 10)`, s.sql("importance"), number)
 }
 
 // stagingColumns are those of the temporary table that rows of another database go through.
-func (s *v1Source) stagingColumns() string {
+func (s *source) stagingColumns() string {
 	list := []string{"id uuid"}
 	for _, r := range s.read {
 		list = append(list, r.name+" "+r.kind)
@@ -266,5 +268,5 @@ func (s *v1Source) stagingColumns() string {
 	return strings.Join(list, ", ")
 }
 
-// explainV1 keeps the words of PostgreSQL about a table that is not Oxbow's: "run oxbow migrate up" would be wrong.
-func explainV1(err error, table string) error { return fmt.Errorf("read %s: %w", table, err) }
+// sourceError keeps the words of PostgreSQL about a table that is not Oxbow's: "run oxbow migrate up" would be wrong.
+func sourceError(err error, table string) error { return fmt.Errorf("read %s: %w", table, err) }

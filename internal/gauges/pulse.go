@@ -1,4 +1,4 @@
-package store
+package gauges
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // PulseSeconds is how far back a Pulse counts what was done.
@@ -45,19 +47,19 @@ type Pulse struct {
 	Running []RunningJob `json:"running"` // the longest first, at most 5
 	Failed  []FailedJob  `json:"failed"`  // the latest first, at most 5, of those that are not done yet
 	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
-	Reasoner *ReasonerState `json:"reasoner"`
-	Model    EmbeddingModel `json:"model"`
-	Workers  int64          `json:"workers"` // processes that this login may see
+	Reasoner *ReasonerState       `json:"reasoner"`
+	Model    store.EmbeddingModel `json:"model"`
+	Workers  int64                `json:"workers"` // processes that this login may see
 	// Users is an estimate of how many users have memories; -1: nothing is known.
 	Users int64 `json:"users"`
 }
 
 // ReadPulse reads it. It is for the owner of the schema and the worker.
-func ReadPulse(ctx context.Context, db DB) (p Pulse, err error) {
-	err = snapshot(ctx, db, gaugeTimeout, func(tx pgx.Tx) error {
-		for _, read := range []func(context.Context, DB) error{p.readQueue, p.readWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople} {
+func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
+	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
+		for _, read := range []func(context.Context, store.DB) error{p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople} {
 			if err := read(ctx, tx); err != nil {
-				return Explain(err)
+				return store.Explain(err)
 			}
 		}
 		return nil
@@ -65,12 +67,12 @@ func ReadPulse(ctx context.Context, db DB) (p Pulse, err error) {
 	return p, err
 }
 
-func (p *Pulse) readJobs(ctx context.Context, db DB) error {
+func (p *Pulse) readJobs(ctx context.Context, db store.DB) error {
 	rows, err := db.Query(ctx, `
 		select kind, count(*), coalesce(percentile_cont(0.5) within group (order by extract(epoch from finalized_at - scheduled_at)), 0)::float8
 		  from (select kind, finalized_at, scheduled_at from oxbow.river_job
 		         where state = 'completed' and finalized_at > now() - make_interval(secs => $1) limit $2) j
-		 group by kind order by kind`, PulseSeconds, GaugeLimit)
+		 group by kind order by kind`, PulseSeconds, Limit)
 	if err != nil {
 		return fmt.Errorf("count what was done: %w", err)
 	}
@@ -88,7 +90,7 @@ func (p *Pulse) readJobs(ctx context.Context, db DB) error {
 	return err
 }
 
-func (p *Pulse) readFailed(ctx context.Context, db DB) error {
+func (p *Pulse) readFailed(ctx context.Context, db store.DB) error {
 	rows, err := db.Query(ctx, `
 		select id, kind, state::text, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8,
 		       coalesce(errors[cardinality(errors)] ->> 'error', '')
@@ -101,8 +103,8 @@ func (p *Pulse) readFailed(ctx context.Context, db DB) error {
 	return err
 }
 
-func (p *Pulse) readPeople(ctx context.Context, db DB) (err error) {
-	if p.Model, err = CurrentModel(ctx, db); err != nil {
+func (p *Pulse) readPeople(ctx context.Context, db store.DB) (err error) {
+	if p.Model, err = store.CurrentModel(ctx, db); err != nil {
 		return err
 	}
 	if p.Reasoner, err = reasonerState(ctx, db); err != nil {
