@@ -72,8 +72,8 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithoutUseReports keeps the client from reporting, in the background, which memories were recalled: for a read-only
-// database, a measurement, or a DB that is not safe for concurrent use.
+// WithoutUseReports keeps the client from reporting, in the background, which memories were recalled or used: for a
+// read-only database, a measurement, or a DB that is not safe for concurrent use.
 func WithoutUseReports() Option {
 	return func(c *Client) error {
 		c.uses = nil

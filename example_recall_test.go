@@ -75,7 +75,7 @@ func ExampleLocalEmbedder() {
 	// local-v1 1024
 }
 
-// What was recalled is reported without being asked. Memories that reached a reply by another way are reported here.
+// Recall counts an access to what it returns; which memories a reply used is for the program to report.
 func ExampleClient_Used() {
 	ctx := context.Background()
 	pool := connect(ctx)

@@ -62,8 +62,8 @@ type Explanation = store.Explanation
 type ChannelScore = store.ChannelScore
 
 // Recall returns the memories of a user that answer a query, best first: found by words and by vectors, each raising
-// its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing; that the memories were
-// recalled is reported later (see Used).
+// its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing; the client counts the access
+// to what it returned later, in the background. What a reply relied on is for the program to report: see Used.
 //
 // If the embedder fails, the words alone are searched and Recollection.Degraded says why. If it is not the one whose
 // vectors the database holds, the error is a *ModelMismatchError.
@@ -97,7 +97,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error
 	for i, m := range result.Memories {
 		ids[i] = m.ID
 	}
-	c.Used(q.UserID, ids...) // reports are sent after this call, in a context of their own
+	c.report(report{q.UserID, false}, ids) // sent after this call, in a context of its own
 	return result, nil
 }
 

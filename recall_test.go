@@ -165,7 +165,8 @@ func TestUsesAreReported(t *testing.T) {
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`), "recall writes nothing")
 	require.NoError(t, app.Close(t.Context()))
 	require.NoError(t, app.Close(t.Context()), "twice")
-	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1`, id))
+	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
+	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and used`, id))
 	app.Used("ann", id) // too late, and no harm
 
 	silent := newClient(t, b.pool, oxbow.WithoutUseReports())
@@ -175,6 +176,7 @@ func TestUsesAreReported(t *testing.T) {
 
 	erasing := newClient(t, b.pool)
 	erasing.Used("ann", id)
+	require.NotEmpty(t, recall(t, erasing, oxbow.Query{Text: "cello"}))
 	_, err := erasing.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
 	late := newClient(t, b.pool) // another process, which does not know

@@ -21,29 +21,35 @@ const (
 	useTimeout  = 30 * time.Second
 )
 
-// uses gathers which memories were recalled, so that a recall itself writes nothing. Reports count accesses; a lost one
-// does no harm.
+// uses gathers reports of memories that were recalled or used, so that a recall itself writes nothing. A lost report does no
+// harm.
 type uses struct {
-	send func(ctx context.Context, userID string, ids []uuid.UUID) error
+	send func(ctx context.Context, r report, ids []uuid.UUID) error
 
 	mu      sync.Mutex
-	waiting map[string][]uuid.UUID // by user
+	waiting map[report][]uuid.UUID
 	count   int
 	timer   *time.Timer // runs while something waits
 	closed  bool
 	sending sync.WaitGroup
 }
 
-func newUses() *uses { return &uses{waiting: map[string][]uuid.UUID{}} }
+// report says whose memories it is about, and whether a reply used them or recall only returned them.
+type report struct {
+	userID string
+	used   bool
+}
+
+func newUses() *uses { return &uses{waiting: map[report][]uuid.UUID{}} }
 
 // add never blocks.
-func (u *uses) add(userID string, ids []uuid.UUID, log *slog.Logger) {
+func (u *uses) add(r report, ids []uuid.UUID, log *slog.Logger) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed || len(ids) == 0 || u.count+len(ids) > useLimit {
 		return
 	}
-	u.waiting[userID] = append(u.waiting[userID], ids...)
+	u.waiting[r] = append(u.waiting[r], ids...)
 	u.count += len(ids)
 	wait := useInterval
 	if u.count >= useBatch {
@@ -71,11 +77,11 @@ func (u *uses) flushInBackground(log *slog.Logger) {
 func (u *uses) flush(ctx context.Context) error {
 	u.mu.Lock()
 	waiting := u.waiting
-	u.waiting, u.count, u.timer = map[string][]uuid.UUID{}, 0, nil
+	u.waiting, u.count, u.timer = map[report][]uuid.UUID{}, 0, nil
 	u.mu.Unlock()
 	var errs []error
-	for userID, ids := range waiting {
-		errs = append(errs, u.send(ctx, userID, ids))
+	for r, ids := range waiting {
+		errs = append(errs, u.send(ctx, r, ids))
 	}
 	return errors.Join(errs...)
 }
@@ -84,8 +90,11 @@ func (u *uses) flush(ctx context.Context) error {
 func (u *uses) drop(userID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.count -= len(u.waiting[userID])
-	delete(u.waiting, userID)
+	for _, used := range []bool{true, false} {
+		r := report{userID, used}
+		u.count -= len(u.waiting[r])
+		delete(u.waiting, r)
+	}
 }
 
 func (u *uses) close(ctx context.Context) error {
@@ -108,14 +117,17 @@ func (u *uses) close(ctx context.Context) error {
 	}
 }
 
-// Used reports that memories of the user were used, apart from those that Recall returned: it reports its own. The
-// report is sent in the background, within a few seconds or by Close; the worker adds it to the memories' AccessCount.
-func (c *Client) Used(userID string, ids ...uuid.UUID) {
+// Used reports that a reply used memories of the user: traits among them become a little surer, at most once a day each.
+// Recall reports by itself what it returned, which counts an access and no use. Reports are sent in the background, within a
+// few seconds or by Close; the worker adds them to the memories' AccessCount.
+func (c *Client) Used(userID string, ids ...uuid.UUID) { c.report(report{userID, true}, ids) }
+
+func (c *Client) report(r report, ids []uuid.UUID) {
 	if c.uses != nil {
-		c.uses.add(userID, ids, c.log)
+		c.uses.add(r, ids, c.log)
 	}
 }
 
-func (c *Client) sendUses(ctx context.Context, userID string, ids []uuid.UUID) error {
-	return c.inTx(ctx, beginAs(userID, ""), func(db pgx.Tx) error { return store.Touch(ctx, db, userID, ids) })
+func (c *Client) sendUses(ctx context.Context, r report, ids []uuid.UUID) error {
+	return c.inTx(ctx, beginAs(r.userID, ""), func(db pgx.Tx) error { return store.Touch(ctx, db, r.userID, ids, r.used) })
 }

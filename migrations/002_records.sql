@@ -144,11 +144,12 @@ create table oxbow.reflection_cycles (
 );
 create index reflection_cycles_started_idx on oxbow.reflection_cycles (user_id, started_at desc);
 
--- Uses of memories, reported by oxbow.touch and folded into memories by the job flush_activity.
+-- Accesses and uses of memories, reported by oxbow.touch and folded into memories by the job flush_activity.
 create table oxbow.activity (
   user_id   text not null,
   id        bigint generated always as identity,
   memory_id uuid not null,
+  used      boolean not null default true, -- a reply used it; false: it was only returned
   at        timestamptz not null default now(),
   primary key (user_id, id)
 );

@@ -58,7 +58,7 @@ create table oxbow.trait_events (
   confidence double precision,                                    -- after it; null of a trend
   stage      text not null,                                       -- after it
   cycle_id   uuid,
-  actor      text not null default 'reflection', -- reflection, settle, user, import, check, app
+  actor      text not null default 'reflection', -- reflection, settle, extraction, user, import, check, app
   reason     text,
   details    jsonb not null default '{}',
   created_at timestamptz not null default clock_timestamp(),

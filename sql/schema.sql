@@ -1461,20 +1461,20 @@ CREATE FUNCTION oxbow.fold_activity(_limit integer) RETURNS bigint
     AS $$
 declare
   _taken bigint;
-  _traits jsonb;
-  _used record;
-  _event oxbow.trait_events;
+  _used jsonb;
+  _use record;
 begin
   with batch as (
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
   ), taken as (
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
-    returning a.user_id, a.memory_id, a.at
-  ), used as (
-    select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
+    returning a.user_id, a.memory_id, a.at, a.used
+  ), touched as (
+    select user_id, memory_id, count(*)::integer as times, max(at) as last, max(at) filter (where used) as used_at
+      from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage, m.expired_at
-      from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
+    select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at
+      from touched u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
   ), folded as (
@@ -1484,20 +1484,11 @@ begin
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )
   select (select count(*) from taken),
-         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.last) order by l.user_id, l.id)
-            from locked l where l.memory_type = 'trait' and l.expired_at is null and l.trait_stage in ('emerging', 'established', 'core'))
-    into _taken, _traits;
-  for _used in select * from jsonb_to_recordset(_traits) t(user_id text, id uuid, at timestamptz) loop
-    continue when exists (select from oxbow.trait_events e where e.user_id = _used.user_id and e.trait_id = _used.id
-                            and e.event = 'used' and e.at > _used.at - interval '24 hours');
-    _event := null;
-    _event.user_id := _used.user_id;
-    _event.trait_id := _used.id;
-    _event.event := 'used';
-    _event.at := _used.at;
-    _event.factor := 0.02;
-    _event.actor := 'app';
-    perform oxbow.record_event(_event);
+         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.used_at) order by l.user_id, l.id)
+            from locked l where l.memory_type = 'trait' and l.used_at is not null)
+    into _taken, _used;
+  for _use in select * from jsonb_to_recordset(_used) t(user_id text, id uuid, at timestamptz) loop
+    perform oxbow.use_trait(_use.user_id, _use.id, _use.at, 'app');
   end loop;
   return _taken;
 end $$;
@@ -4410,17 +4401,17 @@ begin
    order by since, m.created_at, m.seq, m.id;
 end $$;
 
--- Name: touch(text, uuid[]); Type: FUNCTION; Schema: oxbow; Owner: -
+-- Name: touch(text, uuid[], boolean); Type: FUNCTION; Schema: oxbow; Owner: -
 
-CREATE FUNCTION oxbow.touch(user_id text, ids uuid[]) RETURNS void
+CREATE FUNCTION oxbow.touch(user_id text, ids uuid[], used boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
   perform oxbow.check_access(touch.user_id);
-  insert into oxbow.activity (user_id, memory_id)
-  select touch.user_id, used.id from unnest(ids) used(id)
-   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
+  insert into oxbow.activity (user_id, memory_id, used)
+  select touch.user_id, i.id, coalesce(touch.used, true) from unnest(touch.ids) i(id)
+   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id);
 end $$;
 
 -- Name: trace_metadata(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -4609,6 +4600,31 @@ begin
     from (select user_id, memory_type, count(*) as documents, sum(len) as terms from deleted group by 1, 2) d
    where s.user_id = d.user_id and s.memory_type = d.memory_type;
   return null;
+end $$;
+
+-- Name: use_trait(text, uuid, timestamp with time zone, text); Type: FUNCTION; Schema: oxbow; Owner: -
+
+CREATE FUNCTION oxbow.use_trait(_user_id text, _id uuid, _at timestamp with time zone, _actor text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  _event oxbow.trait_events;
+begin
+  if not exists (select from oxbow.memories_trait m
+                  where m.user_id = _user_id and m.id = _id and m.expired_at is null
+                    and m.trait_stage in ('emerging', 'established', 'core'))
+     or exists (select from oxbow.trait_events e
+                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used' and e.at > _at - interval '24 hours') then
+    return;
+  end if;
+  _event.user_id := _user_id;
+  _event.trait_id := _id;
+  _event.event := 'used';
+  _event.at := _at;
+  _event.factor := 0.02;
+  _event.actor := _actor;
+  perform oxbow.record_event(_event);
 end $$;
 
 -- Name: vector_index_setting(); Type: FUNCTION; Schema: oxbow; Owner: -
@@ -4912,6 +4928,7 @@ begin
     select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
   )
   select count(*) into boosted from boosted;
+  perform oxbow.use_trait(_user_id, t.id, now(), 'extraction') from unnest(_used) t(id);
 
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;
@@ -5034,6 +5051,7 @@ CREATE TABLE oxbow.activity (
     user_id text NOT NULL,
     id bigint NOT NULL,
     memory_id uuid NOT NULL,
+    used boolean DEFAULT true NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // remembered is what recall explains of a trait.
@@ -207,5 +209,37 @@ func liveThrough(t *testing.T, tx db, random *rand.Rand, content string, at time
 			event("reinforced", 0.25, nil, 1)
 			observe(t, tx, ann(t), id, "supporting", 1, seq)
 		}
+	}
+}
+
+// Being returned counts an access and nothing else; what a reply used makes a trait surer, once in 24 hours.
+func TestUseStrengthensAndAccessDoesNot(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	start := time.Now().Add(-time.Hour)
+	id := traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, tx)
+	trend := traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Watched(start, start.AddDate(0, 0, 30))}}.Insert(t, tx)
+	for _, c := range []struct {
+		call     string
+		accesses int
+		events   []string
+	}{
+		{"touch($1, $2, used => false)", 1, nil},
+		{"touch($1, $2)", 2, []string{"used 0.02"}},
+		{"touch($1, $2, used => true)", 3, []string{"used 0.02"}},
+	} {
+		exec(t, tx, "select oxbow."+c.call, ann(t), []uuid.UUID{id, trend})
+		exec(t, tx, "select oxbow.fold_activity(10)")
+		for _, id := range []uuid.UUID{id, trend} {
+			var accesses int
+			require.NoError(t, tx.QueryRow(t.Context(), "select access_count from oxbow.memories where user_id = $1 and id = $2", ann(t), id).
+				Scan(&accesses))
+			require.Equal(t, c.accesses, accesses, c.call)
+		}
+		rows, err := tx.Query(t.Context(), "select event || ' ' || factor from oxbow.trait_events where user_id = $1 and seq > 1", ann(t))
+		require.NoError(t, err)
+		events, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.ElementsMatch(t, c.events, events, c.call)
 	}
 }

@@ -109,9 +109,9 @@ func scanRecalled(row pgx.CollectableRow) (Recalled, error) {
 	return r, err
 }
 
-// Touch reports that memories were used.
-func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID) error {
-	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2)`, userID, ids); err != nil {
+// Touch reports that a reply used memories or, if not used, that they were only returned.
+func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool) error {
+	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used); err != nil {
 		return fmt.Errorf("touch %d memories: %w", len(ids), Explain(err))
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // listener is an extractor that makes a fact of each user message "fact: …", an episode of each "event: …", and nothing of
@@ -315,6 +316,28 @@ func TestUsedMemoriesGainStrength(t *testing.T) {
 	b.work()
 	require.Equal(t, "Ann has a cat 1.0, Ann plays chess 1.3", get[string](b, `select string_agg(content || ' ' || strength::numeric(2, 1), ', ' order by content) from oxbow.memories`))
 	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, chess))
+}
+
+// A trait that a reply used, in the extractor's judgment, becomes surer: an event, at most once in 24 hours.
+func TestUsedTraitBecomesSurer(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	start := time.Now().Add(-time.Hour)
+	used := traittest.Trait{Content: "Ann likes to swim", Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, b.pool)
+	traittest.Trait{Content: "Ann likes to ski", Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, b.pool)
+	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
+		require.Len(t, c.Recalled, 2)
+		return &reasoner.Extraction{Used: []uuid.UUID{used}}, nil
+	}
+	for range 2 {
+		b.exec(`insert into oxbow.messages (user_id, session_id, role, content, metadata)
+			select 'ann', 's1', 'assistant', 'The pool is open.', jsonb_build_object('recalled', (select jsonb_agg(id) from oxbow.memories))`)
+		b.work()
+	}
+	require.Equal(t, 2, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, used))
+	require.Equal(t, 1, b.count(`oxbow.trait_events where event = 'used'`))
+	require.Equal(t, 1, b.count(`oxbow.trait_events where trait_id = $1 and event = 'used' and factor = 0.02 and actor = 'extraction'`, used))
+	require.InDelta(t, 0.51, get[float64](b, `select trait_confidence from oxbow.memories_trait where id = $1`, used), 0.001)
 }
 
 // The end of a session extracts what is left and asks for a reflection; a message reopens it, or is refused.

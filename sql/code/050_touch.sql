@@ -1,10 +1,34 @@
--- touch reports that memories were used. Recall itself writes nothing; the worker adds the uses up (job flush_activity),
--- so no counter is fought over. A report about what was erased in the meantime leaves nothing.
-create or replace function oxbow.touch(user_id text, ids uuid[]) returns void
+-- touch reports that a reply used memories or, with used => false, that they were only returned. Both count an access;
+-- only a use makes a trait surer (use_trait). Recall itself writes nothing: the job flush_activity adds the reports up, so
+-- that no counter is fought over. A report about an erased memory leaves nothing.
+create or replace function oxbow.touch(user_id text, ids uuid[], used boolean default true) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform oxbow.check_access(touch.user_id);
-  insert into oxbow.activity (user_id, memory_id)
-  select touch.user_id, used.id from unnest(ids) used(id)
-   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = used.id);
+  insert into oxbow.activity (user_id, memory_id, used)
+  select touch.user_id, i.id, coalesce(touch.used, true) from unnest(touch.ids) i(id)
+   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id);
+end $$;
+
+-- use_trait records that a reply used a trait: it becomes surer by 0.02 of the remaining doubt, at most once in 24 hours
+-- (C §8.2). It ignores other memories, old versions, and traits in a stage that is not recalled. The caller holds the row.
+create or replace function oxbow.use_trait(_user_id text, _id uuid, _at timestamptz, _actor text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _event oxbow.trait_events;
+begin
+  if not exists (select from oxbow.memories_trait m
+                  where m.user_id = _user_id and m.id = _id and m.expired_at is null
+                    and m.trait_stage in ('emerging', 'established', 'core'))
+     or exists (select from oxbow.trait_events e
+                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used' and e.at > _at - interval '24 hours') then
+    return;
+  end if;
+  _event.user_id := _user_id;
+  _event.trait_id := _id;
+  _event.event := 'used';
+  _event.at := _at;
+  _event.factor := 0.02;
+  _event.actor := _actor;
+  perform oxbow.record_event(_event);
 end $$;

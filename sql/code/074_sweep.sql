@@ -38,27 +38,26 @@ begin
   return _changed;
 end $$;
 
--- fold_activity adds up to _limit reported uses to their memories and returns how many it took. They are deleted in the
--- same transaction, so none counts twice; the memories are locked in the order of their ids. A trait that a reply really used
--- becomes surer by 0.02 of the remaining doubt, at most once in 24 hours (C §8.2).
+-- fold_activity adds up to _limit reported accesses and uses to their memories and returns how many it took. It deletes them
+-- in the same transaction, so none counts twice, and locks the memories in the order of their ids.
 create or replace function oxbow.fold_activity(_limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _taken bigint;
-  _traits jsonb;
-  _used record;
-  _event oxbow.trait_events;
+  _used jsonb;
+  _use record;
 begin
   with batch as (
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
   ), taken as (
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
-    returning a.user_id, a.memory_id, a.at
-  ), used as (
-    select user_id, memory_id, count(*)::integer as times, max(at) as last from taken group by user_id, memory_id
+    returning a.user_id, a.memory_id, a.at, a.used
+  ), touched as (
+    select user_id, memory_id, count(*)::integer as times, max(at) as last, max(at) filter (where used) as used_at
+      from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, m.trait_stage, m.expired_at
-      from used u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
+    select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at
+      from touched u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
   ), folded as (
@@ -68,20 +67,11 @@ begin
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )
   select (select count(*) from taken),
-         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.last) order by l.user_id, l.id)
-            from locked l where l.memory_type = 'trait' and l.expired_at is null and l.trait_stage in ('emerging', 'established', 'core'))
-    into _taken, _traits;
-  for _used in select * from jsonb_to_recordset(_traits) t(user_id text, id uuid, at timestamptz) loop
-    continue when exists (select from oxbow.trait_events e where e.user_id = _used.user_id and e.trait_id = _used.id
-                            and e.event = 'used' and e.at > _used.at - interval '24 hours');
-    _event := null;
-    _event.user_id := _used.user_id;
-    _event.trait_id := _used.id;
-    _event.event := 'used';
-    _event.at := _used.at;
-    _event.factor := 0.02;
-    _event.actor := 'app';
-    perform oxbow.record_event(_event);
+         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.used_at) order by l.user_id, l.id)
+            from locked l where l.memory_type = 'trait' and l.used_at is not null)
+    into _taken, _used;
+  for _use in select * from jsonb_to_recordset(_used) t(user_id text, id uuid, at timestamptz) loop
+    perform oxbow.use_trait(_use.user_id, _use.id, _use.at, 'app');
   end loop;
   return _taken;
 end $$;

@@ -128,6 +128,7 @@ begin
     select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
   )
   select count(*) into boosted from boosted;
+  perform oxbow.use_trait(_user_id, t.id, now(), 'extraction') from unnest(_used) t(id);
 
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;

@@ -67,7 +67,9 @@ type OxbowActivity struct {
 	UserID   string
 	ID       int64
 	MemoryID uuid.UUID
-	At       time.Time
+	// a reply used it; false: it was only returned
+	Used bool
+	At   time.Time
 }
 
 type OxbowDocumentChunk struct {
