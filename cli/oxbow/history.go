@@ -170,8 +170,6 @@ func (s story) replaced(c oxbow.Change) string {
 	switch {
 	case i < 0 || j < 0:
 		return "changed to"
-	case trueFrom(s.Versions[j]).Before(trueFrom(s.Versions[i])):
-		return "was before" // it was learned of late
 	case s.Versions[i].InvalidAt.IsZero():
 		return "contradicted by"
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -75,7 +77,48 @@ func TestHistory(t *testing.T) {
 	require.Contains(t, d.run("history", uuid.NewString()).err, "no such memory")
 }
 
-// What is learned of late was before, and what stands beside another contradicts it.
+// The history reads in the order in which things were true, whatever the order in which the conversations were extracted.
+func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	said := []string{"I live in Bergen.", "I live in Oslo.", "I live in Trondheim."}
+	days := []string{"2024-03-01T10:00:00Z", "2024-09-10T10:00:00Z", "2025-01-10T10:00:00Z"}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			t.Parallel()
+			d := onDatabase(t)
+			for _, i := range order {
+				d.say("mia", fmt.Sprint("s", i), days[i], said[i])
+			}
+			s := decoded[story](t, d.ok("history", d.idOf("mia", said[0]), "--json"))
+			require.Len(t, s.Versions, 3)
+			for i, v := range s.Versions {
+				require.Equal(t, said[i], v.Content)
+				if i == 2 {
+					require.Zero(t, v.InvalidAt)
+					require.Zero(t, v.SupersededBy)
+					break
+				}
+				require.Equal(t, s.Versions[i+1].ValidAt, v.InvalidAt, v.Content)
+				require.Equal(t, s.Versions[i+1].ID, v.SupersededBy, v.Content)
+			}
+			for _, c := range s.History {
+				switch c.Event {
+				case "ADD":
+					require.Len(t, c.Messages, 1)
+					require.Equal(t, c.NewContent, c.Messages[0].Content)
+				case "UPDATE":
+					require.Less(t, slices.Index(said, c.OldContent), slices.Index(said, c.NewContent), "%s → %s", c.OldContent, c.NewContent)
+				default:
+					require.Fail(t, c.Event)
+				}
+			}
+			require.Zero(t, d.number(`select count(*) from oxbow.memory_links l join oxbow.memories n on n.id = l.from_id
+				join oxbow.memories o on o.id = l.to_id where l.relation = 'supersedes' and n.valid_at < o.valid_at`))
+		})
+	}
+}
+
+// A memory that was learned late is superseded by the one that was known, and what stands beside another contradicts it.
 func TestHistoryOfOtherOrders(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -84,7 +127,7 @@ func TestHistoryOfOtherOrders(t *testing.T) {
 	oslo := d.idOf("mia", "I live in Oslo.")
 	out := d.ok("history", oslo)
 	require.Regexp(t, `1 +2024-03-01 10:00 +2024-09-10 10:00 .* I live in Bergen\. +superseded`, out)
-	require.Regexp(t, `was before +2 +rules-v1 +I live in Bergen\.`, out)
+	require.Regexp(t, `changed to +1 +rules-v1 +I live in Oslo\.`, out)
 
 	d.exec(`update oxbow.settings set value = value || '{"policies": {"identity": "weight_balance", "fact": "version_keep"}}' where key = 'conversations'`)
 	d.say("mia", "s3", "2025-01-10T10:00:00Z", "I live in Trondheim.")

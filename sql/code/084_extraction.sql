@@ -1,3 +1,61 @@
+-- write_earlier places a memory that was just written among the versions of a later one, in the order in which they were
+-- true, not in which they were learned: the next version supersedes it, and it supersedes the one before, if that is about
+-- the same.
+create or replace function oxbow.write_earlier(_user_id text, _actor text, _type oxbow.memory_type, _id uuid,
+  _later oxbow.memories, _reason text, _messages uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  new oxbow.memories;
+  next oxbow.memories := _later;
+  _about text[];
+begin
+  select * into new from oxbow.memories m
+   where m.user_id = _user_id and m.memory_type = _type and m.id = _id for no key update;
+  _about := array(select jsonb_array_elements_text(new.metadata -> 'about'));
+  while found loop
+    _later := next;
+    select * into next from oxbow.memories m
+     where m.user_id = _user_id and m.memory_type = _type and m.superseded_by = _later.id and m.id <> _id
+       and m.forgotten_at is null and m.valid_at > new.valid_at
+       and m.speaker is not distinct from new.speaker and m.metadata -> 'about' ?| _about
+     order by m.valid_at, m.id limit 1;
+  end loop;
+  if new.invalid_at <= coalesce(_later.valid_at, _later.created_at) then -- another target of the same update is nearer
+    return;
+  end if;
+  update oxbow.memories m
+     set invalid_at = coalesce(_later.valid_at, _later.created_at), expired_at = now(), superseded_by = _later.id,
+         updated_at = now()
+   where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
+  if new.expired_at is null then
+    insert into oxbow.memory_history
+      (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
+    values (_user_id, _type, _id, 'ADD', null, new.content, _actor, null, _messages),
+           (_user_id, _type, _id, 'UPDATE', new.content, _later.content, _actor, _reason, _messages);
+  else
+    update oxbow.memory_history h set new_content = _later.content
+     where h.user_id = _user_id and h.memory_type = _type and h.memory_id = _id and h.event = 'UPDATE';
+  end if;
+  with before as (
+    update oxbow.memories m set invalid_at = new.valid_at, superseded_by = _id, updated_at = now()
+     where m.user_id = _user_id and m.memory_type = _type and m.superseded_by = _later.id and m.id <> _id
+       and m.forgotten_at is null and m.valid_at <= new.valid_at and m.invalid_at > new.valid_at
+       and m.speaker is not distinct from new.speaker and m.metadata -> 'about' ?| _about
+    returning m.id, m.content
+  ), noted as (
+    insert into oxbow.memory_history
+      (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
+    select _user_id, _type, b.id, 'UPDATE', b.content, new.content, _actor, _reason, _messages from before b
+  )
+  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+  select _user_id, _later.memory_type, _later.id, _type, _id, 'supersedes'
+  union all
+  select _user_id, _type, _id, _type, b.id, 'supersedes' from before b
+  on conflict do nothing;
+end $$;
+revoke all on function oxbow.write_earlier from public;
+
 -- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
 -- operation does to the memory that it is about. The caller holds the user's lock.
 --   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
@@ -10,8 +68,7 @@
 --   version_keep    it was true until now, and is kept with a fifth of its strength
 --   weight_balance  both stand; the old one has half its strength
 -- A memory is as delicate as the messages that it rests on, and as what it takes the place of.
--- What was said before the old memory was said the last time does not replace it: then the new one was true until the old one
--- began.
+-- Conversations may be extracted in any order: a statement older than the last mention of the old memory is placed before it.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
   out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -83,8 +140,7 @@ begin
                 where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true) into _earlier;
         end if;
         if _earlier then
-          update oxbow.memories m set invalid_at = _began, expired_at = now(), superseded_by = old.id, updated_at = now()
-           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
+          perform oxbow.write_earlier(_user_id, _actor, r.type, r.id, old, r.reason, r.sources);
         elsif _policy = 'weight_balance' then
           update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
@@ -100,6 +156,7 @@ begin
           update oxbow.memories m set sensitivity = old.sensitivity
            where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id and m.sensitivity < old.sensitivity;
         end if;
+        continue when _earlier;
         insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
         values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
         on conflict do nothing;
