@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 )
 
 // What a user has is exported, erased and imported: every table is as before, and the same is recalled.
@@ -74,9 +74,9 @@ func TestExportEraseImport(t *testing.T) {
 		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files", "document_chunks"} {
 		require.Equal(t, before[table], after[table], table)
 	}
-	checked, err := store.Check(ctx, b.pool, store.CheckOptions{UserID: "Zebedee"})
+	checked, err := consistency.Check(ctx, b.pool, consistency.Options{UserID: "Zebedee"})
 	require.NoError(t, err)
-	require.Equal(t, store.CheckReport{Users: 1, Traits: 3}, checked, "no problems")
+	require.Equal(t, consistency.Report{Users: 1, Traits: 3}, checked, "no problems")
 	require.NoError(t, b.client.Restore(ctx, "Zebedee", forgotten), "it is forgotten still, and so was not embedded")
 	b.work(t)
 	for _, table := range []string{"memory_vectors", "memory_terms", "memory_term_stats"} {

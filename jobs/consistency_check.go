@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -45,7 +46,7 @@ func (w *consistencyWorker) Timeout(*river.Job[ConsistencyCheckArgs]) time.Durat
 // Work looks at the next users, goes on there the next time, and begins anew after the last.
 func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCheckArgs]) error {
 	problems := 0
-	found := func(p store.Problem) error {
+	found := func(p consistency.Problem) error {
 		if problems++; problems <= checkProblems {
 			w.log.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait", p.TraitID, "kind", p.Kind,
 				"found", p.Found, "expected", p.Expected)
@@ -58,7 +59,7 @@ func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCh
 		}
 	}()
 	for begun := time.Now(); time.Since(begun) < checkTime; {
-		last, err := store.CheckNext(ctx, w.db, w.now(), checkUsers, found)
+		last, err := consistency.CheckNext(ctx, w.db, w.now(), checkUsers, found)
 		if err != nil || last {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestSettleWorker(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSettleWorker(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	require.Equal(t, map[string]string{"decayed": "candidate", "weak": "dissolved", "trend": "dissolved", "not due": "emerging", "many": "candidate"}, stages)
-	report, err := store.Check(t.Context(), pool, store.CheckOptions{})
+	report, err := consistency.Check(t.Context(), pool, consistency.Options{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2504, report.Traits)
 	require.Zero(t, report.Problems, "rows and events agree")
@@ -79,10 +79,10 @@ func TestConsistencyWorker(t *testing.T) {
 	require.Contains(t, log.String(), "kind=confidence found=0.5 expected=0.4")
 	require.Contains(t, log.String(), `msg="more traits contradict their events or their evidence: oxbow check shows all" number=30`)
 	require.NotContains(t, log.String(), "gets up", "texts are never logged")
-	state, err := store.ReadConsistency(t.Context(), pool)
+	state, err := consistency.ReadState(t.Context(), pool)
 	require.NoError(t, err)
-	require.Equal(t, store.Consistency{At: now, Users: 2, Problems: 30}, state)
-	report, err := store.Check(t.Context(), pool, store.CheckOptions{})
+	require.Equal(t, consistency.State{At: now, Users: 2, Problems: 30}, state)
+	report, err := consistency.Check(t.Context(), pool, consistency.Options{})
 	require.NoError(t, err)
 	require.EqualValues(t, 30, report.Problems, "it repaired nothing")
 }

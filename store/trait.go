@@ -175,11 +175,12 @@ func nextTransition(s lifecycle.State, now time.Time) (time.Time, string) {
 }
 
 func compareTraits(a, b TraitSummary) int {
-	return cmp.Or(cmp.Compare(abstractness(a.Subtype), abstractness(b.Subtype)), cmp.Compare(b.Confidence, a.Confidence),
+	return cmp.Or(cmp.Compare(Abstractness(a.Subtype), Abstractness(b.Subtype)), cmp.Compare(b.Confidence, a.Confidence),
 		cmp.Compare(a.ID.String(), b.ID.String()))
 }
 
-func abstractness(subtype string) int {
+// Abstractness orders subtypes, the most abstract first: 0 for core, 1 for preference, 2 for behavior, -1 for any other.
+func Abstractness(subtype string) int {
 	return slices.Index([]string{string(lifecycle.CoreTrait), string(lifecycle.Preference), string(lifecycle.Behavior)}, subtype)
 }
 

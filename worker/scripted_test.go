@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // scripted is a reasoner that sees in "tea: …" a sign of the trait "Likes tea." and in "no tea: …" one against it. What a
@@ -209,7 +209,7 @@ func (b *bundle) events(id uuid.UUID) []string {
 // consistent checks that all traits are what their events and their evidence make of them.
 func (b *bundle) consistent() {
 	b.Helper()
-	_, err := store.CheckNext(b.Context(), b.pool, b.cfg.Now(), 1000, func(p store.Problem) error {
+	_, err := consistency.CheckNext(b.Context(), b.pool, b.cfg.Now(), 1000, func(p consistency.Problem) error {
 		b.Errorf("%+v", p)
 		return nil
 	})

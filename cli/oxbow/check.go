@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 // checked is what check prints.
 type checked struct {
-	store.CheckReport
-	Found []store.Problem `json:"found"`
+	consistency.Report
+	Found []consistency.Problem `json:"found"`
 }
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -33,7 +34,7 @@ command fails if problems are left.`,
   oxbow check ada --repair`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, users []string) error {
-			o := store.CheckOptions{Repair: repair}
+			o := consistency.Options{Repair: repair}
 			if len(users) > 0 {
 				if err := store.ValidateUserID(users[0]); err != nil {
 					return usageError{err}
@@ -48,7 +49,7 @@ command fails if problems are left.`,
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) error {
+func (a *app) check(ctx context.Context, o consistency.Options, asJSON bool) error {
 	d, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) erro
 	if err := seeAll(ctx, d.pool, "check"); err != nil {
 		return err
 	}
-	c := checked{Found: []store.Problem{}}
+	c := checked{Found: []consistency.Problem{}}
 	k, err := keys(ctx)
 	if err != nil {
 		return err
@@ -66,12 +67,12 @@ func (a *app) check(ctx context.Context, o store.CheckOptions, asJSON bool) erro
 		o.KeyIDs = k.IDs()
 	}
 	progress := a.progress("check traits", 0)
-	o.Progress = func(r store.CheckReport) { progress.set(r.Traits) }
-	o.Found = func(p store.Problem) error {
+	o.Progress = func(r consistency.Report) { progress.set(r.Traits) }
+	o.Found = func(p consistency.Problem) error {
 		c.Found = append(c.Found, p)
 		return nil
 	}
-	c.CheckReport, err = store.Check(ctx, d.pool, o)
+	c.Report, err = consistency.Check(ctx, d.pool, o)
 	progress.end()
 	if err != nil {
 		return err

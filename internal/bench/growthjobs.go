@@ -17,6 +17,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
@@ -415,7 +416,7 @@ func (g *growing) sweep(ctx context.Context, _ *life) error {
 		return err
 	}
 	if err := g.step(ctx, fmt.Sprintf("consistency_check, %d users", checkedUsers), func() error {
-		_, err := store.CheckNext(ctx, g.alone, now, checkedUsers, func(store.Problem) error { return nil })
+		_, err := consistency.CheckNext(ctx, g.alone, now, checkedUsers, func(consistency.Problem) error { return nil })
 		return err
 	}); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -229,7 +230,7 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 }
 
 func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
-	c, err := store.ReadConsistency(ctx, tx)
+	c, err := consistency.ReadState(ctx, tx)
 	if err != nil {
 		return err
 	}

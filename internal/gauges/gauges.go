@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -132,7 +133,7 @@ func (g *Gauges) readTables(ctx context.Context, db store.DB) error {
 }
 
 func (g *Gauges) readRest(ctx context.Context, db store.DB) error {
-	c, err := store.ReadConsistency(ctx, db)
+	c, err := consistency.ReadState(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -1,45 +1,40 @@
-package store
+package consistency
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // secrets reports what is wrong with what is secret of users between two. Nothing of it is repaired: what stands in clear where it
 // must not, a person has to see.
 func (c *checker) secrets(ctx context.Context, first, last string) error {
-	var n int64
-	err := c.db.QueryRow(ctx, `
+	n, err := store.CollectOne(ctx, c.db, pgx.RowTo[int64], `
 		select (select count(*) from oxbow.memories where sensitivity = 3 and user_id between $1 and $2)
-		     + (select count(*) from oxbow.messages where sensitivity = 3 and user_id between $1 and $2)`, first, last).Scan(&n)
+		     + (select count(*) from oxbow.messages where sensitivity = 3 and user_id between $1 and $2)`, first, last)
 	if err != nil {
-		return fmt.Errorf("count what is secret: %w", Explain(err))
+		return fmt.Errorf("count secrets: %w", err)
 	}
 	if c.report.Secrets += n; n == 0 {
 		return nil
 	}
-	rows, err := c.db.Query(ctx, checkSecrets, first, last, c.options.KeyIDs)
-	if err != nil {
-		return fmt.Errorf("check what is secret: %w", Explain(err))
-	}
-	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Problem, err error) {
-		var id uuid.UUID
+	problems, err := store.Collect(ctx, c.db, func(row pgx.CollectableRow) (p Problem, err error) {
 		var what string
-		err = row.Scan(&p.UserID, &what, &id, &p.Kind, &p.Found, &p.Expected)
-		p.MemoryID, p.Found = id, what+": "+p.Found
+		err = row.Scan(&p.UserID, &what, &p.MemoryID, &p.Kind, &p.Found, &p.Expected)
+		p.Found = what + ": " + p.Found
 		return p, err
-	})
+	}, secretsSQL, first, last, c.options.KeyIDs)
 	if err != nil {
-		return fmt.Errorf("check what is secret: %w", Explain(err))
+		return fmt.Errorf("check secrets: %w", err)
 	}
 	return c.found(problems...)
 }
 
 // What is sealed begins with the id of its key, as Tink writes it. Of a secret memory there is nothing in clear, and nothing derived.
-const checkSecrets = `
+const secretsSQL = `
 	with secret as materialized (
 	  select m.user_id, m.memory_type::text as type, m.id, m.content, m.sealed, m.sealed_key
 	    from oxbow.memories m where m.sensitivity = 3 and m.user_id between $1 and $2

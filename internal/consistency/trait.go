@@ -1,4 +1,4 @@
-package store
+package consistency
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // checkedTrait is a trait with its events and its evidence as they are stored.
 type checkedTrait struct {
-	row      dbsqlc.CheckTraitsRow
-	events   []dbsqlc.CheckEventsRow   // in their order
-	evidence []dbsqlc.CheckEvidenceRow // by event
-	twice    []dbsqlc.CheckTwiceRow
+	row      traitRow
+	events   []eventRow    // in their order
+	evidence []evidenceRow // by event
+	twice    []twiceRow
 
 	seen []Problem
 }
@@ -70,7 +70,7 @@ func (t *checkedTrait) links() {
 	if len(t.events) > 0 && t.events[0].Subtype != nil {
 		subtype = *t.events[0].Subtype
 	}
-	above, level := abstractness(or(r.ParentSubtype)), abstractness(subtype)
+	above, level := store.Abstractness(or(r.ParentSubtype)), store.Abstractness(subtype)
 	switch parent := "part of " + r.TraitParentID.String(); {
 	case r.ParentID == nil:
 		t.wrong("parent", parent, "no parent, for that is not there")
@@ -83,15 +83,15 @@ func (t *checkedTrait) links() {
 
 // counts are the events in which evidence counts, by its direction.
 var counts = map[string][]string{
-	Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
-	Contradicting: {string(lifecycle.Contradicted)},
+	store.Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
+	store.Contradicting: {string(lifecycle.Contradicted)},
 }
 
 // weights compares each event with its evidence.
 func (t *checkedTrait) weights() {
-	weighed := make(map[int32]dbsqlc.CheckEvidenceRow, len(t.evidence))
+	weighed := make(map[int32]evidenceRow, len(t.evidence))
 	for _, v := range t.evidence {
-		i, ok := slices.BinarySearchFunc(t.events, v.EventSeq, func(e dbsqlc.CheckEventsRow, seq int32) int { return int(e.Seq - seq) })
+		i, ok := slices.BinarySearchFunc(t.events, v.EventSeq, func(e eventRow, seq int32) int { return int(e.Seq - seq) })
 		if !ok || !slices.Contains(counts[v.Direction], t.events[i].Event) {
 			t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq), "an event in which they count")
 			continue
@@ -119,7 +119,7 @@ func (t *checkedTrait) weights() {
 }
 
 // weightOf is the factor that an event has by its evidence.
-func weightOf(event string, v dbsqlc.CheckEvidenceRow) float64 {
+func weightOf(event string, v evidenceRow) float64 {
 	switch lifecycle.Kind(event) {
 	case lifecycle.Reinforced:
 		sessions := map[string]lifecycle.Quality{}
@@ -141,12 +141,12 @@ func weightOf(event string, v dbsqlc.CheckEvidenceRow) float64 {
 // have been corrected where it came from.
 func (t *checkedTrait) corrections() {
 	own := []string{"reflection", "settle", "import", "check"}
-	last := slices.IndexFunc(t.events, func(e dbsqlc.CheckEventsRow) bool {
+	last := slices.IndexFunc(t.events, func(e eventRow) bool {
 		return (e.Event == string(lifecycle.Edited) || e.Event == string(lifecycle.Dissolution)) && !slices.Contains(own, e.Actor)
 	})
 	switch at := t.row.TraitEditedAt; {
 	case at != nil && last < 0 && !slices.Contains(own[2:], t.events[0].Actor):
-		t.wrong("corrected", "on "+momentText(at), "never, by its events")
+		t.wrong("corrected", "on "+momentText(*at), "never, by its events")
 	case at == nil && last >= 0:
 		t.wrong("corrected", "never", fmt.Sprintf("by event %d", t.events[last].Seq))
 	}
@@ -178,20 +178,20 @@ func (t *checkedTrait) compare(s lifecycle.State) {
 	if found := or(r.TraitConfidence); !(math.Abs(found-s.Confidence) <= tolerance) {
 		t.wrong("confidence", decimal(found), decimal(s.Confidence))
 	}
-	differ("confidence_at", momentText(r.TraitConfidenceAt), momentText(pointer(s.At)))
+	differ("confidence_at", momentText(or(r.TraitConfidenceAt)), momentText(s.At))
 	differ("reinforcements", fmt.Sprint(or(r.TraitReinforcementCount)), fmt.Sprint(s.Reinforcements))
 	differ("contradictions", fmt.Sprint(or(r.TraitContradictionCount)), fmt.Sprint(s.Contradictions))
 	switch {
 	case s.Stage == lifecycle.Trend && s.WindowEnd.IsZero():
 		t.wrong("window", "a trend without an end", "a window's end, which its events do not tell")
 	case s.Stage != lifecycle.Trend && r.TraitWindowStart != nil && r.TraitWindowEnd == nil:
-		t.wrong("window", "begins "+momentText(r.TraitWindowStart), "none")
+		t.wrong("window", "begins "+momentText(or(r.TraitWindowStart)), "none")
 	default:
-		differ("window", momentText(r.TraitWindowEnd), momentText(pointer(s.WindowEnd)))
+		differ("window", momentText(or(r.TraitWindowEnd)), momentText(s.WindowEnd))
 	}
 	next, want := or(r.TraitNextTransitionAt), s.NextTransition()
 	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second { // the database rounds as it does
-		t.wrong("next transition", momentText(r.TraitNextTransitionAt), momentText(pointer(want)))
+		t.wrong("next transition", momentText(or(r.TraitNextTransitionAt)), momentText(want))
 	}
 }
 
@@ -204,9 +204,17 @@ func standing(stage string, confidence float64) string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
 
-// momentText is a moment to the microsecond; "none" without one.
-func momentText(t *time.Time) string {
-	if t == nil {
+// or returns what p points to, or the zero value.
+func or[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// momentText writes a moment to the microsecond; "none" for the zero time.
+func momentText(t time.Time) string {
+	if t.IsZero() {
 		return "none"
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00")

@@ -1,4 +1,5 @@
-package store
+// Package consistency checks that traits agree with their events and evidence, and repairs them.
+package consistency
 
 import (
 	"context"
@@ -9,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Problem is a contradiction between a trait's row, its events, its evidence and what these refer to, or something of what is
@@ -27,8 +28,8 @@ type Problem struct {
 	Repaired bool   `json:"repaired"`
 }
 
-// CheckOptions say what Check looks at. The zero value looks at all users and changes nothing.
-type CheckOptions struct {
+// Options say what Check looks at. The zero value looks at all users and changes nothing.
+type Options struct {
 	// UserID names the one user to look at. Default: all.
 	UserID string
 	// Repair puts right what follows from events and evidence, each trait in a transaction of its own.
@@ -38,11 +39,11 @@ type CheckOptions struct {
 	// Found gets each problem, after it was repaired. An error of it ends the check.
 	Found func(Problem) error
 	// Progress is called after each page. Default: nobody.
-	Progress func(CheckReport)
+	Progress func(Report)
 }
 
-// CheckReport is what a check looked at.
-type CheckReport struct {
+// Report is what a check looked at.
+type Report struct {
 	Users    int64 `json:"users"`
 	Traits   int64 `json:"traits"`           // older wordings included
 	Secrets  int64 `json:"secrets,omitzero"` // memories and messages of sensitivity 3
@@ -58,13 +59,14 @@ const (
 
 // Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to nothing, and
 // for what is secret and not sealed or told elsewhere.
-func Check(ctx context.Context, db DB, o CheckOptions) (CheckReport, error) {
+func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
-		return c.report, c.users(ctx, []string{o.UserID})
+		err := c.users(ctx, []string{o.UserID})
+		return c.report, err
 	}
 	for after := ""; ; {
-		users, err := CheckedUsers(ctx, db, after, checkedUsers)
+		users, err := Users(ctx, db, after, checkedUsers)
 		if err != nil || len(users) == 0 {
 			return c.report, err
 		}
@@ -75,20 +77,36 @@ func Check(ctx context.Context, db DB, o CheckOptions) (CheckReport, error) {
 	}
 }
 
-// CheckedUsers returns the next users after one, in the order of the database, who have something that Check looks at.
-func CheckedUsers(ctx context.Context, db DB, after string, limit int) ([]string, error) {
-	users, err := queries.CheckUsers(ctx, db, &dbsqlc.CheckUsersParams{After: after, Max: int32(limit)})
+// Users returns the next users after one, in the order of the database, who have something that Check looks at. Each
+// step looks into the indexes at one place.
+func Users(ctx context.Context, db store.DB, after string, limit int) ([]string, error) {
+	users, err := store.Collect(ctx, db, pgx.RowTo[string], `
+		with recursive walk (user_id, n) as (
+		  select $1::text, 0
+		  union all
+		  select least(
+		           (select min(t.user_id) from oxbow.memories_trait t where t.user_id > w.user_id),
+		           (select min(e.user_id) from oxbow.trait_events e where e.user_id > w.user_id),
+		           (select min(v.user_id) from oxbow.trait_evidence v where v.user_id > w.user_id),
+		           (select min(c.user_id) from oxbow.trait_clues c where c.user_id > w.user_id),
+		           (select min(i.user_id) from oxbow.reflection_inbox i where i.user_id > w.user_id),
+		           (select min(l.user_id) from oxbow.memory_links l where l.user_id > w.user_id),
+		           (select min(m.user_id) from oxbow.memories m where m.user_id > w.user_id and m.sensitivity = 3),
+		           (select min(g.user_id) from oxbow.messages g where g.user_id > w.user_id and g.sensitivity = 3)), w.n + 1
+		    from walk w where w.user_id is not null and w.n < $2::integer
+		)
+		select user_id::text as user_id from walk where n > 0 and user_id is not null order by n`, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("look for users: %w", Explain(err))
+		return nil, fmt.Errorf("look for users: %w", err)
 	}
 	return users, nil
 }
 
 // checker is a check on its way.
 type checker struct {
-	db      DB
-	options CheckOptions
-	report  CheckReport
+	db      store.DB
+	options Options
+	report  Report
 }
 
 // users checks users that follow each other.
@@ -100,9 +118,9 @@ func (c *checker) users(ctx context.Context, users []string) error {
 	if err := c.secrets(ctx, first, last); err != nil {
 		return err
 	}
-	page := dbsqlc.CheckTraitsParams{First: first, Last: last, Max: checkedTraits}
+	p := page{First: first, Last: last, Max: checkedTraits}
 	for {
-		traits, err := c.page(ctx, page)
+		traits, err := c.read(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -115,7 +133,7 @@ func (c *checker) users(ctx context.Context, users []string) error {
 		if len(traits) < checkedTraits {
 			break
 		}
-		page.AfterUser, page.AfterID = traits[len(traits)-1].row.UserID, traits[len(traits)-1].row.ID
+		p.AfterUser, p.AfterID = traits[len(traits)-1].row.UserID, traits[len(traits)-1].row.ID
 		c.progress()
 	}
 	c.report.Users += int64(len(users))
@@ -145,60 +163,17 @@ func (c *checker) found(problems ...Problem) error {
 	return nil
 }
 
-// page reads traits with their events and evidence, all as they are at one moment.
-func (c *checker) page(ctx context.Context, p dbsqlc.CheckTraitsParams) (traits []checkedTrait, err error) {
+// read reads a page of traits with their events and evidence in one snapshot.
+func (c *checker) read(ctx context.Context, p page) (traits []checkedTrait, err error) {
 	err = pgx.BeginFunc(ctx, c.db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `set transaction isolation level repeatable read read only`); err != nil {
 			return err
 		}
-		traits, err = readChecked(ctx, tx, p)
+		traits, err = readTraits(ctx, tx, p)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("check traits: %w", Explain(err))
-	}
-	return traits, nil
-}
-
-// readChecked reads the next traits with what belongs to them.
-func readChecked(ctx context.Context, db DB, p dbsqlc.CheckTraitsParams) ([]checkedTrait, error) {
-	rows, err := queries.CheckTraits(ctx, db, &p)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	traits := make([]checkedTrait, len(rows))
-	at := make(map[MemoryRef]*checkedTrait, len(rows))
-	for i, r := range rows {
-		traits[i].row = r
-		at[MemoryRef{r.UserID, r.ID}] = &traits[i]
-	}
-	from, upto := rows[0], rows[len(rows)-1]
-	events, err := queries.CheckEvents(ctx, db, &dbsqlc.CheckEventsParams{FromUser: from.UserID, FromID: from.ID, UptoUser: upto.UserID, UptoID: upto.ID})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range events {
-		if t := at[MemoryRef{e.UserID, e.TraitID}]; t != nil {
-			t.events = append(t.events, e)
-		}
-	}
-	evidence, err := queries.CheckEvidence(ctx, db, &dbsqlc.CheckEvidenceParams{FromUser: from.UserID, FromID: from.ID, UptoUser: upto.UserID, UptoID: upto.ID})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range evidence {
-		if t := at[MemoryRef{e.UserID, e.TraitID}]; t != nil {
-			t.evidence = append(t.evidence, e)
-		}
-	}
-	twice, err := queries.CheckTwice(ctx, db, &dbsqlc.CheckTwiceParams{FromUser: from.UserID, FromID: from.ID, UptoUser: upto.UserID, UptoID: upto.ID})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range twice {
-		if t := at[MemoryRef{e.UserID, e.TraitID}]; t != nil {
-			t.twice = append(t.twice, e)
-		}
+		return nil, fmt.Errorf("check traits: %w", store.Explain(err))
 	}
 	return traits, nil
 }
@@ -212,7 +187,7 @@ func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 	if c.options.Repair {
 		left, err := repairTrait(ctx, c.db, t.row.UserID, t.row.ID)
 		if err != nil {
-			return fmt.Errorf("repair trait %s of user %q: %w", t.row.ID, t.row.UserID, Explain(err))
+			return fmt.Errorf("repair trait %s of user %q: %w", t.row.ID, t.row.UserID, store.Explain(err))
 		}
 		for i := range problems {
 			problems[i].Repaired = !slices.ContainsFunc(left, func(p Problem) bool { return p.Kind == problems[i].Kind })
@@ -226,28 +201,8 @@ func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 	return c.found(problems...)
 }
 
-// orphans reports, and erases if that is wanted, rows of users between two that refer to nothing.
-func (c *checker) orphans(ctx context.Context, first, last string) error {
-	rows, err := queries.CheckOrphans(ctx, c.db, &dbsqlc.CheckOrphansParams{First: first, Last: last})
-	if err != nil {
-		return fmt.Errorf("look for what refers to nothing: %w", Explain(err))
-	}
-	for i, r := range rows {
-		if c.options.Repair && (i == 0 || rows[i-1].UserID != r.UserID) {
-			if err := dropOrphans(ctx, c.db, r.UserID); err != nil {
-				return fmt.Errorf("erase what refers to nothing of user %q: %w", r.UserID, Explain(err))
-			}
-		}
-		p := Problem{UserID: r.UserID, TraitID: r.ID, Kind: "orphan", Found: "a row of " + r.FoundIn, Expected: r.Lacks + ", so no row", Repaired: c.options.Repair}
-		if err := c.found(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Consistency is how a check that goes on from run to run stands, in the setting "consistency".
-type Consistency struct {
+// State is the progress of the check that continues from run to run, in the setting "consistency".
+type State struct {
 	At       time.Time `json:"at"`       // when it was at work last
 	Users    int64     `json:"users"`    // looked at since it began anew
 	Problems int64     `json:"problems"` // found since then
@@ -255,29 +210,29 @@ type Consistency struct {
 	After string `json:"after"`
 }
 
-const consistencyKey = "consistency"
+const settingKey = "consistency"
 
-// ReadConsistency returns how the check that goes on stands; the zero value before the first.
-func ReadConsistency(ctx context.Context, db DB) (c Consistency, err error) {
-	err = ReadSetting(ctx, db, consistencyKey, &c)
+// ReadState returns the progress of the check that continues from run to run; the zero value before the first run.
+func ReadState(ctx context.Context, db store.DB) (c State, err error) {
+	err = store.ReadSetting(ctx, db, settingKey, &c)
 	return c, err
 }
 
 // CheckNext checks the next users, at most limit, repairs nothing, and goes on there the next time. last tells that it came
 // to the last of them; the next call begins anew.
-func CheckNext(ctx context.Context, db DB, now time.Time, limit int, found func(Problem) error) (last bool, err error) {
-	state, err := ReadConsistency(ctx, db)
+func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found func(Problem) error) (last bool, err error) {
+	state, err := ReadState(ctx, db)
 	if err != nil {
 		return false, err
 	}
 	if state.After == "" {
-		state = Consistency{}
+		state = State{}
 	}
-	users, err := CheckedUsers(ctx, db, state.After, limit)
+	users, err := Users(ctx, db, state.After, limit)
 	if err != nil {
 		return false, err
 	}
-	c := &checker{db: db, options: CheckOptions{Found: found}}
+	c := &checker{db: db, options: Options{Found: found}}
 	if len(users) > 0 {
 		if err := c.users(ctx, users); err != nil {
 			return false, err
@@ -288,5 +243,5 @@ func CheckNext(ctx context.Context, db DB, now time.Time, limit int, found func(
 	if !last {
 		state.After = users[len(users)-1]
 	}
-	return last, WriteSetting(ctx, db, consistencyKey, state)
+	return last, store.WriteSetting(ctx, db, settingKey, state)
 }

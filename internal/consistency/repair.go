@@ -1,4 +1,4 @@
-package store
+package consistency
 
 import (
 	"context"
@@ -6,27 +6,21 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // repairTrait puts a trait right, as far as its events and its evidence tell, in a transaction, and returns what is wrong still.
-func repairTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (left []Problem, err error) {
+func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) (left []Problem, err error) {
 	err = withoutWeighing(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select oxbow.lock_traits($1, array[$2::uuid])`, userID, id); err != nil {
 			return err
 		}
-		if _, err := queries.CheckDropTwice(ctx, tx, &dbsqlc.CheckDropTwiceParams{UserID: userID, TraitID: id}); err != nil {
-			return err
-		}
-		if _, err := queries.CheckReattach(ctx, tx, &dbsqlc.CheckReattachParams{UserID: userID, TraitID: id}); err != nil {
-			return err
-		}
-		for _, step := range []string{repairWording, repairParent, repairDue, repairState, repairCorrected} {
+		for _, step := range []string{repairTwice, repairSeq, repairWording, repairParent, repairDue, repairState, repairCorrected} {
 			if _, err := tx.Exec(ctx, step, userID, id); err != nil {
 				return err
 			}
 		}
-		traits, err := readChecked(ctx, tx, dbsqlc.CheckTraitsParams{First: userID, Last: userID, ID: &id, Max: 1})
+		traits, err := readTraits(ctx, tx, page{First: userID, Last: userID, ID: &id, Max: 1})
 		for i := range traits {
 			left = append(left, traits[i].problems()...)
 		}
@@ -36,7 +30,7 @@ func repairTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (left 
 }
 
 // withoutWeighing runs f in a transaction in which evidence that is deleted takes no trait with it: a repair erases none.
-func withoutWeighing(ctx context.Context, db DB, f func(pgx.Tx) error) error {
+func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('oxbow.erasing', 'on', true)`); err != nil {
 			return err
@@ -45,19 +39,23 @@ func withoutWeighing(ctx context.Context, db DB, f func(pgx.Tx) error) error {
 	})
 }
 
-// dropOrphans erases a user's rows that refer to nothing.
-func dropOrphans(ctx context.Context, db DB, userID string) error {
-	return withoutWeighing(ctx, db, func(tx pgx.Tx) error {
-		for _, drop := range []func(context.Context, dbsqlc.DBTX, string) (int64, error){
-			queries.CheckDropEvidence, queries.CheckDropEvents, queries.CheckDropClues, queries.CheckDropInbox, queries.CheckDropLinks,
-		} {
-			if _, err := drop(ctx, tx, userID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
+// Evidence counts once.
+const repairTwice = `
+	delete from oxbow.trait_evidence v where v.user_id = $1::text and v.trait_id = $2::uuid
+	   and v.ctid > (select min(w.ctid) from oxbow.trait_evidence w where w.user_id = v.user_id and w.trait_id = v.trait_id
+	                    and w.direction = v.direction and w.memory_type = v.memory_type and w.memory_id = v.memory_id)`
+
+// Evidence that names no event in which it can count belongs to the event of its cycle.
+const repairSeq = `
+	update oxbow.trait_evidence v set event_seq = e.seq
+	  from oxbow.trait_events e
+	 where v.user_id = $1::text and v.trait_id = $2::uuid and e.user_id = v.user_id and e.trait_id = v.trait_id
+	   and e.cycle_id = v.cycle_id
+	   and e.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[] else '{contradicted}' end)
+	   and not exists (select from oxbow.trait_events o
+	                    where o.user_id = v.user_id and o.trait_id = v.trait_id and o.seq = v.event_seq
+	                      and o.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
+	                                        else '{contradicted}' end))`
 
 // The trait that has the events is the one of today. One without them is an older wording if a newer one is there.
 const repairWording = `

@@ -1,4 +1,4 @@
-package store
+package consistency
 
 import (
 	"context"
@@ -49,10 +49,10 @@ func insertFamily(t *testing.T, pool *pgxpool.Pool, user string) (f family) {
 }
 
 // check runs a check of a user and returns what it found.
-func check(t *testing.T, pool *pgxpool.Pool, user string, repair bool) (CheckReport, []Problem) {
+func check(t *testing.T, pool *pgxpool.Pool, user string, repair bool) (Report, []Problem) {
 	t.Helper()
 	var found []Problem
-	report, err := Check(t.Context(), pool, CheckOptions{UserID: user, Repair: repair, Found: func(p Problem) error {
+	report, err := Check(t.Context(), pool, Options{UserID: user, Repair: repair, Found: func(p Problem) error {
 		found = append(found, p)
 		return nil
 	}})
@@ -175,7 +175,7 @@ func TestCheckFindsWhatWasTamperedWith(t *testing.T) {
 			f := insertFamily(t, pool, user)
 			report, found := check(t, pool, user, false)
 			require.Empty(t, found, "nobody has done anything")
-			require.Equal(t, CheckReport{Users: 1, Traits: 4}, report)
+			require.Equal(t, Report{Users: 1, Traits: 4}, report)
 			before := rows(t, pool, user)
 
 			bypass(t, pool, test.sql, user, f.trait)
@@ -252,10 +252,10 @@ func TestCheckEverybody(t *testing.T) {
 	require.NoError(t, err)
 	bypass(t, pool, `update oxbow.memories_trait set trait_stage = 'core' where user_id in ('user 1', 'user 8') and trait_subtype = 'preference'`)
 	bypass(t, pool, `insert into oxbow.trait_events (user_id, trait_id, seq, event, at, stage) values ('user 42', gen_random_uuid(), 1, 'used', now(), '')`)
-	var progress []CheckReport
-	report, err := Check(t.Context(), pool, CheckOptions{Progress: func(r CheckReport) { progress = append(progress, r) }})
+	var progress []Report
+	report, err := Check(t.Context(), pool, Options{Progress: func(r Report) { progress = append(progress, r) }})
 	require.NoError(t, err)
-	require.Equal(t, CheckReport{Users: 10, Traits: 9*4 + 1100, Problems: 3}, report)
+	require.Equal(t, Report{Users: 10, Traits: 9*4 + 1100, Problems: 3}, report)
 	require.Greater(t, len(progress), 2)
 	require.Equal(t, report, progress[len(progress)-1])
 
@@ -273,18 +273,18 @@ func TestCheckEverybody(t *testing.T) {
 		require.False(t, last)
 		require.Len(t, found, 1)
 		require.Equal(t, "user 1", found[0].UserID)
-		state, err := ReadConsistency(t.Context(), pool)
+		state, err := ReadState(t.Context(), pool)
 		require.NoError(t, err)
-		require.Equal(t, Consistency{At: now, Users: 4, Problems: 1, After: "user 3"}, state, "round %d", round)
+		require.Equal(t, State{At: now, Users: 4, Problems: 1, After: "user 3"}, state, "round %d", round)
 		last, found = next(4)
 		require.False(t, last)
 		require.Equal(t, []string{"orphan"}, kinds(found), "user 42 comes before user 8")
 		last, found = next(4)
 		require.True(t, last)
 		require.Equal(t, []string{"stage"}, kinds(found))
-		state, err = ReadConsistency(t.Context(), pool)
+		state, err = ReadState(t.Context(), pool)
 		require.NoError(t, err)
-		require.Equal(t, Consistency{At: now, Users: 10, Problems: 3}, state)
+		require.Equal(t, State{At: now, Users: 10, Problems: 3}, state)
 	}
 	again, _ := check(t, pool, "user 8", false)
 	require.EqualValues(t, 1, again.Problems, "the check that goes on repairs nothing")
