@@ -30,7 +30,7 @@ demo: setup build ## set up, build, and run the main job on sample data
 TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
 
 .PHONY: test
-test: ## set up, and run all tests (make lint runs what go test would of go vet)
+test: ## set up, and run all tests (make lint runs go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 
@@ -57,9 +57,9 @@ fuzz-smoke: ## run every target for 2 seconds, without regard to what is reached
 	@./scripts/fuzz --blind 2s
 
 .PHONY: lint
-lint: $(TOOLS)/lint ## check format, common mistakes, comments and the import table (tools/lint)
-	@unformatted=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
-	$(TOOLS)/lint ./...
+lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and imports (.golangci.yaml)
+	$(TOOLS)/golangci-lint run ./...
+	@if ls lab/*/*.go >/dev/null 2>&1; then cd lab && ../$(TOOLS)/golangci-lint run ./...; fi
 
 .PHONY: generate
 generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema), and the picture in docs
@@ -133,8 +133,8 @@ clean: ## stop the tests' PostgreSQL, delete its data and what was built
 	@go run ./internal/pgtest/pgtestctl stop
 	rm -rf bin
 
-$(TOOLS)/lint: tools/go.mod tools/go.sum $(wildcard tools/lint/*.go)
-	CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ ./lint
+$(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
+	CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
 $(TOOLS)/sqlc: tools/go.mod tools/go.sum

@@ -157,7 +157,7 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	if err != nil {
 		return store.Explain(err)
 	}
-	//lint:ignore errcheck a no-op after the commit; the first error is told
+	//nolint:errcheck // a no-op after the commit; the first error is told
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	if err := f(tx); err != nil {
 		return err

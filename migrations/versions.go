@@ -29,7 +29,7 @@ func (s *session) riverUp(ctx context.Context) error {
 	}
 	for version := st.river.Current + 1; version <= riverVersion; version++ {
 		err := s.step(ctx, fmt.Sprintf("River migration %d", version), func(ctx context.Context, tx pgx.Tx) error {
-			// Deprecated (SA1019) for several versions in one transaction; this is one in each, on the connection that holds the lock
+			//nolint:staticcheck // deprecated for several versions in one transaction; this is one version, on the connection with the lock
 			_, err := river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1})
 			return err
 		})

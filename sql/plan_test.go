@@ -71,7 +71,6 @@ func TestRecallReadsWhatItFinds(t *testing.T) {
 			defer pool.Close()
 			tx, err := pool.Begin(t.Context()) // its own reads are counted
 			require.NoError(t, err)
-			//lint:ignore errcheck the database is dropped
 			defer tx.Rollback(t.Context())
 			episodes(t, tx, ann(t), own)
 			index(t, tx, ann(t))

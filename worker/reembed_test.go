@@ -185,7 +185,6 @@ func TestReembedWaitsForLocks(t *testing.T) {
 	require.NoError(t, b.drain())
 	hold, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	//lint:ignore errcheck it was committed
 	defer hold.Rollback(t.Context())
 	var result ReembedResult
 	held, released := false, false

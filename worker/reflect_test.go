@@ -170,7 +170,6 @@ func TestCheckAfterCheck(t *testing.T) {
 			when (new.state = 'completed' and new.kind = 'check_trigger') execute function oxbow.test_wait()`)
 	hold, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	//lint:ignore errcheck it was committed
 	defer hold.Rollback(t.Context())
 	_, err = hold.Exec(t.Context(), `select pg_advisory_xact_lock(1)`)
 	require.NoError(t, err)

@@ -44,7 +44,6 @@ func TestSensoryJobIsNotTheOwners(t *testing.T) {
 	b.exec(`insert into oxbow.sensory (user_id, content) values ('ann', 'tick')`)
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
-	//lint:ignore errcheck nothing is kept
 	defer tx.Rollback(t.Context())
 	_, err = tx.Exec(t.Context(), `set local role oxbow_worker`)
 	require.NoError(t, err)

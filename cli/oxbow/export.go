@@ -69,7 +69,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", name, err)
 	}
-	//lint:ignore errcheck it is gone already when all went well
+	//nolint:errcheck // it is gone already when all went well
 	defer os.Remove(file.Name())
 	out := bufio.NewWriter(file)
 	if err := write(out); err != nil {

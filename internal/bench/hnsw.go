@@ -135,7 +135,7 @@ func (u *large) once(ctx context.Context, pool *pgxpool.Pool, q asked, scan bool
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	//lint:ignore errcheck nothing is kept
+	//nolint:errcheck // nothing is kept
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	if scan {
 		if _, err := tx.Exec(ctx, "update oxbow.vector_slots set ready_at = null where user_id = $1", u.name); err != nil {

@@ -106,7 +106,7 @@ func (b *bench) importOnce(ctx context.Context, size int, times, memory *Table) 
 		return err
 	}
 	if file != b.ImportFile {
-		//lint:ignore errcheck it goes with the directory at the latest
+		//nolint:errcheck // it goes with the directory at the latest
 		defer os.Remove(file)
 	}
 	dsn, err := b.database(ctx, "bench_import")

@@ -40,9 +40,9 @@ func (b *bench) importV1(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//lint:ignore errcheck nothing could be done about it
+	//nolint:errcheck // nothing could be done about it
 	defer os.Remove(dump.Name())
-	//lint:ignore errcheck the file is going to be deleted
+	//nolint:errcheck // the file is going to be deleted
 	defer dump.Close()
 
 	var here, there, copied []float64

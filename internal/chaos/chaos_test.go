@@ -142,7 +142,6 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
-	//lint:ignore errcheck it is to be rolled back, and the connection is closed after it
 	defer tx.Rollback(context.Background())
 	if p.what == "no policy" {
 		_, err = tx.Exec(t.Context(), `alter table oxbow.messages disable row level security`)

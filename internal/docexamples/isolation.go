@@ -68,7 +68,7 @@ func inTransaction(ctx context.Context, conn *pgx.Conn, check func(pgx.Tx) error
 	if err != nil {
 		return err
 	}
-	//lint:ignore errcheck nothing was written
+	//nolint:errcheck // nothing was written
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	if _, err := tx.Exec(ctx, `set local oxbow.user_id = 'ada'`); err != nil {
 		return err

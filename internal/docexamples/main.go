@@ -70,7 +70,7 @@ func runDocument(ctx context.Context, cfg config, file string) (failed int, err 
 	if err != nil {
 		return 0, err
 	}
-	//lint:ignore errcheck a temporary directory
+	//nolint:errcheck // a temporary directory
 	defer os.RemoveAll(dir)
 	if err := os.Chmod(dir, 0o755); err != nil { // as root, PostgreSQL runs as another user in it
 		return 0, err

@@ -107,7 +107,7 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 	if err != nil {
 		return nil, "", err
 	}
-	//lint:ignore errcheck the server has its own descriptor; nothing is written through this one
+	//nolint:errcheck // the server has its own descriptor; nothing is written through this one
 	defer log.Close()
 	begin, err := log.Seek(0, io.SeekEnd)
 	if err != nil {

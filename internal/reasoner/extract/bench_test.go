@@ -28,7 +28,6 @@ func readRecords(tb testing.TB, path string) records {
 	tb.Helper()
 	file, err := os.Open(path)
 	require.NoError(tb, err)
-	//lint:ignore errcheck it was read
 	defer file.Close()
 	plain, err := gzip.NewReader(file)
 	require.NoError(tb, err)
