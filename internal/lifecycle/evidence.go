@@ -163,8 +163,8 @@ const spanBonus = 0.05
 
 // Promote returns the event that makes a trait of the next subtype of several: two or more behaviors, each at 0.5 or more,
 // make a preference; two or more preferences, each at 0.6 or more, a trait of subtype core (C §3.3). It starts at the mean of
-// their confidences, plus 0.05 if they span contexts. context is theirs if they agree, else general, which it is too where
-// each of them depends on the context. ok is false if the conditions are not met.
+// their confidences, plus 0.05 if they show in two contexts or more, among which general and contextual do not count. context
+// is theirs if they agree, else general, which it is too where each of them depends on the context. ok is false if the conditions are not met.
 func Promote(now time.Time, to Subtype, members []Member) (e Event, context string, ok bool) {
 	from, least := Behavior, 0.5
 	switch to {
@@ -178,22 +178,22 @@ func Promote(now time.Time, to Subtype, members []Member) (e Event, context stri
 		return Event{}, "", false
 	}
 	var sum float64
+	var seen Seen
 	context = members[0].Context
-	spans := false
 	for _, m := range members {
 		if m.Subtype != from || !(m.Confidence >= least) || !m.Stage.Visible() { // no number is refused too
 			return Event{}, "", false
 		}
 		sum += m.Confidence
-		if m.Context != members[0].Context {
-			context, spans = "general", true
+		if seen.Add("", m.Context); m.Context != members[0].Context {
+			context = "general"
 		}
 	}
 	if context == "contextual" {
 		context = "general"
 	}
 	c := sum / float64(len(members))
-	if spans {
+	if len(seen.contexts) > 1 {
 		c += spanBonus
 	}
 	return Event{Kind: Created, At: now, Subtype: to, Sets: clamp(c)}, context, true

@@ -164,6 +164,7 @@ func TestPromote(t *testing.T) {
 		{"two behaviors", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},
 		{"two contexts", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "personal")}, 0.65, "general"},
 		{"three contexts, one bonus", Preference, []Member{behavior(0.5, "work"), behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
+		{"an unknown context is not a second one", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "general")}, 0.6, "general"},
 		{"contextual ones", Preference, []Member{behavior(0.5, "contextual"), behavior(0.5, "contextual")}, 0.5, "general"},
 		{"two preferences", CoreTrait, []Member{preference(0.6, "work"), preference(0.8, "work")}, 0.7, "work"},
 		{"never above 1", CoreTrait, []Member{preference(0.999, "work"), preference(0.999, "social")}, 1 - margin, "general"},

@@ -577,12 +577,15 @@ var (
 	workEn     = lexis.Set("meeting meetings client clients colleague colleagues coworker coworkers deadline office workplace")
 	learningEn = lexis.Set("exam exams homework course courses studying lecture lectures class classes")
 	socialEn   = lexis.Set("friends friend together party")
+	personalEn = lexis.Set("home family myself")
 	workZh     = strings.Fields("会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺")
 	learningZh = strings.Fields("考试 课程 学习 培训 备考 作业 复习")
 	socialZh   = strings.Fields("朋友 聚会 聚餐 同学 球友 一起")
+	personalZh = strings.Fields("在家 家里 家人 一个人 独自")
 )
 
-// contextOf infers in which part of life something belongs: work before learning before company.
+// contextOf infers the part of life that something belongs to: work before learning before company before home. It is
+// general where no word says.
 func contextOf(sentences []reading) string {
 	var found flags
 	var zh flagsZh
@@ -598,6 +601,8 @@ func contextOf(sentences []reading) string {
 		return "learning"
 	case found&isSocial != 0 || zh&hasSocial != 0:
 		return "social"
+	case found&isPersonal != 0 || zh&hasPersonal != 0:
+		return "personal"
 	}
-	return "personal"
+	return "general"
 }

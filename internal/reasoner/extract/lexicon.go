@@ -23,13 +23,14 @@ const (
 	isWork
 	isLearning
 	isSocial
+	isPersonal
 )
 
 // lexicon has the flags of all words that have any.
 var lexicon = func() map[string]flags {
 	all := map[string]flags{}
 	for f, words := range map[flags]map[string]bool{
-		isStop: stopEn, isFirst: firstEn, isSecond: secondEn, isKin: kinEn, isPast: pastEn, isNot: notEn, isWork: workEn, isLearning: learningEn, isSocial: socialEn,
+		isStop: stopEn, isFirst: firstEn, isSecond: secondEn, isKin: kinEn, isPast: pastEn, isNot: notEn, isWork: workEn, isLearning: learningEn, isSocial: socialEn, isPersonal: personalEn,
 		headsAnchor: anchorsEn, headsInstruct: privilegeEn,
 	} {
 		for w := range words {
@@ -84,6 +85,7 @@ const (
 	hasWork
 	hasLearning
 	hasSocial
+	hasPersonal
 	hasFeeling
 )
 
@@ -124,6 +126,7 @@ var lexiconZh = func() map[rune][]wordZh {
 	add(hasWork, workZh)
 	add(hasLearning, learningZh)
 	add(hasSocial, socialZh)
+	add(hasPersonal, personalZh)
 	for w := range feelingsZh {
 		add(hasFeeling, []string{w})
 	}

@@ -547,6 +547,7 @@ func TestContext(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"开完会议和客户去打高尔夫": "work", "Played golf with a client": "work", "备考间隙练瑜伽": "learning", "和朋友打羽毛球": "social", "一个人去钓鱼": "personal",
+		"Played golf at home": "personal", "去钓鱼了": "general", "Played golf": "general",
 	} {
 		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: days(text)})
 		require.NoError(t, err)

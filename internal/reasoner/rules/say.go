@@ -129,6 +129,7 @@ var contextWords = func() *table {
 		"work":     "会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺 meeting client colleague coworker deadline office",
 		"learning": "考试 课程 学习 培训 备考 作业 复习 exam homework course studying lecture",
 		"social":   "朋友 聚会 聚餐 同学 球友 一起 friends together party",
+		"personal": "在家 家里 家人 一个人 独自 home family myself",
 	} {
 		for _, w := range strings.Fields(words) {
 			t.add(w, word{group: name})
@@ -137,7 +138,8 @@ var contextWords = func() *table {
 	return t
 }()
 
-// contextOf infers in which part of life a memory belongs: work before learning before company.
+// contextOf infers the part of life that a memory belongs to: work before learning before company before home. It is
+// general where no word says.
 func contextOf(text string) string {
 	if len(text) > maxRead {
 		text = text[:maxRead]
@@ -150,12 +152,12 @@ func contextOf(text string) string {
 			}
 		}
 	}
-	for _, name := range []string{"work", "learning", "social"} {
+	for _, name := range []string{"work", "learning", "social", "personal"} {
 		if found[name] {
 			return name
 		}
 	}
-	return "personal"
+	return "general"
 }
 
 // contextOfAll is the context that most of the evidence has; general if none has more than half.
