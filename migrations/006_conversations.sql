@@ -1,42 +1,90 @@
--- Conversations: messages that memories are extracted from.
+-- Conversations: sessions, and the messages that memories are extracted from.
 
-alter table oxbow.messages add column speaker text;
--- how often extraction failed on it, and why the last time
-alter table oxbow.messages
-  add column extract_failures integer not null default 0,
-  add column extract_error text;
+create table oxbow.sessions (
+  user_id           text not null,
+  id                text not null,
+  agent_id          text,
+  started_at        timestamptz not null default now(),
+  last_activity_at  timestamptz not null default now(),
+  ended_at          timestamptz,
+  last_reflected_at timestamptz,
+  metadata          jsonb not null default '{}',
+  summary_id        uuid,   -- its current summary
+  summarized_seq    bigint, -- the last message that the summary covers
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint id_length check (octet_length(id) between 1 and 1024
+    or oxbow.reject('id', id, 'must have 1 to 1024 bytes')),
+  primary key (user_id, id)
+);
+-- sessions with activity since they were reflected on
+create index sessions_unreflected_idx on oxbow.sessions (user_id)
+  where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
+
+create table oxbow.messages (
+  user_id          text not null,
+  session_id       text not null,
+  id               uuid not null default gen_random_uuid(),
+  seq              bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+  role             text not null default 'user',
+  content          text not null,
+  metadata         jsonb not null default '{}',
+  created_at       timestamptz not null default now(),
+  extracted_at     timestamptz,
+  speaker          text,
+  extract_failures integer not null default 0, -- how often extraction failed on it
+  extract_error    text,                       -- why, the last time
+  sensitivity      smallint not null default 0, -- as of memories: the client seals a secret text
+  sealed           bytea,
+  sealed_key       text,                       -- the id of the key that opens it
+  primary key (user_id, id),
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint session_id_length check (octet_length(session_id) between 1 and 1024
+    or oxbow.reject('session_id', session_id, 'must have 1 to 1024 bytes')),
+  constraint role_known check (role in ('user', 'assistant', 'system', 'tool')
+    or oxbow.reject('role', role, 'must be user, assistant, system or tool')),
+  constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576
+    or oxbow.reject('content', content, 'must not be blank, nor longer than 1 MiB')),
+  constraint sensitivity_range check (sensitivity between 0 and 3
+    or oxbow.reject('sensitivity', sensitivity::text, 'must be 0, 1, 2 or 3')),
+  constraint sensitivity_sealed check (
+    sensitivity <> 3 or (sealed is not null and sealed_key is not null and content = '[sealed]')
+    or oxbow.reject('sensitivity', sensitivity::text,
+         'must be below 3 for plain text: what is secret is sealed by the client, '
+         'so that the database never has it in clear')),
+  constraint sealed_plain check (sensitivity <> 3 or (speaker is null and metadata = '{}')
+    or oxbow.reject('sensitivity', sensitivity::text,
+         'must be below 3 for a message with speaker or metadata, which are not sealed')),
+  constraint sealed_level check (sensitivity = 3 or (sealed is null and sealed_key is null)
+    or oxbow.reject('sensitivity', sensitivity::text, 'must be 3 for what is sealed'))
+);
+create index messages_session_idx     on oxbow.messages (user_id, session_id, seq);
 create index messages_unextracted_idx on oxbow.messages (user_id, session_id, seq) where extracted_at is null;
+-- messages that status reports as failed
+create index messages_failed_idx      on oxbow.messages (extract_failures)
+  where extracted_at is null and extract_failures > 0;
+create index messages_secret_idx      on oxbow.messages (user_id, id, sealed_key) where sensitivity = 3;
 
--- what messages an operation rests on
-alter table oxbow.memory_history
-  add column message_ids uuid[] not null default '{}',
-  drop constraint memory_history_event_check,
-  add constraint memory_history_event_check
-    check (event in ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST')) not valid;
-alter table oxbow.memory_history validate constraint memory_history_event_check;
-
--- how many extractions wrote something of a user: whoever decides before it waits for its turn sees whether others came first
+-- How many extractions wrote something of a user: one that waited for its turn sees whether others came first.
 create table oxbow.extractions (
   user_id text not null primary key,
   number  bigint not null
 );
 
--- how conversations are extracted from: see docs/conversations.md
-insert into oxbow.settings (key, value) values ('conversations', '{"quiet_seconds": 10, "messages": 20, "ended_session": "reopen"}');
-
--- What was there before has nobody waiting for it: only what comes from now on is extracted.
-update oxbow.messages set extracted_at = created_at where extracted_at is null;
+-- The conversation, and the message of it where that is known, that a memory was drawn from.
+create table oxbow.memory_sources (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  session_id  text not null,
+  message_id  uuid,
+  created_at  timestamptz not null default now(),
+  unique nulls not distinct (user_id, memory_type, memory_id, session_id, message_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+);
+create index memory_sources_session_idx on oxbow.memory_sources (user_id, session_id);
 
 ---- create above / drop below ----
 
-drop table oxbow.extractions;
-drop trigger if exists take_messages on oxbow.messages;
-delete from oxbow.settings where key = 'conversations';
-delete from oxbow.memory_history where event in ('NOOP', 'BOOST');
-alter table oxbow.memory_history
-  drop column message_ids,
-  drop constraint memory_history_event_check,
-  add constraint memory_history_event_check
-    check (event in ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE'));
-drop index oxbow.messages_unextracted_idx;
-alter table oxbow.messages drop column speaker, drop column extract_failures, drop column extract_error;
+drop table oxbow.memory_sources, oxbow.extractions, oxbow.messages, oxbow.sessions cascade;

@@ -21,6 +21,8 @@ var (
 	ErrCodeDiffers = errors.New("functions in the database are not those of this oxbow")
 	// ErrAhead: the database is newer than this binary.
 	ErrAhead = errors.New("the database is newer than this oxbow")
+	// ErrUnreleased: the database has the schema of before the first release, which has no upgrade.
+	ErrUnreleased = errors.New("this oxbow cannot upgrade the database")
 	// ErrNoExtension: an extension that the schema needs is missing or too old.
 	ErrNoExtension = errors.New("a PostgreSQL extension is missing")
 )

@@ -80,8 +80,8 @@ func (o Options) withDefaults() Options {
 // Up brings the database that dsn names to the version of this binary. It does nothing when it is there already, and
 // may run while applications and workers use the database.
 //
-// Errors: ErrAhead (the database is newer: nothing was changed), ErrNoExtension (one is missing or too old and
-// could not be made), a *pgconn.ConnectError, and what PostgreSQL said about a statement, with its file and line.
+// Errors: ErrAhead and ErrUnreleased (nothing was changed), ErrNoExtension (one is missing or too old and could not be made), a
+// *pgconn.ConnectError, and PostgreSQL's error with the file and line of the statement.
 func Up(ctx context.Context, dsn string, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {
@@ -93,7 +93,7 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if err := st.ahead(); err != nil {
+	if err := st.usable(); err != nil {
 		return err
 	}
 	// Extensions first: where one cannot be had, nothing is left behind.
@@ -125,7 +125,7 @@ func Down(ctx context.Context, dsn string, target int32, opts Options) error {
 	if !st.installed() {
 		return st.notMigrated()
 	}
-	if err := st.ahead(); err != nil {
+	if err := st.usable(); err != nil {
 		return err
 	}
 	switch {

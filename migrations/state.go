@@ -26,6 +26,7 @@ type Version struct {
 type state struct {
 	database     string
 	started      bool // the schema is ours: Up made installed_code together with it
+	unreleased   bool // it is the schema before the initial migration, which had versions 1 to 17
 	ours, river  Version
 	code         map[string]string // checksum by file
 	extensions   map[string]string // version by name, of those that are needed
@@ -52,8 +53,11 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		extensions = append(extensions, n.name)
 	}
 	var found []byte
+	var mark string
 	err = db.QueryRow(ctx, `
 		select current_database(),
+		       coalesce((select obj_description(c.oid, 'pg_class') from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		                 where n.nspname = 'oxbow' and c.relname = 'schema_version'), ''),
 		       array(select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
 		             where n.nspname = 'oxbow' and c.relname in ('schema_version', 'river_migration', 'installed_code')),
 		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension where extname = any($2)), '{}')::text,
@@ -64,7 +68,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		             where r.rolname = any($1) and n.nspname = 'oxbow' and c.relname = 'installed_code'
 		               and not (has_schema_privilege(r.oid, n.oid, 'usage') and has_table_privilege(r.oid, c.oid, 'select')) order by 1)`,
 		src.roles, extensions,
-	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
+	).Scan(&st.database, &mark, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
 	if err != nil {
 		return st, err
 	}
@@ -94,6 +98,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 	if err != nil {
 		return st, err
 	}
+	st.unreleased = st.ours.Current > 0 && mark == ""
 	return st, json.Unmarshal(checksums, &st.code)
 }
 
@@ -106,7 +111,14 @@ func (st state) notMigrated() error {
 	return fmt.Errorf("%w: database %q; run oxbow migrate up", ErrNotMigrated, st.database)
 }
 
-func (st state) ahead() error {
+// usable returns an error for a schema that this binary can neither use nor upgrade.
+func (st state) usable() error {
+	if st.unreleased {
+		return fmt.Errorf("%w: database %q is at version %d of the unreleased schema: export each user with the oxbow that "+
+			"made it (oxbow export USER --output FILE), run oxbow migrate up on another database, and import there "+
+			"(oxbow import --traits FILE)",
+			ErrUnreleased, st.database, st.ours.Current)
+	}
 	if st.ours.Current <= st.ours.Latest && st.river.Current <= st.river.Latest {
 		return nil
 	}
@@ -119,7 +131,7 @@ func (st state) check(files []codeFile) error {
 	if !st.installed() {
 		return st.notMigrated()
 	}
-	if err := st.ahead(); err != nil {
+	if err := st.usable(); err != nil {
 		return err
 	}
 	if err := st.checkExtensions(); err != nil {

@@ -34,8 +34,8 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
-// Check tells whether the database is what this binary needs: nil, or an error for errors.Is with ErrNotMigrated,
-// ErrBehind, ErrAhead or ErrNoExtension, which says what to do. It takes two short queries and needs no more rights
+// Check reports whether the database is what this binary needs: nil, or an error for errors.Is with ErrNotMigrated,
+// ErrBehind, ErrAhead, ErrUnreleased or ErrNoExtension, which says what to do. It takes two short queries and needs no more rights
 // than oxbow_app has.
 func Check(ctx context.Context, db DB) error {
 	return check(ctx, db, embedded())
@@ -111,7 +111,7 @@ func (st state) status(src source) (Status, error) {
 	}
 	for i, name := range names {
 		version := int32(i + 1)
-		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, version <= st.ours.Current})
+		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, version <= st.ours.Current && !st.unreleased})
 	}
 	return status, nil
 }

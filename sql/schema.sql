@@ -3135,7 +3135,7 @@ begin
     end if;
     drop table oxbow.memory_vectors_next;
   end if;
-  -- As in migrations/001_memories.sql. The foreign keys have their final names from the beginning.
+  -- As in migrations/003_vectors.sql. The foreign keys have their final names from the beginning.
   execute format('create table oxbow.memory_vectors_next (
       user_id     text not null,
       memory_type oxbow.memory_type not null,
@@ -5463,6 +5463,9 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
     CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
     CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
+    CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
+    CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
+    CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
 )
@@ -5825,6 +5828,10 @@ CREATE TABLE oxbow.river_queue (
 CREATE TABLE oxbow.schema_version (
     version integer NOT NULL
 );
+
+-- Name: TABLE schema_version; Type: COMMENT; Schema: oxbow; Owner: -
+
+COMMENT ON TABLE oxbow.schema_version IS 'Version of schema oxbow (initial schema)';
 
 -- Name: sensory; Type: TABLE; Schema: oxbow; Owner: -
 
@@ -6355,11 +6362,6 @@ ALTER TABLE ONLY oxbow.settings
 ALTER TABLE ONLY oxbow.trait_clues
     ADD CONSTRAINT trait_clues_pkey PRIMARY KEY (user_id, key, memory_type, memory_id);
 
--- Name: memories_trait trait_confidence_range; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
-
-ALTER TABLE oxbow.memories_trait
-    ADD CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))) NOT VALID;
-
 -- Name: trait_events trait_events_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 
 ALTER TABLE ONLY oxbow.trait_events
@@ -6374,16 +6376,6 @@ ALTER TABLE ONLY oxbow.trait_evidence
 
 ALTER TABLE ONLY oxbow.trait_refusals
     ADD CONSTRAINT trait_refusals_pkey PRIMARY KEY (user_id, hash);
-
--- Name: memories_trait trait_stage_known; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
-
-ALTER TABLE oxbow.memories_trait
-    ADD CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))) NOT VALID;
-
--- Name: memories_trait trait_subtype_known; Type: CHECK CONSTRAINT; Schema: oxbow; Owner: -
-
-ALTER TABLE oxbow.memories_trait
-    ADD CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))) NOT VALID;
 
 -- Name: users users_pkey; Type: CONSTRAINT; Schema: oxbow; Owner: -
 

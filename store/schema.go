@@ -6,9 +6,9 @@ import (
 )
 
 // SchemaVersion is the migration that this program's statements are written for.
-const SchemaVersion = 17
+const SchemaVersion = 14
 
-// CheckSchema tells whether the database has the schema that this program needs: nil, or an error for errors.Is with
+// CheckSchema reports whether the database has the schema that this program needs: nil, or an error for errors.Is with
 // ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never breaks the transaction that it runs in.
 func CheckSchema(ctx context.Context, db DB) error {
 	var name string
@@ -25,10 +25,16 @@ func CheckSchema(ctx context.Context, db DB) error {
 		return fmt.Errorf("%w in %q: run create extension vector as a superuser", ErrNoExtension, name)
 	}
 	var version int
-	if err := db.QueryRow(ctx, `select version from oxbow.schema_version`).Scan(&version); err != nil {
+	var unreleased bool
+	if err := db.QueryRow(ctx, `
+		select version, obj_description('oxbow.schema_version'::regclass, 'pg_class') is null
+		from oxbow.schema_version`).Scan(&version, &unreleased); err != nil {
 		return Explain(err)
 	}
 	switch {
+	case unreleased:
+		return fmt.Errorf("%w: %q is at version %d of the unreleased schema: oxbow migrate up says how to move its data",
+			ErrBehind, name, version)
 	case version < SchemaVersion:
 		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, name, version, SchemaVersion)
 	case version > SchemaVersion:

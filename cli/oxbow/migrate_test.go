@@ -37,7 +37,7 @@ func TestMigrate(t *testing.T) {
 	r = migrate("up", "--verbose")
 	require.Zero(t, r.code, r.err)
 	require.Regexp(t, `^Schema oxbow of database ".*" is at version (\d+) of \d+, River at 8 of 8\.\n$`, r.out)
-	require.Contains(t, r.err, "001_memories.sql")
+	require.Contains(t, r.err, "001_settings.sql")
 	st = status()
 	require.Empty(t, st.Problem)
 	require.Equal(t, st.Ours.Latest, st.Ours.Current)

@@ -17,7 +17,7 @@ begin
     end if;
     drop table oxbow.memory_vectors_next;
   end if;
-  -- As in migrations/001_memories.sql. The foreign keys have their final names from the beginning.
+  -- As in migrations/003_vectors.sql. The foreign keys have their final names from the beginning.
   execute format('create table oxbow.memory_vectors_next (
       user_id     text not null,
       memory_type oxbow.memory_type not null,

@@ -1,4 +1,4 @@
--- The sensory stream: raw input that is kept for days, in a partition a day, and is gone after a crash of the server.
+-- The sensory stream: raw input that is kept for days, in a partition a day. A crash of the server empties it.
 
 create table oxbow.sensory (
   user_id  text not null,
@@ -8,7 +8,7 @@ create table oxbow.sensory (
   content  text not null,
   hash     uuid generated always as (md5(content)::uuid) stored,
   metadata jsonb not null default '{}',
-  tx       xid8 not null default pg_current_xact_id(), -- which transaction wrote it: how far it was counted
+  tx       xid8 not null default pg_current_xact_id(), -- the transaction that wrote it, for counting up to a snapshot
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
   constraint kind_length check (octet_length(kind) between 1 and 64
@@ -22,11 +22,11 @@ create table oxbow.sensory (
 create index sensory_hash_idx on oxbow.sensory (user_id, hash, at);
 create index sensory_tx_idx on oxbow.sensory (tx, id);
 
--- Takes what comes for a day that has no partition yet, until the job sensory makes one. The days are made at runtime.
+-- Takes rows of days that have no partition yet, until the job sensory makes one: days are made at runtime.
 create unlogged table oxbow.sensory_default partition of oxbow.sensory default;
 create index sensory_default_at_idx on oxbow.sensory_default (at);
 
--- what came often enough to be worth a look, until it ages out
+-- What came often enough to be worth a look, until it ages out.
 create table oxbow.sensory_candidates (
   user_id  text not null,
   hash     uuid not null,
@@ -38,15 +38,6 @@ create table oxbow.sensory_candidates (
 );
 create index sensory_candidates_first_idx on oxbow.sensory_candidates (first_at);
 
-alter table oxbow.settings add constraint sensory_setting check (key <> 'sensory'
-  or jsonb_typeof(value) = 'object'
-    and not value @? '$.days ? ((@ >= 1 && @ <= 30 && @.floor() == @) is unknown || !(@ >= 1 && @ <= 30 && @.floor() == @))'
-    and not value @? '$.times ? ((@ >= 2 && @ <= 1000 && @.floor() == @) is unknown || !(@ >= 2 && @ <= 1000 && @.floor() == @))'
-  or oxbow.reject('sensory', value::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'));
-insert into oxbow.settings (key, value) values ('sensory', '{"days": 3, "times": 3}');
-
 ---- create above / drop below ----
 
-delete from oxbow.settings where key in ('sensory', 'sensory.counted');
-alter table oxbow.settings drop constraint sensory_setting;
-drop table oxbow.sensory_candidates, oxbow.sensory;
+drop table oxbow.sensory_candidates, oxbow.sensory cascade;

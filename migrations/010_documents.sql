@@ -22,7 +22,7 @@ create table oxbow.document_files (
   unique (user_id, path)
 );
 
--- which memories are the chunks of a file, and in what order
+-- Which memories are the chunks of a file, and in what order.
 create table oxbow.document_chunks (
   user_id     text not null,
   file_id     uuid not null,
@@ -32,10 +32,11 @@ create table oxbow.document_chunks (
   primary key (user_id, file_id, nth),
   unique (user_id, memory_type, memory_id), -- a memory is a chunk of one file
   foreign key (user_id, file_id) references oxbow.document_files on delete cascade,
-  -- to the partition alone: a check then is one look into one index
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document (user_id, memory_type, id) on delete cascade
+  -- to the partition alone: that check is one look into one index
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document (user_id, memory_type, id)
+    on delete cascade
 );
 
 ---- create above / drop below ----
 
-drop table oxbow.document_chunks, oxbow.document_files;
+drop table oxbow.document_chunks, oxbow.document_files cascade;

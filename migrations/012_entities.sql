@@ -1,13 +1,12 @@
--- Entities: who and what the memories name, and how these belong together. All of it follows from the memories: what each
--- names stands in its metadata.
+-- Entities: the people and things that memories name, and how they relate. All of it follows from memories' metadata.
 
 create table oxbow.entities (
   user_id    text not null,
   id         uuid not null default gen_random_uuid(),
-  kind       text not null,             -- person, place, organization, animal, work, self (the user), other, or an application's own
+  kind       text not null,             -- person, place, organization, animal, work, self, other or another
   name       text not null,             -- as it was first written
-  key        text not null,             -- the name without what may differ: see oxbow.entity_key
-  head       text not null,             -- the first word of the key, or its first two characters: see oxbow.entity_head
+  key        text not null,             -- the name without spelling differences: see oxbow.entity_key
+  head       text not null,             -- the key's first word or two characters: see oxbow.entity_head
   created_at timestamptz not null default now(),
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
@@ -16,7 +15,7 @@ create table oxbow.entities (
 );
 create index entities_head_idx on oxbow.entities (user_id, head);
 
--- which memory names what
+-- Which memory names which entity.
 create table oxbow.entity_mentions (
   user_id     text not null,
   entity_id   uuid not null,
@@ -28,7 +27,7 @@ create table oxbow.entity_mentions (
 );
 create index entity_mentions_memory_idx on oxbow.entity_mentions (user_id, memory_type, memory_id);
 
--- An edge says what one memory says of two entities: user –sister→ Anna. Its times are the memory's.
+-- What one memory says about two entities: user –sister→ Anna. Its times are the memory's.
 create table oxbow.entity_edges (
   user_id     text not null,
   from_id     uuid not null,
@@ -36,9 +35,9 @@ create table oxbow.entity_edges (
   to_id       uuid not null,
   memory_type oxbow.memory_type not null,
   memory_id   uuid not null,
-  valid_at    timestamptz not null,     -- when it was true in the world
+  valid_at    timestamptz not null,     -- valid_at to invalid_at: when it was true in the world
   invalid_at  timestamptz,
-  created_at  timestamptz not null,     -- when the system believed it
+  created_at  timestamptz not null,     -- created_at to expired_at: when the system believed it
   expired_at  timestamptz,
   constraint relation_length check (octet_length(relation) between 1 and 64
     or oxbow.reject('relation', relation, 'must have 1 to 64 bytes')),
@@ -50,12 +49,6 @@ create table oxbow.entity_edges (
 create index entity_edges_to_idx on oxbow.entity_edges (user_id, to_id);
 create index entity_edges_memory_idx on oxbow.entity_edges (user_id, memory_type, memory_id);
 
--- What memories that are there already name is noted by the job sweep, some users at a time.
-insert into oxbow.settings (key, value) select 'sweep.entities', '""' where exists (select from oxbow.memories);
-
 ---- create above / drop below ----
 
-delete from oxbow.settings where key = 'sweep.entities';
-drop trigger if exists end_edges on oxbow.memories;
-drop trigger if exists note_again on oxbow.memories;
-drop table oxbow.entity_edges, oxbow.entity_mentions, oxbow.entities;
+drop table oxbow.entity_edges, oxbow.entity_mentions, oxbow.entities cascade;

@@ -1,0 +1,162 @@
+-- Memories, a partition a type, with the columns of traits and of sealed text.
+
+create domain oxbow.memory_type as text
+  constraint memory_type_known check (value in ('fact', 'episodic', 'trait', 'document')
+    or oxbow.reject('memory_type', value, 'must be fact, episodic, trait or document'));
+
+create table oxbow.memories (
+  user_id          text not null,
+  memory_type      oxbow.memory_type not null default 'fact',
+  id               uuid not null default gen_random_uuid(),
+  content          text not null,
+  content_hash     uuid generated always as (md5(content)::uuid) stored,
+
+  -- valid_at to invalid_at: when it was true in the world; created_at to expired_at: when the system believed it
+  valid_at         timestamptz,
+  invalid_at       timestamptz,
+  created_at       timestamptz not null default now(),
+  expired_at       timestamptz,
+  updated_at       timestamptz,
+  forgotten_at     timestamptz,
+  superseded_by    uuid,
+  version          integer not null default 1,
+
+  -- seq orders a user's memories; the default is microseconds since 1970, so inserts share no row
+  session_id       text,
+  seq              bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+  speaker          text,
+  agent_id         text,
+  external_id      text,
+  source           text,
+  category         text,
+
+  importance       double precision not null default 0.5,
+  strength         double precision not null default 1.0,
+  mention_count    integer not null default 1,
+  access_count     integer not null default 0,
+  last_accessed_at timestamptz,
+  metadata         jsonb not null default '{}',
+
+  trait_subtype             text,
+  trait_stage               text,
+  trait_confidence          double precision,
+  trait_confidence_at       timestamptz,
+  trait_context             text,
+  trait_parent_id           uuid,
+  trait_reinforcement_count integer,
+  trait_contradiction_count integer,
+  trait_last_reinforced     timestamptz,
+  trait_first_observed      timestamptz,
+  trait_window_start        timestamptz,
+  trait_window_end          timestamptz,
+  trait_derived_from        text,
+  trait_next_transition_at  timestamptz, -- when time alone changes the trait's stage
+  trait_key                 text,        -- the pattern it was made from, as the reasoner names it
+  trait_contexts            jsonb,       -- of a contextual trait: {"work": {"tendency": …, "confidence": …}, …}
+  trait_review_due_at       timestamptz, -- since when a contradiction review is due
+  trait_edited_at           timestamptz, -- when a person corrected it: reflection keeps that wording
+
+  expires_at       timestamptz,          -- when it is to expire: summaries do unless promoted; null means never
+
+  -- 0 not delicate, 1 somewhat, 2 sensitive, 3 secret (W); the client seals a secret text, and content says only that
+  sensitivity      smallint not null default 0,
+  sealed           bytea,
+  sealed_key       text,                 -- the id of the key that opens it
+
+  primary key (user_id, memory_type, id),
+  unique (user_id, memory_type, external_id),
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576
+    or oxbow.reject('content', content, 'must not be blank, nor longer than 1 MiB')),
+  constraint importance_range check (importance between 0 and 1
+    or oxbow.reject('importance', importance::text, 'must be between 0 and 1')),
+  constraint metadata_object check (jsonb_typeof(metadata) = 'object'
+    or oxbow.reject('metadata', metadata::text, 'must be a JSON object')),
+  constraint valid_at_range check (valid_at is null
+    or valid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('valid_at', valid_at::text, 'must be in the years 1 to 9999')),
+  constraint created_at_range check (created_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('created_at', created_at::text, 'must be in the years 1 to 9999')),
+  constraint invalid_at_range check (invalid_at is null
+    or invalid_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+    or oxbow.reject('invalid_at', invalid_at::text,
+         'must be in the years 1 to 9999; null means that it has not ended')),
+  constraint invalid_at_order check (invalid_at is null or valid_at is null or invalid_at >= valid_at
+    or oxbow.reject('invalid_at', invalid_at::text, 'must not be before valid_at')),
+  constraint external_id_length check (external_id is null or octet_length(external_id) <= 1024
+    or oxbow.reject('external_id', external_id, 'must have at most 1024 bytes')),
+  constraint strength_range check (strength >= 0 and strength < 'infinity'
+    or oxbow.reject('strength', strength::text, 'must be a number from 0')),
+  constraint speaker_length check (speaker is null or octet_length(speaker) <= 1024
+    or oxbow.reject('speaker', speaker, 'must have at most 1024 bytes')),
+  constraint session_id_length check (session_id is null or octet_length(session_id) <= 1024
+    or oxbow.reject('session_id', session_id, 'must have at most 1024 bytes')),
+  constraint sensitivity_range check (sensitivity between 0 and 3
+    or oxbow.reject('sensitivity', sensitivity::text, 'must be 0, 1, 2 or 3')),
+  constraint sensitivity_sealed check (
+    sensitivity <> 3 or (sealed is not null and sealed_key is not null and content = '[sealed]')
+    or oxbow.reject('sensitivity', sensitivity::text,
+         'must be below 3 for plain text: what is secret is sealed by the client, '
+         'so that the database never has it in clear')),
+  constraint sealed_plain check (sensitivity <> 3 or (speaker is null and metadata = '{}')
+    or oxbow.reject('sensitivity', sensitivity::text,
+         'must be below 3 for a memory with speaker or metadata, which are not sealed')),
+  constraint sealed_level check (sensitivity = 3 or (sealed is null and sealed_key is null)
+    or oxbow.reject('sensitivity', sensitivity::text, 'must be 3 for what is sealed'))
+) partition by list (memory_type);
+
+create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')
+  with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.1);
+create table oxbow.memories_episodic partition of oxbow.memories for values in ('episodic')
+  with (fillfactor = 95);
+create table oxbow.memories_trait partition of oxbow.memories (
+  constraint trait_stage_known check (
+    trait_stage is null or trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core', 'dissolved')
+    or oxbow.reject('trait_stage', trait_stage, 'must be trend, candidate, emerging, established, core or dissolved')),
+  constraint trait_subtype_known check (trait_subtype is null or trait_subtype in ('behavior', 'preference', 'core')
+    or oxbow.reject('trait_subtype', trait_subtype, 'must be behavior, preference or core')),
+  constraint trait_confidence_range check (trait_confidence is null or trait_confidence between 0 and 1
+    or oxbow.reject('trait_confidence', trait_confidence::text, 'must be between 0 and 1'))
+) for values in ('trait')
+  with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+create table oxbow.memories_document partition of oxbow.memories for values in ('document');
+
+-- An id alone is unique within its partition, so foreign keys can name a type's rows without the type.
+create unique index memories_fact_user_id_id_key     on oxbow.memories_fact (user_id, id);
+create unique index memories_episodic_user_id_id_key on oxbow.memories_episodic (user_id, id);
+create unique index memories_trait_user_id_id_key    on oxbow.memories_trait (user_id, id);
+create unique index memories_document_user_id_id_key on oxbow.memories_document (user_id, id);
+
+create index memories_session_idx    on oxbow.memories (user_id, session_id, seq) where session_id is not null;
+create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) where superseded_by is not null;
+create index memories_forgotten_idx  on oxbow.memories (forgotten_at) where forgotten_at is not null;
+-- A B-tree: a BRIN range counts as new for ever once a new row has taken the place of an old one.
+create index memories_created_idx    on oxbow.memories (created_at);
+-- the memories that recall leaves out
+create index memories_ended_idx      on oxbow.memories (user_id)
+  where expired_at is not null or forgotten_at is not null or invalid_at is not null;
+-- the secret memories that a rotation of keys seals again, and that a check reads
+create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity = 3;
+
+-- the current fact that a new one repeats
+create index memories_fact_hash_idx  on oxbow.memories_fact (user_id, content_hash) where expired_at is null;
+-- the current facts about something a person has one of at a time (home, job, …)
+create index memories_fact_about_idx on oxbow.memories_fact (user_id) where expired_at is null and metadata ? 'about';
+create index memories_expires_idx    on oxbow.memories_episodic (expires_at)
+  where expires_at is not null and expired_at is null;
+
+create index memories_trait_due_idx    on oxbow.memories_trait (trait_next_transition_at)
+  where trait_next_transition_at is not null;
+create index memories_trait_stage_idx  on oxbow.memories_trait (user_id, trait_stage, trait_confidence desc)
+  where expired_at is null;
+create index memories_trait_key_idx    on oxbow.memories_trait (user_id, trait_key)
+  where trait_key is not null and expired_at is null;
+create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_parent_id)
+  where trait_parent_id is not null;
+create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
+
+---- create above / drop below ----
+
+drop table oxbow.memories cascade;
+drop domain oxbow.memory_type;

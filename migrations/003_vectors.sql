@@ -1,0 +1,80 @@
+-- Vectors of memories, and their approximate index for the largest users.
+
+-- Vectors stand apart from the rows, insert-only, uncompressed and in line: an exact scan of one user reads them in
+-- sequence, and a counter in memories never rewrites one.
+create table oxbow.memory_vectors (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  embedding   halfvec(1024) not null,
+  primary key (user_id, memory_type, memory_id)
+) partition by list (memory_type);
+alter table oxbow.memory_vectors -- before the partitions, which take over the storage
+  alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
+-- Each partition refers to its like: that check is one look into one index, six times faster than against the parent.
+create table oxbow.memory_vectors_fact partition of oxbow.memory_vectors (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
+) for values in ('fact');
+create table oxbow.memory_vectors_episodic partition of oxbow.memory_vectors (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade
+) for values in ('episodic');
+create table oxbow.memory_vectors_trait partition of oxbow.memory_vectors (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade
+) for values in ('trait');
+create table oxbow.memory_vectors_document partition of oxbow.memory_vectors (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
+) for values in ('document');
+
+-- Memories whose text a provider refuses: full text finds them, and that model is not asked again.
+create table oxbow.embedding_refusals (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  model       text not null,
+  reason      text not null,
+  refused_at  timestamptz not null default now(),
+  primary key (user_id, memory_type, memory_id, model),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+);
+
+-- The users whose vectors of a type have outgrown the exact scan. Each has one of 16 slots, and each slot an HNSW index
+-- that is made here once: no index definition names a user, and none is made or dropped at runtime.
+create table oxbow.vector_slots (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  slot        smallint not null check (slot between 1 and 16),
+  since       timestamptz not null default now(),
+  born        xid8,           -- transactions that began before it may not know of the slot
+  place       uuid,           -- how far the walk through the vectors has come
+  walked_at   timestamptz,    -- when the last walk ended
+  ready_at    timestamptz,    -- since when recall uses the index
+  ending      boolean not null default false,
+  primary key (user_id, memory_type)
+);
+
+-- Copies of their vectors. A row without a slot waits for the index: its vector is read from memory_vectors. The
+-- vectors are out of line, because most reads only ask whether a row exists.
+create table oxbow.indexed_vectors (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  slot        smallint,
+  embedding   halfvec(1024),
+  primary key (user_id, memory_type, memory_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade,
+  check ((slot is null) = (embedding is null))
+);
+alter table oxbow.indexed_vectors alter embedding set storage external;
+create index indexed_vectors_waiting_idx on oxbow.indexed_vectors (user_id, memory_type) where slot is null;
+do $$
+begin
+  for _slot in 1 .. 16 loop
+    execute format('create index indexed_vectors_%s_idx on oxbow.indexed_vectors
+                    using hnsw (embedding halfvec_cosine_ops) with (m = 16, ef_construction = 64)
+                    where slot = %s', _slot, _slot);
+  end loop;
+end $$;
+
+---- create above / drop below ----
+
+drop table oxbow.indexed_vectors, oxbow.vector_slots, oxbow.embedding_refusals, oxbow.memory_vectors cascade;

@@ -1,0 +1,46 @@
+-- Full text of memories.
+
+-- A row here also says that embed has seen the memory.
+create table oxbow.memory_terms (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  len         integer not null,
+  tsv         tsvector not null,
+  primary key (user_id, memory_type, memory_id)
+) partition by list (memory_type);
+create table oxbow.memory_terms_fact partition of oxbow.memory_terms (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
+) for values in ('fact');
+create table oxbow.memory_terms_episodic partition of oxbow.memory_terms (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade
+) for values in ('episodic');
+create table oxbow.memory_terms_trait partition of oxbow.memory_terms (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade
+) for values in ('trait');
+create table oxbow.memory_terms_document partition of oxbow.memory_terms (
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
+) for values in ('document');
+
+-- A long pending list makes bulk loads cheaper. Every search reads all of it: embed and sweep empty it (clean_terms).
+create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact
+  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic
+  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_trait_tsv_idx    on oxbow.memory_terms_trait
+  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+create index memory_terms_document_tsv_idx on oxbow.memory_terms_document
+  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+
+-- The size of a user's collection, for BM25: documents of a type, and terms in all of them.
+create table oxbow.memory_term_stats (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  documents   bigint not null default 0,
+  terms       bigint not null default 0,
+  primary key (user_id, memory_type)
+) with (fillfactor = 50);
+
+---- create above / drop below ----
+
+drop table oxbow.memory_term_stats, oxbow.memory_terms cascade;

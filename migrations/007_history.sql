@@ -1,0 +1,54 @@
+-- What happened to memories: the audit log, links between them, and their uses.
+
+create table oxbow.memory_history (
+  user_id      text not null,
+  id           uuid not null default gen_random_uuid(),
+  memory_type  oxbow.memory_type not null,
+  memory_id    uuid not null,
+  event        text not null check (event in
+    ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST', 'EXPIRE', 'PROMOTE')),
+  old_content  text,
+  new_content  text,
+  old_metadata jsonb,
+  new_metadata jsonb,
+  actor        text not null default 'system',
+  reason       text,
+  created_at   timestamptz not null default clock_timestamp(),
+  message_ids  uuid[] not null default '{}', -- the messages that the operation rests on
+  primary key (user_id, id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+);
+create index memory_history_memory_idx on oxbow.memory_history (user_id, memory_type, memory_id, created_at);
+
+create table oxbow.memory_links (
+  user_id    text not null,
+  from_type  oxbow.memory_type not null,
+  from_id    uuid not null,
+  to_type    oxbow.memory_type not null,
+  to_id      uuid not null,
+  relation   text not null,
+  weight     double precision not null default 1.0,
+  created_at timestamptz not null default now(),
+  primary key (user_id, from_type, from_id, relation, to_type, to_id),
+  constraint relation_known check (
+    relation in ('source', 'merged_from', 'compressed_from', 'related_to', 'supersedes', 'contradicts')
+    or oxbow.reject('relation', relation,
+         'must be source, merged_from, compressed_from, related_to, supersedes or contradicts')),
+  foreign key (user_id, from_type, from_id) references oxbow.memories on delete cascade,
+  foreign key (user_id, to_type, to_id) references oxbow.memories on delete cascade
+);
+create index memory_links_to_idx on oxbow.memory_links (user_id, to_type, to_id);
+
+-- Accesses and uses of memories, reported by oxbow.touch and folded into memories by the job flush_activity.
+create table oxbow.activity (
+  user_id   text not null,
+  id        bigint generated always as identity,
+  memory_id uuid not null,
+  used      boolean not null default true, -- a reply used it; false: it was only returned
+  at        timestamptz not null default now(),
+  primary key (user_id, id)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+
+---- create above / drop below ----
+
+drop table oxbow.activity, oxbow.memory_links, oxbow.memory_history cascade;
