@@ -212,7 +212,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 func noteOf(i int, kept []reading, attached string, weight float64) note {
 	var b strings.Builder
 	for j := range kept {
-		text := kept[j].text
+		text := kept[j].whole()
 		if b.Len()+len(text) > maxContent && b.Len() > 0 {
 			break
 		}

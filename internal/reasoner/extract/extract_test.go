@@ -107,6 +107,20 @@ func TestWorthRemembering(t *testing.T) {
 	}
 }
 
+// What is so as before is worth as much as what is so, and keeps its words.
+func TestContinuance(t *testing.T) {
+	t.Parallel()
+	for text, about := range map[string]string{
+		"我仍旧住在杭州": "home", "我依旧住在杭州": "home", "我还是个护士": "job", "I've always liked coffee": "taste:coff",
+		"I continue to like coffee": "taste:coff", "I still don't drink coffee": "taste:coff", "As always, I run every morning": "",
+	} {
+		c := only(t, text)
+		require.Equal(t, text, c.Content)
+		require.Equal(t, "fact", c.Type, text)
+		require.Equal(t, about, strings.Join(c.About, " "), text)
+	}
+}
+
 func TestNothingToRemember(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

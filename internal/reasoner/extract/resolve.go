@@ -111,6 +111,7 @@ type sense struct {
 	objects    []string // the same without verbs of liking and taking, and without how often
 	negated    bool
 	over       bool // no longer
+	continues  bool // as before
 	taste      bool // it is about liking or taking something
 	attributes []attribute
 	sentences  int
@@ -158,6 +159,10 @@ func senseOf(text string) sense {
 	s.sentences = len(sentences)
 	for i := range sentences {
 		one := &sentences[i]
+		if rest, ok := withoutContinuance(one); ok {
+			s.continues = len(sentences) == 1
+			*one = read(rest)
+		}
 		r := reading{sentence: *one}
 		s.attributes = append(s.attributes, r.attributesOf()...)
 		s.over = s.over || negates(one)
@@ -279,7 +284,7 @@ func (s *sense) says(h *sense) bool {
 	if s.negated != h.negated || len(s.words) == 0 {
 		return false
 	}
-	return slices.Equal(s.words, h.words)
+	return slices.Equal(s.words, h.words) || s.continuesWhat(h)
 }
 
 // differs tells whether one statement has a number or a value that the other has not.

@@ -77,9 +77,9 @@ func pointOf(s sentence, t *talk) (p point, ok bool) {
 		p = point{text: s.text, asked: true, score: 0.1 + min(matter, 20)/200}
 		ok = matter >= 2
 	case r.anchored:
-		p, ok = point{text: r.text, score: 0.5 + r.importance/2}, true
+		p, ok = point{text: r.whole(), score: 0.5 + r.importance/2}, true
 	default:
-		p = point{text: r.text, score: 0.3 + min(r.weight, 10)/50}
+		p = point{text: r.whole(), score: 0.3 + min(r.weight, 10)/50}
 		ok = r.weight >= thin
 	}
 	p.han = s.han > 0 && s.chinese()

@@ -230,9 +230,12 @@ func phraseAt(tokens []token, i int, words []string) bool {
 type phrases map[string][][]string
 
 // phrasesOf reads a list of phrases, separated by commas.
-func phrasesOf(list string) phrases {
+func phrasesOf(list string) phrases { return phrasesIn(strings.Split(list, ",")) }
+
+// phrasesIn returns the phrases of a list.
+func phrasesIn(list []string) phrases {
 	p := phrases{}
-	for one := range strings.SplitSeq(list, ",") {
+	for _, one := range list {
 		if words := strings.Fields(one); len(words) > 0 {
 			p[words[0]] = append(p[words[0]], words)
 		}

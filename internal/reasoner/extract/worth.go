@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,7 @@ const (
 // reading is a sentence with what it says.
 type reading struct {
 	sentence
+	said         string // with the words of continuance that text leaves out; empty: as in text
 	talk         *talk
 	kind         kind
 	weight       float64 // how much matter it has: about the number of words that carry any
@@ -33,8 +35,25 @@ type reading struct {
 	importance   float64           // of what is anchored
 }
 
-// readSentence reads a sentence for what is worth remembering.
+// whole returns the sentence as it was said.
+func (r *reading) whole() string { return cmp.Or(r.said, r.text) }
+
+// readSentence reads a sentence for what is worth remembering. If only words of continuance hide that, it reads past them.
 func readSentence(s sentence, t *talk) reading {
+	r := readPlain(s, t)
+	if r.kind != statement || r.anchored {
+		return r
+	}
+	if rest, ok := withoutContinuance(&r.sentence); ok {
+		if plain := readPlain(read(rest), t); plain.anchored {
+			plain.said = r.text
+			return plain
+		}
+	}
+	return r
+}
+
+func readPlain(s sentence, t *talk) reading {
 	r := reading{sentence: s, talk: t}
 	if r.chinese() {
 		r.trimmed(trimZh(s.text))
@@ -234,8 +253,9 @@ func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 		if j+1 >= len(all) {
 			continue
 		}
+		always := all[j-1].lower == "always" && (w == "i've" || w == "we've" || all[i+1].lower == "have")
 		switch verb, next := all[j].lower, all[j+1]; {
-		case tastesEn[verb]:
+		case tastesEn[verb], always && (tastesEn[strings.TrimSuffix(verb, "d")] || tastesEn[strings.TrimSuffix(verb, "ed")]):
 			if !notTasteEn[next.lower] && !(verb == "like" && j > i+1 && all[j-1].lower == "to") || next.lower == "to" && j+2 < len(all) && !stopEn[all[j+2].lower] || next.lower == "the" && j+2 < len(all) && !stopEn[all[j+2].lower] && r.weight >= 2.5 {
 				if r.weight >= 1.2 {
 					set(reasoner.StablePreference, 0.65)
