@@ -11,7 +11,7 @@ import "embed"
 //go:embed code/*.sql
 var FS embed.FS
 
-// Schema is schema.sql: what a database has after all migrations.
+// Schema is schema.sql: the types, tables and indexes of a migrated database.
 //
 //go:embed schema.sql
 var Schema string
