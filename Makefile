@@ -4,8 +4,6 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# The repository's own tools are built without cgo: sqlc then brings its parser as WebAssembly, which builds several
-# times faster than the C code.
 TOOLS := bin/tools
 
 .PHONY: help
@@ -61,10 +59,8 @@ lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and impo
 	$(TOOLS)/golangci-lint run ./...
 	@if ls lab/*/*.go >/dev/null 2>&1; then cd lab && ../$(TOOLS)/golangci-lint run ./...; fi
 
-.PHONY: generate
-generate: schema $(TOOLS)/sqlc ## make store/internal/dbsqlc from sql/queries (after make schema), and the picture in docs
-	cd sql && ../$(TOOLS)/sqlc generate
-	@$(generated) >sql/generated.sum
+.PHONY: picture
+picture: ## draw the picture in docs
 	go run ./internal/docpicture
 
 .PHONY: schema
@@ -72,24 +68,10 @@ schema: ## dump what the migrations make to sql/schema.sql
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump
 
-# What sqlc reads, what it made of it, and which sqlc that was. While these are as sqlc left them, asking it again would
-# say nothing new, and to build it takes longer than most of the tests.
-generated = { grep sqlc-dev/sqlc tools/go.mod; find sql/sqlc.yaml sql/schema.sql sql/queries store/internal/dbsqlc -type f | \
-	LC_ALL=C sort | xargs sha256sum; }
-
 .PHONY: check
-check: ## check that sql/schema.sql and store/internal/dbsqlc are up to date
+check: ## check that sql/schema.sql is up to date
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump --check
-	@if $(generated) | cmp -s - sql/generated.sum; then \
-		echo "sqlc diff: nothing has changed since sqlc made store/internal/dbsqlc (sql/generated.sum)"; \
-	else \
-		$(MAKE) --no-print-directory sqlc-diff; \
-	fi
-
-.PHONY: sqlc-diff
-sqlc-diff: $(TOOLS)/sqlc ## check store/internal/dbsqlc with sqlc
-	cd sql && ../$(TOOLS)/sqlc diff
 
 .PHONY: bench
 bench: setup build ## set up, build, and measure into docs/benchmarks.md (BENCH="--only recall")
@@ -135,9 +117,4 @@ clean: ## stop the tests' PostgreSQL, delete its data and what was built
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
 	CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-	@touch $@
-
-$(TOOLS)/sqlc: tools/go.mod tools/go.sum
-	@echo "building sqlc (minutes, once)"
-	@CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ github.com/sqlc-dev/sqlc/cmd/sqlc
 	@touch $@

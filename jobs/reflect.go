@@ -100,7 +100,7 @@ func (w *reflectWorker) givesWay(ctx context.Context, job *rivertype.JobRow) (bo
 	if time.Since(job.CreatedAt) > busyLimit {
 		return false, nil
 	}
-	waiting, err := store.MemoriesOnTheWay(ctx, w.DB, busyJobs)
+	waiting, err := store.PendingMemoryJobs(ctx, w.DB, busyJobs)
 	return waiting == busyJobs, err
 }
 

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
 // FoldActivity adds up to limit uses that oxbow.touch reported to their memories, and returns how many it took: fewer
 // than limit means that there are no more.
 func FoldActivity(ctx context.Context, db DB, limit int) (int, error) {
-	taken, err := dbsqlc.New().ActivityFold(ctx, db, int32(limit))
+	taken, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.fold_activity($1::integer)::bigint`, limit)
 	if err != nil {
 		return 0, fmt.Errorf("add up the uses of memories: %w", err)
 	}
-	return int(taken), nil
+	return taken, nil
 }

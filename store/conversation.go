@@ -196,16 +196,14 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 
 // SessionSaid returns what was said in a conversation, in its order. What is secret is to be opened.
 func SessionSaid(ctx context.Context, db DB, userID, sessionID string) ([]Said, error) {
-	rows, err := db.Query(ctx, `
+	return Collect(ctx, db, scanSaid, `
 		select id, session_id, role, coalesce(speaker, ''), content, created_at, sensitivity, coalesce(sealed_key, ''), sealed
 		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	said, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Said, err error) {
-		return s, row.Scan(&s.ID, &s.SessionID, &s.Role, &s.Speaker, &s.Content, &s.At, &s.Sensitivity, &s.SealedKey, &s.sealed)
-	})
-	return said, Explain(err)
+}
+
+func scanSaid(row pgx.CollectableRow) (s Said, err error) {
+	err = row.Scan(&s.ID, &s.SessionID, &s.Role, &s.Speaker, &s.Content, &s.At, &s.Sensitivity, &s.SealedKey, &s.sealed)
+	return s, err
 }
 
 // Known is a fact as it was known at a moment.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
 // Replacement is the new version of a memory. A zero value means "not given".
@@ -136,16 +134,19 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := queries.MessagesSaid(ctx, db, &dbsqlc.MessagesSaidParams{UserID: userID, IDs: ids})
+	messages, err := Collect(ctx, db, scanSaid, `
+		select id, session_id, role, coalesce(speaker, ''), left(content, 6000), created_at, sensitivity,
+		       coalesce(sealed_key, ''), sealed
+		  from oxbow.messages
+		 where user_id = $1::text and id = any(($2::text[])::uuid[])
+		 order by seq, id`, userID, ids)
 	if err != nil {
-		return Explain(err)
+		return err
 	}
-	for _, r := range rows { // in their order
-		said := Said{ID: r.ID, SessionID: r.SessionID, Role: r.Role, Speaker: or(r.Speaker), Content: r.Content, At: r.CreatedAt,
-			Sensitivity: int(r.Sensitivity), SealedKey: or(r.SealedKey), sealed: r.Sealed}
+	for _, m := range messages { // in their order
 		for i := range changes {
-			if slices.Contains(sources[i], r.ID) {
-				changes[i].Messages = append(changes[i].Messages, said)
+			if slices.Contains(sources[i], m.ID) {
+				changes[i].Messages = append(changes[i].Messages, m)
 			}
 		}
 	}
@@ -154,23 +155,11 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 
 // Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no such memory.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
-	rows, err := db.Query(ctx, `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	ids, err := Collect(ctx, db, pgx.RowTo[string], `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, err
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, Explain(err)
-	}
-	found, err := queries.MemoryVersions(ctx, db, &dbsqlc.MemoryVersionsParams{UserID: userID, IDs: ids})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	versions := make([]Memory, len(found))
-	for i, row := range found {
-		if versions[i], err = memoryFromRow(row); err != nil {
-			return nil, err
-		}
-	}
-	return versions, nil
+	return Collect(ctx, db, scanMemory, selectMemories+`
+		 where user_id = $1::text and id = any(($2::text[])::uuid[])
+		 order by coalesce(valid_at, created_at), created_at, version, seq, id`, userID, ids)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
 // Trigger is why a user's inbox is to be reflected on.
@@ -35,13 +34,15 @@ type Unreflected struct {
 	SessionID  string
 }
 
-// ReflectionTrigger tells whether and why a user's inbox is to be reflected on at a moment.
+// ReflectionTrigger reports whether and why a user's inbox is due for reflection at a moment.
 func ReflectionTrigger(ctx context.Context, db DB, userID string, now time.Time) (Trigger, error) {
-	row, err := dbsqlc.New().ReflectionDue(ctx, db, &dbsqlc.ReflectionDueParams{UserID: userID, Now: &now})
+	t, err := CollectOne(ctx, db, pgx.RowToStructByName[Trigger], `
+		select coalesce(trigger_type, '') as type, coalesce(trigger_value, 0)::double precision as value
+		  from oxbow.reflection_due($1::text, coalesce($2::timestamptz, now()))`, userID, now)
 	if err != nil {
 		return Trigger{}, fmt.Errorf("ask whether reflection is due: %w", err)
 	}
-	return Trigger{row.TriggerType, row.TriggerValue}, nil
+	return t, nil
 }
 
 // UserTrigger is a user with something in the inbox.
@@ -53,13 +54,12 @@ type UserTrigger struct {
 // InboxTriggers asks ReflectionTrigger for the next users after one, at most limit of them, who have something in their
 // inbox. The users are in order; fewer than limit: there are no more.
 func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
-	rows, err := dbsqlc.New().InboxUsersDue(ctx, db, &dbsqlc.InboxUsersDueParams{After: after, Max: int32(limit), Now: &now})
+	users, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
+		select u.user_id, coalesce(d.trigger_type, '') as type, coalesce(d.trigger_value, 0)::double precision as value
+		  from oxbow.inbox_users($1::text, $2::integer) as u(user_id),
+		       oxbow.reflection_due(u.user_id, coalesce($3::timestamptz, now())) as d`, after, limit, now)
 	if err != nil {
 		return nil, fmt.Errorf("ask for whom reflection is due: %w", err)
-	}
-	users := make([]UserTrigger, len(rows))
-	for i, r := range rows {
-		users[i] = UserTrigger{r.UserID, Trigger{r.TriggerType, r.TriggerValue}}
 	}
 	return users, nil
 }
@@ -76,8 +76,9 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []Unreflec
 		if len(ids) == 0 {
 			continue
 		}
-		n, err := dbsqlc.New().InboxDelete(ctx, db,
-			&dbsqlc.InboxDeleteParams{UserID: userID, MemoryType: string(memoryType), MemoryIds: ids})
+		n, err := Exec(ctx, db, `
+			delete from oxbow.reflection_inbox
+			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])`, userID, memoryType, ids)
 		if err != nil {
 			return 0, fmt.Errorf("take memories out of the inbox: %w", err)
 		}
@@ -88,7 +89,7 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []Unreflec
 
 // EmptyInbox takes everything of a user out.
 func EmptyInbox(ctx context.Context, db DB, userID string) error {
-	if _, err := dbsqlc.New().InboxDeleteUser(ctx, db, userID); err != nil {
+	if _, err := Exec(ctx, db, `delete from oxbow.reflection_inbox where user_id = $1::text`, userID); err != nil {
 		return fmt.Errorf("empty the inbox: %w", err)
 	}
 	return nil
@@ -96,7 +97,7 @@ func EmptyInbox(ctx context.Context, db DB, userID string) error {
 
 // InboxHasMore tells whether a user's inbox holds anything.
 func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
-	more, err := dbsqlc.New().InboxHasMore(ctx, db, userID)
+	more, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.reflection_inbox where user_id = $1::text)`, userID)
 	if err != nil {
 		return false, fmt.Errorf("look into the inbox: %w", err)
 	}
@@ -105,7 +106,7 @@ func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
 
 // RingReflect tells the workers, when the transaction commits, that there is a job in the queue reflect.
 func RingReflect(ctx context.Context, tx DB) error {
-	if err := dbsqlc.New().ReflectRing(ctx, tx); err != nil {
+	if _, err := Exec(ctx, tx, `select pg_notify('oxbow.river_insert', '{"queue":"reflect"}')`); err != nil {
 		return fmt.Errorf("wake the workers: %w", err)
 	}
 	return nil
@@ -113,7 +114,7 @@ func RingReflect(ctx context.Context, tx DB) error {
 
 // OptedOut tells whether a user does not want to be reflected on.
 func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
-	out, err := dbsqlc.New().UserOptedOut(ctx, db, userID)
+	out, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.users where user_id = $1::text and opted_out)`, userID)
 	if err != nil {
 		return false, fmt.Errorf("ask whether the user opted out: %w", err)
 	}
@@ -150,15 +151,25 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)
 	}
-	err = dbsqlc.New().ReflectionCycleInsert(ctx, db, &dbsqlc.ReflectionCycleInsertParams{
-		UserID: c.UserID, ID: c.ID, TriggerType: c.Trigger.Type, TriggerValue: c.Trigger.Value, MemoriesScanned: int32(c.Scanned),
-		TraitsCreated: int32(c.Created), TraitsUpdated: int32(c.Updated), TraitsDissolved: int32(c.Dissolved),
-		StartedAt: c.StartedAt, Now: c.Now, Reasoner: c.Reasoner, Dropped: dropped, ErrorMessage: plain(c.Error),
-	})
+	_, err = Exec(ctx, db, `
+		insert into oxbow.reflection_cycles (user_id, id, trigger_type, trigger_value, memories_scanned, traits_created,
+		  traits_updated, traits_dissolved, started_at, now, reasoner, dropped, completed_at, status, error_message)
+		values ($1::text, $2::uuid, $3::text, $4::double precision, $5::integer, $6::integer, $7::integer, $8::integer,
+		  $9::timestamptz, $10::timestamptz, $11::text, $12::jsonb, clock_timestamp(),
+		  case when $13::text = '' then 'completed' else 'failed' end, nullif($13::text, ''))`,
+		c.UserID, c.ID, c.Trigger.Type, c.Trigger.Value, c.Scanned, c.Created, c.Updated, c.Dissolved,
+		c.StartedAt, c.Now, c.Reasoner, dropped, plain(c.Error))
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)
 	}
-	if err := dbsqlc.New().SessionsReflected(ctx, db, &dbsqlc.SessionsReflectedParams{UserID: c.UserID, At: c.StartedAt}); err != nil {
+	_, err = Exec(ctx, db, `
+		update oxbow.sessions s set last_reflected_at = $1::timestamptz
+		  from (select o.id from oxbow.sessions o
+		         where o.user_id = $2::text and o.last_activity_at <= $1::timestamptz
+		           and greatest(o.last_activity_at, o.ended_at) > coalesce(o.last_reflected_at, '-infinity')
+		         order by o.id for no key update) o
+		 where s.user_id = $2::text and s.id = o.id`, c.StartedAt, c.UserID)
+	if err != nil {
 		return fmt.Errorf("mark the conversations as reflected on: %w", err)
 	}
 	return nil
@@ -166,14 +177,11 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 
 // TrendWindow returns when a trend's window ends: the zero time if the trait is not a trend or does not exist.
 func TrendWindow(ctx context.Context, db DB, userID string, id uuid.UUID) (time.Time, error) {
-	end, err := dbsqlc.New().TrendWindow(ctx, db, &dbsqlc.TrendWindowParams{UserID: userID, ID: id})
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return time.Time{}, nil
-	case err != nil:
+	end, err := CollectOne(ctx, db, pgx.RowTo[*time.Time], `
+		select trait_window_end from oxbow.memories_trait
+		 where user_id = $1::text and id = $2::uuid and trait_stage = 'trend' and expired_at is null`, userID, id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return time.Time{}, fmt.Errorf("load the trend: %w", err)
-	case end == nil:
-		return time.Time{}, nil
 	}
-	return *end, nil
+	return or(end), nil
 }

@@ -2,18 +2,13 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
-
-var queries = dbsqlc.New()
 
 // MemoryType is one of the four kinds of memory.
 type MemoryType string
@@ -123,37 +118,71 @@ type TraitState struct {
 
 // GetMemory returns a memory of the user, forgotten and superseded ones too, or ErrNotFound.
 func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory, error) {
-	row, err := queries.MemoryGet(ctx, db, &dbsqlc.MemoryGetParams{UserID: userID, ID: id})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Memory{}, fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+	m, err := CollectOne(ctx, db, scanMemory, selectMemories+`
+		 where user_id = $1::text and id = $2::uuid
+		 order by memory_type
+		 limit 1`, userID, id)
+	if errors.Is(err, ErrNotFound) {
+		return m, fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
 	}
-	if err != nil {
-		return Memory{}, Explain(err)
-	}
-	return memoryFromRow(row)
+	return m, err
 }
 
-func memoryFromRow(r dbsqlc.OxbowMemory) (Memory, error) {
-	m := Memory{
-		UserID: r.UserID, Type: MemoryType(r.MemoryType), ID: r.ID, Content: r.Content,
-		ValidAt: or(r.ValidAt), InvalidAt: or(r.InvalidAt), CreatedAt: r.CreatedAt, ExpiredAt: or(r.ExpiredAt),
-		UpdatedAt: or(r.UpdatedAt), ExpiresAt: or(r.ExpiresAt), ForgottenAt: or(r.ForgottenAt), SupersededBy: or(r.SupersededBy), Version: int(r.Version),
-		SessionID: or(r.SessionID), Seq: r.Seq, Speaker: or(r.Speaker), AgentID: or(r.AgentID), ExternalID: or(r.ExternalID),
-		Source: or(r.Source), Category: or(r.Category),
-		Importance: r.Importance, Strength: r.Strength, MentionCount: int(r.MentionCount), AccessCount: int(r.AccessCount),
-		LastAccessedAt: or(r.LastAccessedAt),
-		Sensitivity:    int(r.Sensitivity), SealedKey: or(r.SealedKey), sealed: r.Sealed,
-	}
+// selectMemories begins a query whose rows scanMemory reads.
+const selectMemories = `
+	select user_id, memory_type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at, expires_at,
+	       forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category,
+	       importance, strength, mention_count, access_count, last_accessed_at, metadata, sensitivity, sealed, sealed_key,
+	       trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id,
+	       trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed,
+	       trait_window_start, trait_window_end, trait_derived_from
+	  from oxbow.memories`
+
+// memoryRow has the columns of a memory that may be null.
+type memoryRow struct {
+	Memory
+	ValidAt, InvalidAt, ExpiredAt, UpdatedAt, ExpiresAt, ForgottenAt *time.Time
+	SupersededBy                                                     *uuid.UUID
+	SessionID, Speaker, AgentID, ExternalID, Source, Category        *string
+	LastAccessedAt                                                   *time.Time
+	Sealed                                                           []byte
+	SealedKey                                                        *string
+
+	TraitSubtype, TraitStage                         *string
+	TraitConfidence                                  *float64
+	TraitConfidenceAt                                *time.Time
+	TraitContext                                     *string
+	TraitParentID                                    *uuid.UUID
+	TraitReinforcementCount, TraitContradictionCount *int
+	TraitLastReinforced, TraitFirstObserved          *time.Time
+	TraitWindowStart, TraitWindowEnd                 *time.Time
+	TraitDerivedFrom                                 *string
+}
+
+func scanMemory(row pgx.CollectableRow) (Memory, error) {
+	var r memoryRow
+	err := row.Scan(&r.UserID, &r.Type, &r.ID, &r.Content, &r.ValidAt, &r.InvalidAt, &r.CreatedAt, &r.ExpiredAt, &r.UpdatedAt,
+		&r.ExpiresAt, &r.ForgottenAt, &r.SupersededBy, &r.Version, &r.SessionID, &r.Seq, &r.Speaker, &r.AgentID, &r.ExternalID,
+		&r.Source, &r.Category, &r.Importance, &r.Strength, &r.MentionCount, &r.AccessCount, &r.LastAccessedAt, &r.Metadata,
+		&r.Sensitivity, &r.Sealed, &r.SealedKey, &r.TraitSubtype, &r.TraitStage, &r.TraitConfidence, &r.TraitConfidenceAt,
+		&r.TraitContext, &r.TraitParentID, &r.TraitReinforcementCount, &r.TraitContradictionCount, &r.TraitLastReinforced,
+		&r.TraitFirstObserved, &r.TraitWindowStart, &r.TraitWindowEnd, &r.TraitDerivedFrom)
+	m := r.Memory
+	m.ValidAt, m.InvalidAt, m.ExpiredAt, m.UpdatedAt = or(r.ValidAt), or(r.InvalidAt), or(r.ExpiredAt), or(r.UpdatedAt)
+	m.ExpiresAt, m.ForgottenAt, m.SupersededBy = or(r.ExpiresAt), or(r.ForgottenAt), or(r.SupersededBy)
+	m.SessionID, m.Speaker, m.AgentID, m.ExternalID = or(r.SessionID), or(r.Speaker), or(r.AgentID), or(r.ExternalID)
+	m.Source, m.Category, m.LastAccessedAt = or(r.Source), or(r.Category), or(r.LastAccessedAt)
+	m.SealedKey, m.sealed = or(r.SealedKey), r.Sealed
 	if m.Type == Trait {
 		m.Trait = &TraitState{
 			Subtype: or(r.TraitSubtype), Stage: or(r.TraitStage), Confidence: or(r.TraitConfidence),
 			ConfidenceAt: or(r.TraitConfidenceAt), Context: or(r.TraitContext), ParentID: or(r.TraitParentID),
-			ReinforcementCount: int(or(r.TraitReinforcementCount)), ContradictionCount: int(or(r.TraitContradictionCount)),
+			ReinforcementCount: or(r.TraitReinforcementCount), ContradictionCount: or(r.TraitContradictionCount),
 			LastReinforced: or(r.TraitLastReinforced), FirstObserved: or(r.TraitFirstObserved),
 			WindowStart: or(r.TraitWindowStart), WindowEnd: or(r.TraitWindowEnd), DerivedFrom: or(r.TraitDerivedFrom),
 		}
 	}
-	return m, json.Unmarshal(r.Metadata, &m.Metadata)
+	return m, err
 }
 
 // or returns what p points to, or the zero value.

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
 // insertRows and insertBytes limit one INSERT: what it holds in memory at once, here and in the server.
@@ -28,7 +27,7 @@ type Batch struct {
 	rows     int
 }
 
-// row is a memory as the query MemoriesInsert reads it.
+// row is a memory as insertMemories reads it.
 type row struct {
 	UserID     string          `json:"user_id"`
 	Type       MemoryType      `json:"memory_type"`
@@ -120,14 +119,31 @@ func (b *Batch) Statements() int { return len(b.parts) }
 // left as it is.
 func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 	for _, part := range b.parts {
-		n, err := queries.MemoriesInsert(ctx, db, string(part))
+		n, err := Exec(ctx, db, insertMemories, string(part))
 		if err != nil {
-			return added, Explain(err)
+			return added, err
 		}
 		added += n
 	}
 	return added, nil
 }
+
+// insertMemories inserts an array of memories, without those whose id or external id exists. It has neither RETURNING
+// nor a conflict target, so that it needs the right to insert only. seq must not be left to its default, whose
+// microseconds may repeat within a statement: n keeps the order.
+const insertMemories = `
+	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
+	  external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
+	select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
+	  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
+	  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'),
+	  coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
+	from json_to_recordset(cast($1::text as json)) as m (user_id text, memory_type text, id uuid, content text,
+	  valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
+	  external_id text, source text, category text, importance double precision, metadata jsonb, n integer,
+	  sensitivity smallint, sealed bytea, sealed_key text)
+	order by m.n
+	on conflict do nothing`
 
 // Users are those whose memories have an external id, for Resolve.
 func (b *Batch) Users() []string {
@@ -145,20 +161,26 @@ func (b *Batch) Users() []string {
 // Resolve corrects the IDs of the user's memories that were there already under their external id. The role on db must
 // be able to read the user's memories.
 func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
-	type name struct{ memoryType, externalID string }
+	type name struct{ MemoryType, ExternalID string }
+	type named struct {
+		name
+		ID uuid.UUID
+	}
 	var names []string
 	for _, m := range b.memories {
 		if m.UserID == userID && m.ExternalID != "" {
 			names = append(names, m.ExternalID)
 		}
 	}
-	found, err := queries.MemoriesByExternalID(ctx, db, &dbsqlc.MemoriesByExternalIDParams{UserID: userID, ExternalIds: names})
+	found, err := Collect(ctx, db, pgx.RowToStructByPos[named], `
+		select memory_type, external_id, id from oxbow.memories
+		 where user_id = $1::text and external_id = any($2::text[])`, userID, names)
 	if err != nil {
-		return Explain(err)
+		return err
 	}
 	ids := make(map[name]uuid.UUID, len(found))
 	for _, f := range found {
-		ids[name{f.MemoryType, f.ExternalID}] = f.ID
+		ids[f.name] = f.ID
 	}
 	for i, m := range b.memories {
 		if m.UserID != userID || m.ExternalID == "" {

@@ -2,13 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
 // SensoryItem is something of the sensory stream: raw input of the last days.
@@ -37,18 +35,11 @@ func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]Sens
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
 	}
-	rows, err := queries.SensoryLatest(ctx, db, &dbsqlc.SensoryLatestParams{UserID: userID, Max: int32(limit)})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	items := make([]SensoryItem, len(rows))
-	for i, r := range rows {
-		items[i] = SensoryItem{ID: r.ID, At: r.At, Kind: r.Kind, Content: r.Content}
-		if err := json.Unmarshal(r.Metadata, &items[i].Metadata); err != nil {
-			return nil, fmt.Errorf("read the metadata of %s: %w", r.ID, err)
-		}
-	}
-	return items, nil
+	return Collect(ctx, db, pgx.RowToStructByName[SensoryItem], `
+		select s.id, s.at, s.kind, s.content, s.metadata from oxbow.sensory s
+		 where s.user_id = $1
+		 order by s.at desc, s.id desc
+		 limit $2::integer`, userID, limit)
 }
 
 // SensoryCandidates returns what came often for a user, the most frequent first. limit is 1 to 1000.
@@ -56,15 +47,11 @@ func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
 	}
-	rows, err := queries.SensoryCandidates(ctx, db, &dbsqlc.SensoryCandidatesParams{UserID: userID, Max: int32(limit)})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	candidates := make([]SensoryCandidate, len(rows))
-	for i, r := range rows {
-		candidates[i] = SensoryCandidate{Hash: r.Hash, Content: r.Content, Times: int(r.Times), FirstAt: r.FirstAt, LastAt: r.LastAt}
-	}
-	return candidates, nil
+	return Collect(ctx, db, pgx.RowToStructByName[SensoryCandidate], `
+		select c.hash, c.content, c.times, c.first_at, c.last_at from oxbow.sensory_candidates c
+		 where c.user_id = $1
+		 order by c.times desc, c.last_at desc, c.hash
+		 limit $2::integer`, userID, limit)
 }
 
 func validateSensoryLimit(limit int) error {
@@ -85,29 +72,30 @@ type SensoryDays struct {
 
 // KeepSensoryDays makes the partitions of the days to come and drops those that are too old.
 func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
-	r, err := queries.SensoryPartitions(ctx, db)
+	d, err := CollectOne(ctx, db, pgx.RowToStructByName[SensoryDays],
+		`select p.made, p.moved, p.dropped, p.deleted, p.put_off from oxbow.sensory_partitions() p`)
 	if err != nil {
 		return SensoryDays{}, fmt.Errorf("make and drop days of the sensory stream: %w", err)
 	}
-	return SensoryDays{int(r.Made), r.Moved, int(r.Dropped), r.Deleted, int(r.PutOff)}, nil
+	return d, nil
 }
 
 // CountSensory looks at the next rows of the sensory stream, about limit, and notes what came often. It returns at how many it
 // looked: fewer than limit means that there are no more.
 func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
-	n, err := queries.SensoryCount(ctx, db, int32(limit))
+	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.count_sensory($1::integer)::bigint`, limit)
 	if err != nil {
 		return 0, fmt.Errorf("count what is frequent in the sensory stream: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // AgeSensoryCandidates counts up to limit candidates anew that lost occurrences to age, and deletes those that are not
 // frequent any more. It returns at how many it looked.
 func AgeSensoryCandidates(ctx context.Context, db DB, limit int) (int, error) {
-	n, err := queries.SensoryAge(ctx, db, int32(limit))
+	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.age_candidates($1::integer)::bigint`, limit)
 	if err != nil {
 		return 0, fmt.Errorf("let candidates of the sensory stream age: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }

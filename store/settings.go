@@ -7,31 +7,33 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
-// ReadSetting decodes a setting into value, which stays as it is where there is none.
+// ReadSetting decodes the setting of a key into value. Without one, value stays as it is.
 func ReadSetting(ctx context.Context, db DB, key string, value any) error {
-	raw, err := dbsqlc.New().SettingGet(ctx, db, key)
-	if errors.Is(err, pgx.ErrNoRows) {
+	raw, err := CollectOne(ctx, db, pgx.RowTo[json.RawMessage], `select value from oxbow.settings where key = $1::text`, key)
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the setting %q: %w", key, err)
 	}
 	if err := json.Unmarshal(raw, value); err != nil {
-		return fmt.Errorf("the setting %q is %s, which is not what it should be: %w", key, raw, err)
+		return fmt.Errorf("setting %q: cannot decode %s: %w", key, raw, err)
 	}
 	return nil
 }
 
+// WriteSetting encodes value into the setting of a key.
 func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write the setting %q: %w", key, err)
 	}
-	if err := dbsqlc.New().SettingPut(ctx, db, &dbsqlc.SettingPutParams{Key: key, Value: raw}); err != nil {
+	_, err = Exec(ctx, db, `
+		insert into oxbow.settings (key, value) values ($1::text, $2::jsonb)
+		on conflict (key) do update set value = excluded.value, updated_at = now()`, key, raw)
+	if err != nil {
 		return fmt.Errorf("write the setting %q: %w", key, err)
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
 // Backlog is how many jobs are not finished.
@@ -16,45 +16,69 @@ type Backlog struct {
 }
 
 // ReadBacklog counts the jobs that are not finished; soon is how long a moment is. Jobs of the kinds in waiting wait for
-// something else and are not due in a moment.
+// something else and are not due in a moment, and a trend whose window is open is not work.
 func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
-	row, err := dbsqlc.New().QueueToWork(ctx, db, &dbsqlc.QueueToWorkParams{SoonSeconds: soon.Seconds(), Waiting: waiting})
+	b, err := CollectOne(ctx, db, pgx.RowToStructByName[Backlog], `
+		select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
+		       count(*) filter (where state <> 'running' and scheduled_at > now() and near) as soon,
+		       count(*) filter (where state <> 'running' and scheduled_at > now() and not near) as later
+		  from oxbow.river_job,
+		       lateral (select scheduled_at <= now() + make_interval(secs => $1::double precision)
+		                       and kind <> all($2::text[]) as near) n
+		 where state in ('available', 'retryable', 'running', 'scheduled')
+		   and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now())`, soon.Seconds(), waiting)
 	if err != nil {
 		return Backlog{}, fmt.Errorf("count the jobs: %w", err)
 	}
-	return Backlog{Now: row.Now, Soon: row.Soon, Later: row.Later}, nil
+	return b, nil
 }
 
-// WakeJobs makes the jobs due that were put off, because a provider was down or the model another one.
+// WakeJobs makes jobs due that were put off because a provider was down, the model was another, or a conversation was
+// not over. Jobs that have come due meanwhile need not wait for River either, which looks for them only where a worker
+// leads. Jobs that are available and due later were put off for a few seconds.
 func WakeJobs(ctx context.Context, db DB) error {
-	if err := dbsqlc.New().JobsWake(ctx, db); err != nil {
+	_, err := Exec(ctx, db, `
+		update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
+		 where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize')
+		   and (state = 'scheduled' or state = 'available' and scheduled_at > now())`)
+	if err != nil {
 		return fmt.Errorf("wake the jobs that were put off: %w", err)
 	}
 	return nil
 }
 
-// DeposeLeader has another worker lead, or the same one begin anew, where jobs were due so long ago and are still put off. It
-// tells whether there was a leader of that age.
+// DeposeLeader deletes the leader's row if it is older than overdue and jobs that were due so long ago are still put
+// off: all workers then stand for election. It reports whether there was a leader of that age.
 func DeposeLeader(ctx context.Context, db DB, overdue time.Duration) (deposed bool, err error) {
-	n, err := dbsqlc.New().LeaderDepose(ctx, db, overdue.Seconds())
+	n, err := Exec(ctx, db, `
+		delete from oxbow.river_leader
+		 where elected_at < now() - make_interval(secs => $1::double precision)
+		   and exists (select from oxbow.river_job
+		                where state in ('scheduled', 'retryable')
+		                  and scheduled_at < now() - make_interval(secs => $1::double precision))`, overdue.Seconds())
 	if err != nil {
 		return false, fmt.Errorf("depose the leader: %w", err)
 	}
 	return n > 0, nil
 }
 
-// CountMemories returns how many memories there are that are not forgotten.
+// CountMemories returns how many memories are not forgotten.
 func CountMemories(ctx context.Context, db DB) (int64, error) {
-	n, err := dbsqlc.New().MemoriesCount(ctx, db)
+	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `select count(*) from oxbow.memories where forgotten_at is null`)
 	if err != nil {
 		return 0, fmt.Errorf("count the memories: %w", err)
 	}
 	return n, nil
 }
 
-// MemoriesOnTheWay returns how many jobs that embed or extract are due and not taken up, at most most.
-func MemoriesOnTheWay(ctx context.Context, db DB, most int) (int64, error) {
-	n, err := dbsqlc.New().MemoriesOnTheWay(ctx, db, int32(most))
+// PendingMemoryJobs returns how many jobs that make memories, or make them ready, are due and not taken up. It counts
+// at most limit.
+func PendingMemoryJobs(ctx context.Context, db DB, limit int) (int64, error) {
+	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `
+		select count(*) from (
+		  select from oxbow.river_job
+		   where state = 'available' and queue in ('embed', 'extract') and priority = 1 and scheduled_at <= now()
+		   limit $1::integer) w`, limit)
 	if err != nil {
 		return 0, fmt.Errorf("count the memories that wait to be embedded: %w", err)
 	}

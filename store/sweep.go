@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
 // MemoryRef names a memory.
@@ -28,13 +26,15 @@ type GivenUpJob struct {
 
 // GivenUpEmbeds returns and locks embed jobs that were discarded or cancelled before a moment and not marked since.
 func GivenUpEmbeds(ctx context.Context, tx DB, before time.Time, limit int) ([]GivenUpJob, error) {
-	rows, err := dbsqlc.New().SweepGivenUp(ctx, tx, &dbsqlc.SweepGivenUpParams{Before: before, Max: int32(limit)})
+	given, err := Collect(ctx, tx, pgx.RowToStructByName[GivenUpJob], `
+		select id, coalesce(args ->> 'user_id', '') as user_id, coalesce(args ->> 'ids', '') as ids from oxbow.river_job
+		 where kind = 'embed' and state in ('cancelled', 'discarded') and finalized_at < $1::timestamptz
+		   and not metadata ? 'swept'
+		 order by id
+		 limit $2::integer
+		 for update skip locked`, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for jobs that were given up: %w", err)
-	}
-	given := make([]GivenUpJob, len(rows))
-	for i, r := range rows {
-		given[i] = GivenUpJob(r)
 	}
 	return given, nil
 }
@@ -45,7 +45,8 @@ func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 	for i, j := range jobs {
 		ids[i] = j.ID
 	}
-	if err := dbsqlc.New().SweepGivenUpDone(ctx, tx, ids); err != nil {
+	_, err := Exec(ctx, tx, `update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any($1::bigint[])`, ids)
+	if err != nil {
 		return fmt.Errorf("mark jobs that were given up: %w", err)
 	}
 	return nil
@@ -53,20 +54,23 @@ func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 
 // Unembedded returns those of a user's memories that lack terms, or a vector of the model.
 func Unembedded(ctx context.Context, db DB, userID string, ids []uuid.UUID, model string) ([]MemoryRef, error) {
-	rows, err := dbsqlc.New().SweepUnembedded(ctx, db, &dbsqlc.SweepUnembeddedParams{UserID: userID, IDs: ids, Model: model})
+	refs, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
+		select m.user_id, m.id from oxbow.memories m
+		 where m.user_id = $1::text and m.id = any($2::uuid[]) and m.forgotten_at is null
+		   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
+		 order by m.id`, userID, ids, model)
 	if err != nil {
 		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
-	}
-	refs := make([]MemoryRef, len(rows))
-	for i, r := range rows {
-		refs[i] = MemoryRef(r)
 	}
 	return refs, nil
 }
 
 // EmbedQueueIsLong tells whether limit embed jobs wait, or more.
 func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
-	long, err := dbsqlc.New().SweepQueueIsLong(ctx, db, int32(limit))
+	long, err := CollectOne(ctx, db, pgx.RowTo[bool], `
+		select count(*) = $1::integer
+		  from (select id from oxbow.river_job
+		         where queue = 'embed' and state in ('available', 'retryable', 'scheduled') limit $1::integer) j`, limit)
 	if err != nil {
 		return false, fmt.Errorf("count embed jobs: %w", err)
 	}
@@ -95,22 +99,23 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
 		return nil, err
 	}
-	var rows []dbsqlc.SweepRecentRow
+	var refs []MemoryRef
 	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) (err error) {
 		_, err = savepoint.Exec(ctx, `select set_config('statement_timeout', $1, true)`, fmt.Sprintf("%dms", recentTime.Milliseconds()))
 		if err != nil {
 			return err
 		}
-		rows, err = dbsqlc.New().SweepRecent(ctx, savepoint,
-			&dbsqlc.SweepRecentParams{After: after, Before: before, Max: int32(limit), Model: model})
+		refs, err = Collect(ctx, savepoint, pgx.RowToStructByName[MemoryRef], `
+			select m.user_id, m.id from oxbow.memories m
+			 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
+			   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
+			   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+			 order by m.user_id, m.id
+			 limit $4::integer`, after, before, model, limit)
 		return err
 	})
 	if err != nil && !IsTimeout(err) {
 		return nil, fmt.Errorf("look for new memories that are not embedded: %w", err)
-	}
-	refs := make([]MemoryRef, len(rows))
-	for i, r := range rows {
-		refs[i] = MemoryRef(r)
 	}
 	if len(refs) == limit || before.Before(after) {
 		return refs, nil
@@ -138,9 +143,29 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	if err := ReadSetting(ctx, tx, sweepWalkKey, &from); err != nil {
 		return nil, err
 	}
-	rows, err := dbsqlc.New().SweepPage(ctx, tx, &dbsqlc.SweepPageParams{
-		UserID: from.UserID, MemoryType: string(from.Type), ID: from.ID, Max: int32(limit), Before: before, Model: model,
-	})
+	type found struct {
+		LastUserID     string
+		LastMemoryType MemoryType
+		LastID         uuid.UUID // with the two above: the key of the last memory that was looked at
+		UserID         *string
+		ID             *uuid.UUID
+	}
+	rows, err := Collect(ctx, tx, pgx.RowToStructByName[found], `
+		with page as materialized (
+		  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
+		   where (p.user_id, p.memory_type, p.id) > ($1::text, $2::text, $3::uuid)
+		   order by p.user_id, p.memory_type, p.id
+		   limit $4::integer
+		), lost as (
+		  select m.user_id, m.id from page m
+		   where m.forgotten_at is null and m.created_at <= $5::timestamptz
+		     and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $6::text)
+		     and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+		)
+		select e.user_id as last_user_id, e.memory_type as last_memory_type, e.id as last_id, lost.user_id, lost.id
+		  from (select user_id, memory_type, id from page order by user_id desc, memory_type desc, id desc limit 1) e
+		  left join lost on true
+		 order by lost.user_id, lost.id`, from.UserID, from.Type, from.ID, limit, before, model)
 	if err != nil {
 		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
 	}
@@ -156,7 +181,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 			refs = append(refs, MemoryRef{*r.UserID, *r.ID})
 		}
 	}
-	end := walkKey{rows[0].LastUserID, MemoryType(rows[0].LastMemoryType), rows[0].LastID}
+	end := walkKey{rows[0].LastUserID, rows[0].LastMemoryType, rows[0].LastID}
 	return refs, WriteSetting(ctx, tx, sweepWalkKey, end)
 }
 
@@ -194,7 +219,12 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	if err := ReadSetting(ctx, tx, sweepReviewKey, &after); err != nil {
 		return nil, err
 	}
-	users, err := dbsqlc.New().SweepReviews(ctx, tx, &dbsqlc.SweepReviewsParams{After: after, Max: int32(limit)})
+	users, err := Collect(ctx, tx, pgx.RowTo[string], `
+		select distinct m.user_id from oxbow.memories_trait m
+		 where m.trait_review_due_at is not null and m.user_id > $1::text and m.expired_at is null and m.forgotten_at is null
+		   and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
+		 order by m.user_id
+		 limit $2::integer`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for traits to review: %w", err)
 	}
@@ -211,12 +241,23 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 // EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own, and
 // returns how many.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
-	old, err := dbsqlc.New().SweepForgotten(ctx, db, &dbsqlc.SweepForgottenParams{Before: before, Max: int32(limit)})
+	old, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
+		select user_id, id from oxbow.memories where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
+		before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("look for what was forgotten: %w", err)
 	}
 	for i, m := range old {
-		if err := dbsqlc.New().SweepErase(ctx, db, &dbsqlc.SweepEraseParams{UserID: m.UserID, ID: m.ID}); err != nil {
+		_, err := Exec(ctx, db, `
+			with refused as ( -- a trait that its user wanted forgotten is not made again
+			  insert into oxbow.trait_refusals (user_id, hash)
+			  select m.user_id, oxbow.trait_hash(said)
+			    from oxbow.memories_trait m, unnest(array[m.content, m.trait_key]) said
+			   where m.user_id = $1::text and m.id = $2::uuid and said is not null
+			  on conflict do nothing
+			)
+			select oxbow.erase_memory($1::text, $2::uuid)`, m.UserID, m.ID)
+		if err != nil {
 			return i, fmt.Errorf("erase what was forgotten: %w", err)
 		}
 	}
@@ -235,14 +276,16 @@ func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) 
 	if err := ReadSetting(ctx, db, sweepStatsKey, &after); err != nil {
 		return 0, err
 	}
-	users, err := dbsqlc.New().StatsUsers(ctx, db, &dbsqlc.StatsUsersParams{After: after, Max: int32(limit)})
+	users, err := Collect(ctx, db, pgx.RowTo[string], `
+		select distinct user_id from oxbow.memory_term_stats where user_id > $1::text order by user_id limit $2::integer`,
+		after, limit)
 	if err != nil {
 		return 0, fmt.Errorf("count terms: %w", err)
 	}
 	next := ""
 	for i, user := range users {
-		n, failed := dbsqlc.New().StatsRecount(ctx, db, user)
-		wrong += int(n)
+		n, failed := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.recount_terms($1::text)::bigint`, user)
+		wrong += n
 		late := failed != nil || time.Since(begun) > recountTime
 		if late || i == limit-1 {
 			next = user

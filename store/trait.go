@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
 )
 
 // TraitSummary is a trait as it stands at a moment. A zero time, an empty string, uuid.Nil mean that there is none.
@@ -119,43 +118,78 @@ func HeldTraits(ctx context.Context, db DB, userID string, now time.Time) ([]Tra
 	if err := moment("now", now); err != nil {
 		return nil, err
 	}
-	if err := queries.TraitAccess(ctx, db, userID); err != nil {
-		return nil, Explain(err)
+	if err := checkAccess(ctx, db, userID); err != nil {
+		return nil, err
 	}
-	return heldTraits(ctx, db, &dbsqlc.TraitsHeldParams{UserID: userID, Now: pointer(now)})
+	return heldTraits(ctx, db, userID, now, uuid.Nil)
 }
 
-func heldTraits(ctx context.Context, db DB, params *dbsqlc.TraitsHeldParams) ([]TraitSummary, error) {
-	rows, err := queries.TraitsHeld(ctx, db, params)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	traits := make([]TraitSummary, len(rows))
-	for i := range rows {
-		traits[i] = heldTrait(&rows[i])
-	}
+// checkAccess refuses a login that may not see the user: a join over rows that are hidden from it would be empty.
+func checkAccess(ctx context.Context, db DB, userID string) error {
+	_, err := Exec(ctx, db, `select oxbow.check_access($1::text)`, userID)
+	return err
+}
+
+// heldRow is a row of the view oxbow.traits.
+type heldRow struct {
+	ID                 uuid.UUID
+	Content            string
+	Subtype            *string
+	StoredStage        *string
+	StoredConfidence   *float64
+	ConfidenceAt       *time.Time
+	Context            *string
+	Contexts           json.RawMessage
+	ParentID           *uuid.UUID
+	ReinforcementCount int
+	ContradictionCount int
+	Supporting         int
+	Contradicting      int
+	FirstObserved      *time.Time
+	LastReinforced     *time.Time
+	WindowEnd          *time.Time
+	EditedAt           *time.Time
+	DerivedFrom        *string
+	CreatedAt          time.Time
+	Now                time.Time
+}
+
+// heldTraits returns the traits of a user, or, of a trait, itself, its parent and its children.
+func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uuid.UUID) ([]TraitSummary, error) {
+	traits, err := Collect(ctx, db, scanHeld, `
+		select t.id, t.content, t.subtype, t.stored_stage, t.stored_confidence, t.confidence_at, t.context, t.contexts,
+		       t.parent_id, t.reinforcement_count, t.contradiction_count, t.supporting, t.contradicting, t.first_observed,
+		       t.last_reinforced, t.window_end, t.edited_at, t.derived_from, t.created_at,
+		       coalesce($1::timestamptz, now())::timestamptz as now
+		  from oxbow.traits t
+		 where t.user_id = $2::text
+		   and ($3::uuid is null or t.id = $3::uuid or t.parent_id = $3::uuid
+		        or t.id = (select p.parent_id from oxbow.traits p where p.user_id = $2::text and p.id = $3::uuid))`,
+		pointer(now), userID, pointer(id))
 	slices.SortFunc(traits, compareTraits)
-	return traits, nil
+	return traits, err
 }
 
-// heldTrait computes what time did to a trait since its row was written.
-func heldTrait(r *dbsqlc.TraitsHeldRow) TraitSummary {
+// scanHeld computes what time did to a trait since its row was written.
+func scanHeld(row pgx.CollectableRow) (TraitSummary, error) {
+	r, err := pgx.RowToStructByName[heldRow](row)
 	stored := lifecycle.State{
 		Subtype: lifecycle.Subtype(or(r.Subtype)), Stage: lifecycle.Stage(or(r.StoredStage)), Confidence: or(r.StoredConfidence),
-		At: or(r.ConfidenceAt), Reinforcements: int(r.ReinforcementCount), Contradictions: int(r.ContradictionCount), WindowEnd: or(r.WindowEnd),
+		At: or(r.ConfidenceAt), Reinforcements: r.ReinforcementCount, Contradictions: r.ContradictionCount, WindowEnd: or(r.WindowEnd),
 	}
 	t := TraitSummary{
-		ID: r.ID, Content: r.Content, Subtype: or(r.Subtype), Stage: string(stored.StageAt(r.Now)), Confidence: stored.ConfidenceAt(r.Now),
-		StoredStage: or(r.StoredStage), StoredConfidence: or(r.StoredConfidence), ConfidenceAt: or(r.ConfidenceAt), WindowEnd: or(r.WindowEnd),
-		Context: or(r.Context), ParentID: or(r.ParentID), Supporting: int(r.Supporting), Contradicting: int(r.Contradicting),
-		ReinforcementCount: int(r.ReinforcementCount), ContradictionCount: int(r.ContradictionCount), FirstObserved: or(r.FirstObserved),
-		LastReinforced: or(r.LastReinforced), EditedAt: or(r.EditedAt), DerivedFrom: or(r.DerivedFrom), CreatedAt: r.CreatedAt,
+		ID: r.ID, Content: r.Content, Subtype: or(r.Subtype), Stage: string(stored.StageAt(r.Now)),
+		Confidence: stored.ConfidenceAt(r.Now), StoredStage: or(r.StoredStage), StoredConfidence: or(r.StoredConfidence),
+		ConfidenceAt: or(r.ConfidenceAt), WindowEnd: or(r.WindowEnd), Context: or(r.Context), ParentID: or(r.ParentID),
+		Supporting: r.Supporting, Contradicting: r.Contradicting, ReinforcementCount: r.ReinforcementCount,
+		ContradictionCount: r.ContradictionCount, FirstObserved: or(r.FirstObserved), LastReinforced: or(r.LastReinforced),
+		EditedAt: or(r.EditedAt), DerivedFrom: or(r.DerivedFrom), CreatedAt: r.CreatedAt,
 	}
 	t.NextTransition, t.NextStage = nextTransition(stored, r.Now)
 	if len(r.Contexts) > 0 {
 		_ = json.Unmarshal(r.Contexts, &t.Tendencies) // what an import put there may be anything
 	}
-	return t
+	return t, err
 }
 
 // nextTransition is when time alone changes a trait's stage next, after now, and to what. Nobody may have settled yet
@@ -189,24 +223,50 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 	if err := moment("as_of", at); err != nil {
 		return nil, err
 	}
-	if err := queries.TraitAccess(ctx, db, userID); err != nil { // a join with rows that may not be seen does not ask
-		return nil, Explain(err)
+	if err := checkAccess(ctx, db, userID); err != nil {
+		return nil, err
 	}
-	rows, err := queries.TraitsAsOf(ctx, db, &dbsqlc.TraitsAsOfParams{UserID: userID, At: at})
-	if err != nil {
-		return nil, Explain(err)
+	type heldThen struct {
+		ID, ParentID                           uuid.UUID
+		Content, Subtype, Stage                string
+		Confidence                             float64
+		Context, DerivedFrom                   string
+		ReinforcementCount, ContradictionCount int
+		Supporting, Contradicting              int
+		FirstObserved                          *time.Time
+		LastReinforced, WindowEnd              *time.Time
+		CreatedAt                              time.Time
 	}
-	traits := make([]TraitSummary, len(rows))
-	for i, r := range rows {
-		traits[i] = TraitSummary{
-			ID: r.TraitID, Content: r.Content, Subtype: r.Subtype, Stage: r.Stage, Confidence: r.Confidence, WindowEnd: r.WindowEnd,
-			Context: r.Context, ParentID: or(r.TraitParentID), Supporting: int(r.Supporting), Contradicting: int(r.Contradicting),
-			ReinforcementCount: int(r.ReinforcementCount), ContradictionCount: int(r.ContradictionCount), FirstObserved: or(r.TraitFirstObserved),
-			LastReinforced: r.LastReinforced, DerivedFrom: or(r.TraitDerivedFrom), CreatedAt: r.CreatedAt,
-		}
-	}
+	// the parent is that of today
+	traits, err := Collect(ctx, db, func(row pgx.CollectableRow) (TraitSummary, error) {
+		r, err := pgx.RowToStructByName[heldThen](row)
+		return TraitSummary{
+			ID: r.ID, Content: r.Content, Subtype: r.Subtype, Stage: r.Stage, Confidence: r.Confidence, WindowEnd: or(r.WindowEnd),
+			Context: r.Context, ParentID: r.ParentID, Supporting: r.Supporting, Contradicting: r.Contradicting,
+			ReinforcementCount: r.ReinforcementCount, ContradictionCount: r.ContradictionCount, FirstObserved: or(r.FirstObserved),
+			LastReinforced: or(r.LastReinforced), DerivedFrom: r.DerivedFrom, CreatedAt: r.CreatedAt,
+		}, err
+	}, `
+		select a.trait_id as id, a.content, coalesce(a.subtype, '') as subtype, coalesce(a.stage, '') as stage,
+		       coalesce(a.confidence, 0) as confidence, coalesce(a.context, '') as context, a.reinforcement_count,
+		       a.contradiction_count, coalesce(m.trait_parent_id, '00000000-0000-0000-0000-000000000000') as parent_id,
+		       coalesce(m.trait_derived_from, '') as derived_from, m.trait_first_observed as first_observed, m.created_at,
+		       c.supporting, c.contradicting, c.last_reinforced,
+		       case when a.stage = 'trend' then (select e.window_end from oxbow.trait_events e
+		         where e.user_id = $1::text and e.trait_id = a.trait_id and e.event = 'created' order by e.seq desc limit 1)
+		       end as window_end
+		  from oxbow.traits_as_of($1::text, $2::timestamptz) as a(id, trait_id, content, subtype, stage, confidence, context,
+		         reinforcement_count, contradiction_count)
+		  join oxbow.memories_trait m on m.user_id = $1::text and m.id = a.trait_id
+		 cross join lateral (
+		   select count(*) filter (where v.direction = 'supporting') as supporting,
+		          count(*) filter (where v.direction = 'contradicting') as contradicting,
+		          max(v.observed_at) filter (where v.direction = 'supporting') as last_reinforced
+		     from oxbow.trait_evidence v
+		     join oxbow.trait_events e on e.user_id = v.user_id and e.trait_id = v.trait_id and e.seq = v.event_seq
+		    where v.user_id = $1::text and v.trait_id = a.trait_id and e.at <= $2::timestamptz) c`, userID, at)
 	slices.SortFunc(traits, compareTraits)
-	return traits, nil
+	return traits, err
 }
 
 // GetTrait returns a trait with all that led to it. A zero moment is the database's now. ErrNotFound, ErrNotTrait,
@@ -219,7 +279,7 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 		return TraitDetails{}, err
 	}
 	t := TraitDetails{Children: []TraitSummary{}}
-	family, err := heldTraits(ctx, db, &dbsqlc.TraitsHeldParams{UserID: userID, Now: pointer(now), ID: &id})
+	family, err := heldTraits(ctx, db, userID, now, id)
 	if err != nil {
 		return t, err
 	}
@@ -242,25 +302,40 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 	if t.Evidence, err = traitEvidence(ctx, db, userID, id); err != nil {
 		return t, err
 	}
-	wordings, err := queries.TraitWordings(ctx, db, &dbsqlc.TraitWordingsParams{UserID: userID, ID: id})
-	t.Wordings = make([]TraitWording, len(wordings))
-	for i, w := range wordings {
-		t.Wordings[i] = TraitWording{ID: w.ID, Content: w.Content, From: w.CreatedAt, Until: w.ExpiredAt}
-	}
-	return t, Explain(err)
+	t.Wordings, err = Collect(ctx, db, pgx.RowToStructByName[TraitWording], `
+		with recursive wording as (
+		  select m.id from oxbow.memories_trait m where m.user_id = $1::text and m.superseded_by = $2::uuid
+		  union
+		  select m.id from wording w join oxbow.memories_trait m on m.user_id = $1::text and m.superseded_by = w.id
+		)
+		select m.id, m.content, m.created_at as "from", coalesce(m.expired_at, m.created_at) as until
+		  from wording w join oxbow.memories_trait m on m.user_id = $1::text and m.id = w.id
+		 order by m.created_at desc, m.id`, userID, id)
+	return t, err
 }
 
-// checkTrait says why an id is none of a trait that can be looked at.
+// checkTrait returns why an id is not that of a live trait.
 func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
-	s, err := queries.TraitState(ctx, db, &dbsqlc.TraitStateParams{UserID: userID, ID: id})
+	type state struct {
+		MemoryType             MemoryType
+		ExpiredAt, ForgottenAt *time.Time
+		Newest                 *uuid.UUID
+	}
+	s, err := CollectOne(ctx, db, pgx.RowToStructByName[state], `
+		select memory_type, expired_at, forgotten_at,
+		       case when expired_at is not null then oxbow.newest_wording(user_id, superseded_by) end as newest
+		  from oxbow.memories
+		 where user_id = $1::text and id = $2::uuid
+		 order by memory_type = 'trait' desc
+		 limit 1`, userID, id)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, ErrNotFound):
 		return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
 	case err != nil:
-		return Explain(err)
-	case s.MemoryType != string(Trait):
+		return err
+	case s.MemoryType != Trait:
 		return fmt.Errorf("%w: %s of user %q is of type %s", ErrNotTrait, id, userID, s.MemoryType)
-	case s.ExpiredAt != nil && s.Newest == uuid.Nil:
+	case s.ExpiredAt != nil && s.Newest == nil:
 		return fmt.Errorf("%w: the newer wording of trait %s was erased", ErrSuperseded, id)
 	case s.ExpiredAt != nil:
 		return fmt.Errorf("%w: the newer wording of trait %s is %s", ErrSuperseded, id, s.Newest)
@@ -270,52 +345,57 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return nil
 }
 
-// traitEvents replays a trait's events, for what each found.
+// traitEvents returns the events of a trait, and replays them to find the confidence before each.
 func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvent, error) {
-	rows, err := queries.TraitEvents(ctx, db, &dbsqlc.TraitEventsParams{UserID: userID, TraitID: id})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	events := make([]RecordedEvent, len(rows))
 	var s lifecycle.State
-	for i, r := range rows {
-		events[i] = RecordedEvent{
-			Seq: int(r.Seq), Event: r.Event, At: r.At, Confidence: or(r.Confidence), Stage: r.Stage, Factor: or(r.Factor), Sets: or(r.Sets),
-			Memories: int(r.Memories), CycleID: or(r.CycleID), Actor: r.Actor, Reason: or(r.Reason),
+	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvent, err error) {
+		var factor, sets, confidence *float64
+		var subtype, reason *string
+		var window *time.Time
+		var cycle *uuid.UUID
+		err = row.Scan(&e.Seq, &e.Event, &e.At, &factor, &sets, &e.Memories, &subtype, &window, &confidence, &e.Stage, &cycle,
+			&e.Actor, &reason, &e.Details)
+		e.Factor, e.Sets, e.Confidence, e.CycleID, e.Reason = or(factor), or(sets), or(confidence), or(cycle), or(reason)
+		if s.Stage != lifecycle.Trend && s.Stage != "" && e.Event != string(lifecycle.Created) {
+			e.Before = s.ConfidenceAt(e.At)
 		}
-		e := &events[i]
-		if err := json.Unmarshal(r.Details, &e.Details); err != nil {
-			return nil, fmt.Errorf("event %d of trait %s: %w", r.Seq, id, err)
-		}
-		if s.Stage != lifecycle.Trend && s.Stage != "" && r.Event != string(lifecycle.Created) {
-			e.Before = s.ConfidenceAt(r.At)
-		}
-		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(r.Event), At: r.At, Factor: e.Factor, Sets: e.Sets, Count: e.Memories,
-			Subtype: lifecycle.Subtype(or(r.Subtype)), WindowEnd: or(r.WindowEnd)})
-	}
-	return events, nil
+		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: e.Factor, Sets: e.Sets, Count: e.Memories,
+			Subtype: lifecycle.Subtype(or(subtype)), WindowEnd: or(window)})
+		return e, err
+	}, `
+		select seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id, actor, reason, details
+		  from oxbow.trait_events
+		 where user_id = $1::text and trait_id = $2::uuid
+		 order by seq`, userID, id)
 }
 
+// traitEvidence returns the evidence of a trait, without the content of memories that are forgotten.
 func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvidence, error) {
-	rows, err := queries.TraitEvidence(ctx, db, &dbsqlc.TraitEvidenceParams{UserID: userID, TraitID: id})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	evidence := make([]RecordedEvidence, len(rows))
-	for i, r := range rows {
-		evidence[i] = RecordedEvidence{
-			EventSeq: int(r.EventSeq), Direction: r.Direction, Quality: r.Quality, MemoryType: MemoryType(r.MemoryType), MemoryID: r.MemoryID,
-			Content: r.Content, ForgottenAt: or(r.ForgottenAt), At: r.ObservedAt, Session: r.SessionKey, Context: or(r.Context),
-			Stated: r.Stated, CycleID: or(r.CycleID),
-		}
-	}
-	return evidence, nil
+	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvidence, err error) {
+		var forgotten *time.Time
+		var cycle *uuid.UUID
+		err = row.Scan(&e.EventSeq, &e.Direction, &e.Quality, &e.MemoryType, &e.MemoryID, &e.Content, &forgotten, &e.At, &e.Session,
+			&e.Context, &e.Stated, &cycle)
+		e.ForgottenAt, e.CycleID = or(forgotten), or(cycle)
+		return e, err
+	}, `
+		select e.event_seq, e.direction, e.quality, e.memory_type, e.memory_id,
+		       case when m.forgotten_at is null then m.content else '' end, m.forgotten_at, e.observed_at, e.session_key,
+		       coalesce(e.context, ''), e.stated, e.cycle_id
+		  from oxbow.trait_evidence e
+		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
+		 where e.user_id = $1::text and e.trait_id = $2::uuid
+		 order by e.event_seq, e.direction desc, e.observed_at, e.memory_id`, userID, id)
 }
 
-// TraitsBeginning returns the ids of a user's traits between two, ten at most.
+// TraitsBeginning returns the ids of a user's traits between two, earlier wordings included, ten at most: ids that begin
+// alike are between two.
 func TraitsBeginning(ctx context.Context, db DB, userID string, first, last uuid.UUID) ([]uuid.UUID, error) {
-	ids, err := queries.TraitIDs(ctx, db, &dbsqlc.TraitIDsParams{UserID: userID, First: first, Last: last})
-	return ids, Explain(err)
+	return Collect(ctx, db, pgx.RowTo[uuid.UUID], `
+		select id from oxbow.memories_trait
+		 where user_id = $1::text and id between $2::uuid and $3::uuid
+		 order by id
+		 limit 10`, userID, first, last)
 }
 
 // TraitsPresence says why a user may have no traits.
@@ -328,6 +408,16 @@ type TraitsPresence struct {
 
 // UserTraitsPresence looks at what reflection has, and had, to do for a user.
 func UserTraitsPresence(ctx context.Context, db DB, userID string) (TraitsPresence, error) {
-	r, err := queries.TraitsPresence(ctx, db, userID)
-	return TraitsPresence(r), Explain(err)
+	var reflected *time.Time
+	p, err := CollectOne(ctx, db, func(row pgx.CollectableRow) (p TraitsPresence, err error) {
+		err = row.Scan(&p.AnyMemory, &p.OptedOut, &p.InInbox, &reflected)
+		return p, err
+	}, `
+		select exists (select from oxbow.memories m where m.user_id = $1::text),
+		       exists (select from oxbow.users u where u.user_id = $1::text and u.opted_out),
+		       (select count(*) from (select from oxbow.reflection_inbox i where i.user_id = $1::text limit 10000) n),
+		       (select max(c.completed_at) from oxbow.reflection_cycles c where c.user_id = $1::text and c.status = 'completed')`,
+		userID)
+	p.ReflectedAt = or(reflected)
+	return p, err
 }

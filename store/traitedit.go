@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
-	"github.com/oxbow-memory/oxbow/store/internal/dbsqlc"
+	"github.com/jackc/pgx/v5"
 )
 
 // TraitEdit is a person's correction of a trait. A zero value means "not given"; one of the first three must be.
@@ -29,9 +28,10 @@ func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitE
 	if err := e.validate(); err != nil {
 		return uuid.Nil, err
 	}
-	edited, err := queries.TraitEdit(ctx, db, &dbsqlc.TraitEditParams{UserID: userID, ID: id, Content: pointer(e.Content), Confidence: e.Confidence,
-		Context: pointer(e.Context), Reason: pointer(e.Reason), Actor: actorOr(e.Actor)})
-	return edited, Explain(err)
+	return CollectOne(ctx, db, pgx.RowTo[uuid.UUID], `
+		select oxbow.edit_trait(user_id => $1::text, id => $2::uuid, content => $3::text, confidence => $4::double precision,
+		       context => $5::text, reason => $6::text, actor => $7::text)`,
+		userID, id, pointer(e.Content), e.Confidence, pointer(e.Context), pointer(e.Reason), actorOr(e.Actor))
 }
 
 func (e *TraitEdit) validate() error {
@@ -59,14 +59,15 @@ func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reas
 	if err := reasonAndActor(reason, actor); err != nil {
 		return err
 	}
-	return Explain(queries.TraitDissolve(ctx, db, &dbsqlc.TraitDissolveParams{UserID: userID, ID: id,
-		Reason: pointer(strings.TrimSpace(reason)), Actor: actorOr(actor)}))
+	_, err := Exec(ctx, db, `
+		select oxbow.dissolve_trait(user_id => $1::text, id => $2::uuid, reason => $3::text, actor => $4::text)`,
+		userID, id, pointer(strings.TrimSpace(reason)), actorOr(actor))
+	return err
 }
 
 // DeleteTrait erases a trait for good, and returns how many rows that were.
 func DeleteTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (int64, error) {
-	rows, err := queries.TraitDelete(ctx, db, &dbsqlc.TraitDeleteParams{UserID: userID, ID: id})
-	return rows, Explain(err)
+	return CollectOne(ctx, db, pgx.RowTo[int64], `select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)
 }
 
 func reasonAndActor(reason, actor string) error {

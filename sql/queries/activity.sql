@@ -1,2 +1,0 @@
--- name: ActivityFold :one
-select oxbow.fold_activity(@max::integer)::bigint as taken;
