@@ -106,6 +106,11 @@ chaos: ## kill, cut, delay and confuse for MINUTES a seed, and check what is lef
 	go build -o bin/chaosctl ./internal/chaos/chaosctl
 	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
 
+.PHONY: golden
+golden: ## compare what users see with what was recorded (lab/golden; GOLDEN="-only recall", GOLDEN=-update)
+	@./scripts/setup --for-tests
+	go -C lab run ./golden $(GOLDEN)
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null

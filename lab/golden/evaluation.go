@@ -1,0 +1,3 @@
+package main
+
+func evaluationSections(dir string) []section { return nil }

@@ -1,0 +1,169 @@
+// Golden is the characterisation suite: it records what users of Oxbow see, and compares it with what was recorded before.
+//
+//	go run ./golden [-oxbow PATH] [-only PATTERN] [-eval DIR] [-update]
+//
+// README.md says what is recorded, and what to do about a difference.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pmezard/go-difflib/difflib"
+)
+
+// parallel is how many sections are recorded at once.
+const parallel = 2
+
+func main() {
+	var o options
+	flag.StringVar(&o.binary, "oxbow", "", "the `program` to look at (default: built from the root module)")
+	flag.StringVar(&o.only, "only", "", "only sections whose name matches this `pattern`")
+	flag.StringVar(&o.evalDir, "eval", "", "also rank the development files in this `directory`")
+	flag.StringVar(&o.out, "out", "", "compare with, or update, the recordings in this `directory` (default: testdata)")
+	flag.BoolVar(&o.update, "update", false, "accept what differs")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	differs, err := run(ctx, o)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "golden:", err)
+		os.Exit(2)
+	case differs && !o.update:
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	binary, only, evalDir, out string
+	update                     bool
+}
+
+// run records the chosen sections, prints how each differs from its recording, and reports whether any does.
+func run(ctx context.Context, o options) (bool, error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return false, fmt.Errorf("-only: %w", err)
+	}
+	if o.out == "" {
+		o.out = filepath.Join(suiteDir(), "testdata")
+	}
+	s, err := newSuite(ctx, o.binary)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	chosen := []section{}
+	for _, sec := range append(scriptSections(), evaluationSections(o.evalDir)...) {
+		if only.MatchString(sec.name) {
+			chosen = append(chosen, sec)
+		}
+	}
+	records, err := s.recordAll(ctx, chosen)
+	if err != nil {
+		return false, err
+	}
+	differs := false
+	for i, sec := range chosen {
+		changed, err := compare(filepath.Join(o.out, sec.name+".txt"), records[i].text, o.update)
+		if err != nil {
+			return false, err
+		}
+		word := "same"
+		if changed {
+			differs, word = true, "DIFFERS"
+			if o.update {
+				word = "updated"
+			}
+		}
+		fmt.Printf("%-16s %-8s %5.1f s\n", sec.name, word, records[i].took.Seconds())
+	}
+	return differs, nil
+}
+
+// compare prints the difference between a recording and the file that holds the one before, and with update replaces it.
+func compare(file, text string, update bool) (bool, error) {
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if string(before) == text {
+		return false, nil
+	}
+	if update {
+		return true, os.WriteFile(file, []byte(text), 0o644)
+	}
+	fmt.Print(difference(filepath.Base(file), string(before), text))
+	return true, nil
+}
+
+func difference(name, before, after string) string {
+	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: difflib.SplitLines(before), B: difflib.SplitLines(after),
+		FromFile: name + " (recorded)", ToFile: name + " (now)", Context: 3,
+	})
+	return text
+}
+
+// A section is a part that is recorded by itself, in a database of its own.
+type section struct {
+	name   string
+	record func(context.Context, *place) (string, error)
+}
+
+type recording struct {
+	text string
+	took time.Duration
+}
+
+// recordAll records sections, some at a time.
+func (s *suite) recordAll(ctx context.Context, sections []section) ([]recording, error) {
+	records := make([]recording, len(sections))
+	errs := make([]error, len(sections))
+	slots := make(chan struct{}, parallel)
+	var group sync.WaitGroup
+	for i, sec := range sections {
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			begun := time.Now()
+			text, err := s.record(ctx, sec, fault{})
+			if err != nil {
+				errs[i] = fmt.Errorf("section %s: %w", sec.name, err)
+			}
+			records[i] = recording{text, time.Since(begun)}
+		})
+	}
+	group.Wait()
+	return records, errors.Join(errs...)
+}
+
+// suiteDir is the directory of this package: programs start in lab, tests in the package.
+func suiteDir() string {
+	if _, err := os.Stat("golden/scripts"); err == nil {
+		return "golden"
+	}
+	return "."
+}
+
+func rootDir() string { return filepath.Join(suiteDir(), "..", "..") }
+
+// build builds the program from the root module.
+func build(ctx context.Context, to string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, "./cli/oxbow")
+	cmd.Dir = rootDir()
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
