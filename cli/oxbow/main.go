@@ -50,6 +50,7 @@ func newRoot(a *app) *cobra.Command {
 
 An application inserts into oxbow.memories and selects from oxbow.recall(…); "oxbow migrate up" installs
 the schema, and "oxbow work" does the work that an insert causes.`,
+		Version:       versionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

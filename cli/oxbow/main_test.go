@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,12 @@ func TestHelp(t *testing.T) {
 		require.NotContains(t, r.out, "secret")
 		require.Empty(t, r.err)
 	}
+}
+
+func TestVersion(t *testing.T) {
+	r := cli(t, "--version")
+	require.Zero(t, r.code)
+	require.Regexp(t, `^oxbow version \S+ \(go1\.\S+, `+runtime.GOOS+`/`+runtime.GOARCH+`\)\n$`, r.out)
 }
 
 func TestNoConnection(t *testing.T) {
