@@ -31,6 +31,7 @@ TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
 test: ## set up, and run all tests (make lint runs go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
+	go -C lab test $(TESTFLAGS) ./...
 
 # Which packages are tested with the race detector.
 RACE ?= ./...
@@ -61,7 +62,7 @@ lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and impo
 
 .PHONY: picture
 picture: ## draw the picture in docs
-	go run ./internal/docpicture
+	go -C lab run ./docpicture
 
 .PHONY: schema
 schema: ## dump what the migrations make to sql/schema.sql
@@ -89,12 +90,12 @@ eval-traits: ## measure which interests of known people the traits see: RECORDS=
 .PHONY: kill-reflect
 kill-reflect: ## kill the worker 50 times during a reflection on RECORDS, and compare with an undisturbed run
 	@./scripts/setup --for-tests
-	OXBOW_KILLS=50 OXBOW_KILL_RECORDS=$(abspath $(RECORDS)) go test -count=1 -timeout=60m -run TestKilledReflection -v ./cli/oxbow
+	OXBOW_KILLS=50 OXBOW_KILL_RECORDS=$(abspath $(RECORDS)) go -C lab test -count=1 -timeout=60m -run TestKilledReflection -v ./kill
 
 .PHONY: kill-extract
 kill-extract: ## kill the worker 100 times during an extraction from 10,000 messages, and compare with an undisturbed run
 	@./scripts/setup --for-tests
-	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go test -count=1 -timeout=60m -run TestKilledExtraction -v ./cli/oxbow
+	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go -C lab test -count=1 -timeout=60m -run TestKilledExtraction -v ./kill
 
 # What make chaos runs: SEED (one), or SEEDS ("1 2 3", "1-20"); none: one at random. How long each, without the healing.
 MINUTES ?= 1
@@ -103,7 +104,7 @@ MINUTES ?= 1
 chaos: ## kill, cut, delay and confuse for MINUTES a seed, and check what is left (SEED=7, SEEDS=1-20)
 	@./scripts/setup --for-tests
 	go build -tags failpoints -o bin/oxbow-failpoints ./cli/oxbow
-	go build -o bin/chaosctl ./internal/chaos/chaosctl
+	go -C lab build -o ../bin/chaosctl ./chaos/chaosctl
 	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
 
 .PHONY: golden

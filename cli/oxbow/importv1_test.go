@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -254,51 +253,4 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	r := d.run("import-v1")
 	require.Contains(t, r.err, "an import of public.other is in stage memories: finish it first")
-}
-
-// An import that is killed at any moment goes on where it was: what it leaves in the end is what an undisturbed one leaves.
-func TestKilledImportV1StoresNothingTwice(t *testing.T) {
-	k := newKilling(t)
-	k.exec(k.dsn, v1Table)
-	k.exec(k.dsn, `
-		insert into embeddings (id, user_id, content, memory_type, metadata, created_at, superseded_by)
-		select md5('row ' || g)::uuid, 'user' || g % 7, case when g % 500 = 0 then ' ' else 'Text number ' || g end,
-		       (array['fact', 'general', 'episodic', 'episodic', 'document', 'insight', 'trait', 'odd'])[1 + g % 8],
-		       case when g % 8 in (5, 6) then jsonb_build_object('evidence', jsonb_build_object('supporting', jsonb_build_array(jsonb_build_object('id', md5('row ' || g - 7)::uuid, 'quality', 'C'))),
-		         'trait_stage', case g % 16 when 6 then 'established' end, 'reinforcement_count', g % 3) else '{"importance": 7}' end,
-		       '2024-01-01'::timestamptz + g * interval '1 minute', case when g % 11 = 0 then md5('row ' || g + 7)::uuid end
-		  from generate_series(1, 3000) g
-		union all select '00000000-0000-0000-0000-000000000000', 'user1', 'The least of all ids', 'fact', '{}', '2024-01-01', null`)
-	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "import-v1", "--batch", "200")
-	calmly := time.Since(begun)
-	report := decoded[importv1.Report](t, on{t, calm}.text(`select value::text from oxbow.settings where key = 'import_v1'`))
-	require.Equal(t, importv1.Type{Rows: 3001, New: 3001 - 6 - 375, Refused: 6 + 375}, report.Sum(), "the empty ones and the odd ones")
-
-	interrupted := map[string]int{}
-	for range 6 {
-		cmd := k.command(wild, "import-v1", "--batch", "200")
-		require.NoError(t, cmd.Start())
-		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / 2))
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed
-		conn := k.connect(wild)
-		var stage string
-		if err := conn.QueryRow(t.Context(), `select value ->> 'stage' from oxbow.settings where key = 'import_v1'`).Scan(&stage); err == nil {
-			interrupted[stage]++
-		}
-		conn.Close(context.Background())
-	}
-	k.oxbow(wild, "import-v1", "--batch", "200")
-	t.Logf("seed %d: killed in stage %v; undisturbed it took %s", k.seed, interrupted, calmly.Round(time.Millisecond))
-	require.NotEmpty(t, interrupted)
-	want, got := on{t, calm}.v1Imported(), on{t, wild}.v1Imported()
-	require.Greater(t, strings.Count(want, "\n"), 3_000)
-	require.True(t, want == got, "the same comes of it")
-	counters := `select (value - 'after' - 'started' - 'finished' - 'took' - 'resumed')::text from oxbow.settings where key = 'import_v1'`
-	require.Equal(t, on{t, calm}.text(counters), on{t, wild}.text(counters), "and it is counted once")
-	jobs := `select count(*) from (select distinct args ->> 'user_id', unnest(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed') j`
-	require.Equal(t, on{t, wild}.number(`select count(*) from oxbow.memories`), on{t, wild}.number(jobs), "every memory has a job")
-	k.oxbow(wild, "check")
 }

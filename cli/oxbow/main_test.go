@@ -13,7 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// asProgram makes the test binary run main, for tests that need oxbow as a process.
+const asProgram = "OXBOW_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	speakEvery = time.Hour
 	os.Exit(m.Run())
 }

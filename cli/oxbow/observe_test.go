@@ -18,15 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/internal/programtest"
 )
 
 // The program itself, with a provider over HTTP: it serves what Prometheus asks for, and sends the trace of what it did to a
 // collector.
 func TestWorkIsObserved(t *testing.T) {
 	t.Parallel()
-	binary, d := programtest.Oxbow(t), on{t, pgtest.Database(t)}
+	d := onDatabase(t)
 	const trace = "0af7651916cd43dd8448eb211c80319c"
 	var traced, named atomic.Int64
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -42,9 +40,9 @@ func TestWorkIsObserved(t *testing.T) {
 	server := embeddingtest.New(t, 1024)
 	d.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 
-	cmd := exec.CommandContext(t.Context(), binary, "work", "--embedding-provider", "openai", "--embedding-model", "m", "--embedding-dimension", "1024",
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "work", "--embedding-provider", "openai", "--embedding-model", "m", "--embedding-dimension", "1024",
 		"--embedding-url", server.OpenAIURL())
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+d.dsn, "OXBOW_METRICS_ADDR=127.0.0.1:0", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL,
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+d.dsn, asProgram+"=1", "OXBOW_METRICS_ADDR=127.0.0.1:0", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL,
 		"OTEL_SERVICE_NAME=mine", "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_TRACES_SAMPLER=parentbased_always_on")
 	log, err := cmd.StderrPipe()
 	require.NoError(t, err)

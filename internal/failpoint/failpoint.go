@@ -29,7 +29,9 @@ const (
 	SensoryBatch     = "sensory.batch"
 	SweepStep        = "sweep.step"
 	TriggerAsked     = "check_trigger.asked"
-	MigrateStep      = "migrate.step" // between two steps of a migration
+	MigrateStep      = "migrate.step"      // between two steps of a migration
+	ImportWritten    = "import_v1.written" // a batch is written, nothing is committed
+	ImportCommitted  = "import_v1.committed"
 )
 
 // Worker are the points that a worker comes to.

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -23,9 +24,14 @@ func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *R
 		if err := work(tx, &next); err != nil || v.options.DryRun {
 			return err
 		}
-		return store.WriteSetting(ctx, tx, settingKey, next)
+		if err := store.WriteSetting(ctx, tx, settingKey, next); err != nil {
+			return err
+		}
+		failpoint.Reach(failpoint.ImportWritten)
+		return nil
 	})
 	if err == nil {
+		failpoint.Reach(failpoint.ImportCommitted)
 		v.report = next
 	}
 	return err

@@ -25,7 +25,7 @@ func Oxbow(t testing.TB, tags ...string) string {
 	t.Helper()
 	building.Lock()
 	defer building.Unlock()
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oxbow-memory/oxbow").Output()
 	require.NoError(t, err)
 	root := strings.TrimSpace(string(dir))
 	binary := filepath.Join(root, "bin", strings.Join(append([]string{"oxbow", "for", "tests"}, tags...), "-"))

@@ -1,31 +1,24 @@
-package main
+package kill
 
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// Every message is extracted once, however often the worker is killed: the real binary is killed with SIGKILL at random
-// moments of an extraction, and what it leaves in the end is what an undisturbed run leaves. OXBOW_KILLS and
-// OXBOW_KILL_MESSAGES make it a long one, OXBOW_KILL_SEED repeats it: make kill-extract.
+// However often the worker is killed during an extraction, every message is extracted once, and the memories are those of an
+// undisturbed run. OXBOW_KILLS and OXBOW_KILL_MESSAGES make it a long run: make kill-extract.
 func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
-	number := func(name string, otherwise int) int {
-		if s := os.Getenv(name); s != "" {
-			n, err := strconv.Atoi(s)
-			require.NoError(t, err)
-			return n
-		}
-		return otherwise
-	}
-	kills, messages := number("OXBOW_KILLS", 5), number("OXBOW_KILL_MESSAGES", 600)
+	t.Parallel()
+	points := []string{failpoint.ExtractDecided, failpoint.ExtractWritten, failpoint.ExtractDone, failpoint.ExtractCommitted}
 	k := newKilling(t)
+	messages := k.number("OXBOW_KILL_MESSAGES", 600)
 	k.exec(k.dsn, fmt.Sprintf(`
 		insert into oxbow.messages (user_id, session_id, seq, role, content, created_at)
 		select 'person ' || i %% 20, 's' || i %% 60, i, case when i %% 5 = 4 then 'assistant' else 'user' end,
@@ -36,14 +29,11 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 	calm, wild := k.clone("calm"), k.clone("wild")
 	begun := time.Now()
 	k.oxbow(calm, "work", "--until-idle")
-	calmly := time.Since(begun)
-	killed := k.killExtracting(wild, kills, calmly)
+	killed := k.killAtPoints(wild, points, time.Since(begun), "work", "--until-idle")
 	k.oxbow(wild, "work", "--until-idle")
 
 	want, got := k.extracted(calm), k.extracted(wild)
-	t.Logf("seed %d: %d extractions were interrupted by %d kills; undisturbed it took %s; %d messages, %d lines of memories, sources and history",
-		k.seed, killed, kills, calmly.Round(time.Millisecond), messages, len(want))
-	require.Positive(t, killed)
+	t.Logf("seed %d: killed at %v; %d messages, %d lines of memories, sources and history", k.seed, killed, messages, len(want))
 	require.Greater(t, len(want), messages)
 	require.Equal(t, want, got)
 	for _, dsn := range []string{calm, wild} {
@@ -56,28 +46,6 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 			and (select count(*) from oxbow.memory_sources o join oxbow.memories m on m.user_id = o.user_id and m.id = o.memory_id
 			      where o.user_id = s.user_id and o.session_id = s.id and o.message_id is null and m.source = 'summary' and m.expired_at is null) <> 1`))
 	}
-}
-
-// killExtracting starts a worker, and kills it at a random moment after it began to extract, again and again.
-func (k *killing) killExtracting(dsn string, kills int, calmly time.Duration) (running int) {
-	for range kills {
-		worker := k.command(dsn, "work")
-		require.NoError(k, worker.Start())
-		deadline := time.Now().Add(20 * time.Second)
-		for k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`) == 0 &&
-			k.count(dsn, `oxbow.messages where extracted_at is null`) > 0 && time.Now().Before(deadline) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(time.Duration(k.random.Float64() * float64(calmly) / float64(kills)))
-		require.NoError(k, worker.Process.Kill())
-		_ = worker.Wait() // it was killed
-		require.Eventually(k, func() bool {
-			return k.count(dsn, `pg_stat_activity where application_name like 'oxbow worker%' and datname = current_database()`) == 0
-		}, 2*time.Minute, 10*time.Millisecond)
-		running += k.count(dsn, `oxbow.river_job where kind = 'extract' and state = 'running'`)
-		k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)
-	}
-	return running
 }
 
 // extracted is all that extraction wrote, without ids and the columns of the wall clock. Summaries tell of what had come by then,

@@ -23,7 +23,7 @@ func TestDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	stale, err := update(docs, false)
 	require.NoError(t, err)
-	require.Empty(t, stale, "run go run ./internal/docpicture")
+	require.Empty(t, stale, "run go -C lab run ./docpicture")
 }
 
 // What is out of date is found and put right, and a second run changes nothing.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oxbow-memory/oxbow/internal/chaos"
+	"github.com/oxbow-memory/oxbow/lab/chaos"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-package main
+package kill
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func newProvider(t *testing.T) *provider {
 
 func newLoad(t *testing.T) *load {
 	root := pgtest.Dir(t)
-	l := &load{killing: &killing{T: t, binary: programtest.Oxbow(t)}, root: root, provider: newProvider(t)}
+	l := &load{killing: &killing{T: t, binary: programtest.Oxbow(t, "failpoints")}, root: root, provider: newProvider(t)}
 	l.Server = l.cluster("source", map[string]string{
 		"archive_mode": "on", "archive_command": "cp %p " + root + "/%f", "max_wal_senders": "4", "wal_level": "replica", "fsync": "off",
 	})

@@ -1,7 +1,7 @@
 // Docpicture writes what docs/traits.md shows of a trait's life: the picture docs/life-of-a-trait.svg, and the tables between
 // the page's markers. All numbers come from package lifecycle.
 //
-//	go run ./internal/docpicture [-check]
+//	go -C lab run ./docpicture [-check]
 //
 // -check writes nothing, and fails where something is out of date.
 package main
@@ -17,12 +17,12 @@ import (
 
 func main() {
 	check := flag.Bool("check", false, "write nothing, fail where something is out of date")
-	docs := flag.String("docs", "docs", "the directory of the documents")
+	docs := flag.String("docs", "../docs", "the directory of the documents")
 	flag.Parse()
 	stale, err := update(*docs, !*check)
 	for _, file := range stale {
 		if *check {
-			err = fmt.Errorf("out of date: run go run ./internal/docpicture")
+			err = fmt.Errorf("out of date: run go -C lab run ./docpicture")
 			fmt.Fprintln(os.Stderr, file)
 		} else {
 			fmt.Println(file)

@@ -1,0 +1,206 @@
+package kill
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/programtest"
+)
+
+// killing is the binary, and a database with everything embedded and nothing reflected on.
+type killing struct {
+	*testing.T
+	binary, dsn string
+	seed        uint64
+	random      *rand.Rand
+	kept        map[string]*pgx.Conn // what exec and count ask, by connection string: they ask often
+}
+
+func newKilling(t *testing.T) *killing {
+	k := &killing{T: t, binary: programtest.Oxbow(t, "failpoints"), dsn: pgtest.Database(t), seed: rand.Uint64()}
+	if s := os.Getenv("OXBOW_KILL_SEED"); s != "" {
+		var err error
+		k.seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	k.random = rand.New(rand.NewPCG(k.seed, 0))
+	return k
+}
+
+func (k *killing) command(dsn string, args ...string) *exec.Cmd {
+	return k.commandContext(k.Context(), dsn, args...)
+}
+
+func (k *killing) commandContext(ctx context.Context, dsn string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, k.binary, args...)
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
+	return cmd
+}
+
+// commandLimit is how long a command may take. One that does not come to its end tells where its goroutines are.
+const commandLimit = 10 * time.Minute
+
+func (k *killing) oxbow(dsn string, args ...string) {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.Context(), commandLimit)
+	defer cancel()
+	cmd := k.commandContext(ctx, dsn, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		k.Log(k.unfinished(dsn))
+	}
+	require.NoError(k, err, "oxbow %s: %s", strings.Join(args, " "), out)
+}
+
+// unfinished tells of the jobs that are left, and of what the server is at.
+func (k *killing) unfinished(dsn string) (lines string) {
+	conn := k.connect(dsn)
+	defer conn.Close(context.Background())
+	require.NoError(k, conn.QueryRow(k.Context(), `
+		select coalesce(string_agg(line, E'\n'), 'no jobs, no connections') from (
+		  select concat_ws(' ', 'job', kind, state, 'attempt', attempt, 'of', max(attempted_at), 'due', min(scheduled_at), 'times', count(*))
+		    from oxbow.river_job where state <> 'completed' group by kind, state, attempt
+		  union all
+		  select concat_ws(' ', 'leader', leader_id, expires_at) from oxbow.river_leader
+		  union all
+		  select concat_ws(' ', 'connection', application_name, state, wait_event_type, wait_event, now() - xact_start, left(query, 100))
+		    from pg_stat_activity where datname = current_database()) l(line)`).Scan(&lines))
+	return lines
+}
+
+func (k *killing) exec(dsn, sql string) {
+	k.Helper()
+	_, err := k.keep(dsn).Exec(k.Context(), sql)
+	require.NoError(k, err, sql)
+}
+
+func (k *killing) count(dsn, sql string) (n int) {
+	k.Helper()
+	require.NoError(k, k.keep(dsn).QueryRow(k.Context(), "select count(*) from "+sql).Scan(&n), sql)
+	return n
+}
+
+// keep returns a connection that stays open, for one goroutine at a time.
+func (k *killing) keep(dsn string) *pgx.Conn {
+	k.Helper()
+	if conn := k.kept[dsn]; conn != nil && !conn.IsClosed() {
+		return conn
+	}
+	if k.kept == nil {
+		k.kept = map[string]*pgx.Conn{}
+	}
+	conn := k.connect(dsn)
+	k.kept[dsn] = conn
+	k.Cleanup(func() { _ = conn.Close(context.Background()) }) // its server may have been stopped
+	return conn
+}
+
+func (k *killing) connect(dsn string) *pgx.Conn {
+	k.Helper()
+	conn, err := pgx.Connect(k.Context(), dsn)
+	require.NoError(k, err)
+	return conn
+}
+
+// killAtPoints kills a command once at each point, at the first time it comes there. With OXBOW_KILLS it goes on until it
+// has killed that often, at a later time or at a random moment too. Each command takes up what the last one left.
+func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration, args ...string) (killed map[string]int) {
+	k.Helper()
+	killed = map[string]int{}
+	for _, point := range points {
+		require.True(k, k.killAt(dsn, point+":1", 0, args...), "the work is done before %s is reached", point)
+		killed[point]++
+	}
+	for n := range max(k.number("OXBOW_KILLS", 0)-len(points), 0) {
+		point, nth, after := "moment", 0, time.Duration(k.random.Int64N(int64(calmly)))
+		if n%3 > 0 {
+			point, nth, after = points[k.random.IntN(len(points))], 1+k.random.IntN(5), 0
+		}
+		if k.killAt(dsn, fmt.Sprint(point, ":", nth), after, args...) {
+			killed[point]++
+		}
+	}
+	return killed
+}
+
+// killAt runs a command that kills itself at a named point ("name:nth"), or is killed after a time. It reports whether the
+// command was killed, and then does at once what the next worker does 45 seconds later: it rescues the jobs.
+func (k *killing) killAt(dsn, point string, after time.Duration, args ...string) bool {
+	k.Helper()
+	cmd := k.command(dsn, args...)
+	cmd.Env = append(cmd.Env, failpoint.Variable+"="+point)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(k, cmd.Start())
+	if after > 0 {
+		defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop() // it may have ended
+	}
+	err := cmd.Wait()
+	if err == nil {
+		return false
+	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(k, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %v: %s", point, err, &out)
+	require.Eventually(k, func() bool {
+		return k.count(dsn, `pg_stat_activity where application_name like 'oxbow%' and datname = current_database()`) == 0
+	}, 10*time.Minute, 10*time.Millisecond)
+	k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)
+	return true
+}
+
+// number returns a number of the environment.
+func (k *killing) number(name string, otherwise int) int {
+	k.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	require.NoError(k, err)
+	return n
+}
+
+func (k *killing) text(dsn, sql string) (text string) {
+	k.Helper()
+	require.NoError(k, k.keep(dsn).QueryRow(k.Context(), sql).Scan(&text), sql)
+	return text
+}
+
+// clone copies the database.
+func (k *killing) clone(name string) string {
+	u, err := url.Parse(k.dsn)
+	require.NoError(k, err)
+	source := strings.TrimPrefix(u.Path, "/")
+	name = source + "_" + name
+	server := *u
+	server.Path = "/postgres"
+	if conn := k.kept[k.dsn]; conn != nil {
+		require.NoError(k, conn.Close(k.Context())) // what is copied has no connections
+	}
+	k.exec(server.String(), fmt.Sprintf("create database %s template %s", pgx.Identifier{name}.Sanitize(), pgx.Identifier{source}.Sanitize()))
+	k.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), server.String())
+		require.NoError(k, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), fmt.Sprintf("drop database %s with (force)", pgx.Identifier{name}.Sanitize()))
+		require.NoError(k, err)
+	})
+	u.Path = "/" + name
+	return u.String()
+}
