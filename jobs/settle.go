@@ -62,7 +62,7 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 	return nil
 }
 
-// expireMemories goes by the machine's clock, by which they were made.
+// expireMemories goes by the machine's clock, as the times of belief that it writes do.
 func (w *settleWorker) expireMemories(ctx context.Context) error {
 	var ended, kept int64
 	defer func() {

@@ -16,3 +16,12 @@ func FoldActivity(ctx context.Context, db DB, limit int) (int, error) {
 	}
 	return taken, nil
 }
+
+// OldestActivity returns the number of the oldest report of oxbow.touch that waits to be folded, or 0.
+func OldestActivity(ctx context.Context, db DB) (id int64, err error) {
+	err = db.QueryRow(ctx, `select coalesce(min(id), 0) from oxbow.activity`).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("look for uses of memories: %w", err)
+	}
+	return id, nil
+}

@@ -141,7 +141,8 @@ const maxDropped = 20_000
 // plain leaves out what PostgreSQL does not take in a text.
 func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
 
-// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on.
+// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on. It
+// leaves out those whose messages wait for extraction: what they say is still to come.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	told := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
@@ -163,12 +164,13 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		return fmt.Errorf("record the reflection: %w", err)
 	}
 	_, err = Exec(ctx, db, `
-		update oxbow.sessions s set last_reflected_at = $1::timestamptz
+		update oxbow.sessions s set last_reflected_at = $2
 		  from (select o.id from oxbow.sessions o
-		         where o.user_id = $2::text and o.last_activity_at <= $1::timestamptz
+		         where o.user_id = $1 and o.last_activity_at <= $2
 		           and greatest(o.last_activity_at, o.ended_at) > coalesce(o.last_reflected_at, '-infinity')
-		         order by o.id for no key update) o
-		 where s.user_id = $2::text and s.id = o.id`, c.StartedAt, c.UserID)
+		           and oxbow.session_is_extracted(o.user_id, o.id)
+		         order by o.id for no key update) o -- in the order in which everybody locks several
+		 where s.user_id = $1 and s.id = o.id`, c.UserID, c.StartedAt)
 	if err != nil {
 		return fmt.Errorf("mark the conversations as reflected on: %w", err)
 	}

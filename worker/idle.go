@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -33,7 +36,7 @@ func (e *UnfinishedError) Error() string {
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
 // RunUntilIdle works jobs until none is left that is due, including those that jobs cause, and those that an earlier worker
-// put off because its provider was down. It enqueues no periodic jobs.
+// put off because its provider was down. It enqueues no periodic jobs, except that it folds waiting activity at the end.
 // report, if it is not nil, is told now and then how much is left.
 //
 // Jobs that wait for a provider that is down, or that failed and are to be tried again only later, are not waited for: the
@@ -50,7 +53,7 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 		return err
 	}
 	stopWatching := w.watchLeader(ctx)
-	left, waitErr := w.waitUntilIdle(ctx, report)
+	left, waitErr := w.waitUntilIdle(ctx, client, report)
 	stopWatching()
 	if err := w.stop(ctx, client); err != nil {
 		return err
@@ -61,11 +64,12 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	return w.unfinished(left)
 }
 
-// waitUntilIdle returns when the queue was found idle twice in a row: a job is counted as running while its worker
-// completes it outside of our sight.
-func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) (store.Backlog, error) {
+// waitUntilIdle returns when the queue was found idle twice in a row, because a job is counted as running while its worker
+// completes it, and no activity waits that was not tried to fold.
+func (w *Worker) waitUntilIdle(ctx context.Context, client *river.Client[pgx.Tx], report func(store.Backlog)) (store.Backlog, error) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+	var folded int64
 	for idle := 0; ; {
 		left, err := store.ReadBacklog(ctx, w.pool, soon, w.waitingKinds())
 		if err != nil {
@@ -77,7 +81,14 @@ func (w *Worker) waitUntilIdle(ctx context.Context, report func(store.Backlog)) 
 		if left.Now > 0 || left.Soon > 0 {
 			idle = 0
 		} else if idle++; idle == 2 {
-			return left, nil
+			oldest, err := store.OldestActivity(ctx, w.pool)
+			if err != nil || oldest == 0 || oldest == folded { // folded: it could not be
+				return left, err
+			}
+			if _, err := client.Insert(ctx, jobs.FlushActivityArgs{}, nil); err != nil {
+				return left, fmt.Errorf("enqueue flush_activity: %w", err)
+			}
+			idle, folded = 0, oldest
 		}
 		select {
 		case <-ctx.Done():

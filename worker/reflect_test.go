@@ -123,6 +123,41 @@ func TestReflectInBatches(t *testing.T) {
 	require.Equal(t, 3, b.count(`oxbow.reflection_cycles`), "repeated after its commit, it finds nothing")
 }
 
+// A conversation counts as reflected on once its messages are extracted, and asks for a reflection only then.
+func TestReflectBeforeExtraction(t *testing.T) {
+	b := setup(t)
+	b.insert("ann", numbered(10, "memory")...)
+	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 'waits', 'I live in Porto.'), ('ann', 'failed', 'I live in Porto.')`)
+	b.exec(`update oxbow.messages set extract_failures = 1 where session_id = 'failed'`)
+	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 'extracted')`)
+	b.exec(`delete from oxbow.river_job`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
+	require.NoError(t, b.drain())
+	require.Equal(t, "extracted,failed", get[string](b, `select string_agg(id, ',' order by id) from oxbow.sessions where last_reflected_at is not null`))
+
+	b.insert("ann", "one more memory")
+	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`update oxbow.sessions set ended_at = clock_timestamp() where id = 'waits'`)
+	due := `select coalesce(trigger_type, '') from oxbow.reflection_due('ann', now() + interval '1 minute')`
+	require.Empty(t, get[string](b, due))
+	b.exec(`update oxbow.messages set extracted_at = now()`)
+	require.Equal(t, "session_end", get[string](b, due))
+}
+
+// Before it stops, a worker that runs until idle folds the activity that waits.
+func TestIdleFoldsActivity(t *testing.T) {
+	b := setup(t)
+	id := b.insert("ann", "a memory")[0]
+	require.NoError(t, b.drain())
+	b.exec(`select oxbow.touch('ann', array[$1::uuid])`, id)
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`oxbow.activity`))
+	require.Equal(t, 1, b.count(`oxbow.memories where access_count = 1`))
+	require.NoError(t, b.drain())
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'flush_activity'`), "without activity there is nothing to fold")
+}
+
 func TestReflectOptedOut(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)

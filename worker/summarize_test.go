@@ -97,7 +97,7 @@ func TestSummaryOfALongConversation(t *testing.T) {
 	require.Equal(t, []string{numbers(1, 35)}, b.summaries("ann"))
 	first := get[uuid.UUID](b, `select summary_id from oxbow.sessions where id = 's1'`)
 	require.Equal(t, 1, b.count(`oxbow.memories_episodic where id = $1 and session_id is null and importance = 0.3 and version = 1
-		and expires_at between now() + interval '13 days' and now() + interval '15 days' and valid_at = '2026-03-01 08:35Z'
+		and expires_at = valid_at + interval '14 days' and valid_at = '2026-03-01 08:35Z'
 		and metadata = '{"session": "s1", "messages": 35, "from": "2026-03-01T08:01:00Z", "until": "2026-03-01T08:35:00Z"}'`, first))
 	require.Equal(t, 7, b.count(`oxbow.memory_links l join oxbow.memories m on m.id = l.to_id where l.from_id = $1 and l.relation = 'source' and m.source = 'extraction'`, first))
 	require.Equal(t, 1, b.count(`oxbow.memory_sources where memory_id = $1 and session_id = 's1' and message_id is null`, first))
@@ -354,7 +354,7 @@ func TestSummaryGoesWithWhatItTells(t *testing.T) {
 	}
 }
 
-// A summary ends after 14 days, unless it was promoted, or used so much.
+// A summary ends 14 days after the last message that it covers, unless it was promoted, or used so much.
 func TestSummaryExpires(t *testing.T) {
 	b := setup(t)
 	b.chronicle()
@@ -368,9 +368,13 @@ func TestSummaryExpires(t *testing.T) {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('settle', 'default', 1, '{}')`)
 		require.NoError(t, b.drain())
 	}
+	expire := func(from, in string) {
+		b.exec(`update oxbow.memories set expires_at = now() + $2::interval, created_at = now() - interval '14 days' where expires_at is not null and user_id <> $1`, from, in)
+	}
+	expire("", "1 hour")
 	settle()
 	require.Len(t, b.summaries("ann"), 1, "its time is not over")
-	b.exec(`update oxbow.memories set expires_at = now() - interval '1 second', created_at = created_at - interval '14 days' where expires_at is not null and user_id <> 'dan'`)
+	expire("dan", "-1 second")
 	settle()
 	require.Empty(t, b.summaries("ann"))
 	require.Len(t, b.summaries("bob"), 1)

@@ -1,6 +1,14 @@
+-- session_is_extracted reports whether no message of a session waits for its first extraction.
+create or replace function oxbow.session_is_extracted(_user_id text, _session_id text) returns boolean
+language sql stable as $$
+  select not exists (select from oxbow.messages m
+                      where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and m.extract_failures = 0);
+$$;
+
 -- reflection_due answers whether a user's inbox is to be reflected on, and why: a null type means not yet.
 --   importance_accumulated  the importance of what is in it sums to 30 on the scale of 1 to 10; the value is the sum
---   session_end             a conversation ended, or nothing was said in it for 30 minutes; the value is how many
+--   session_end             a conversation ended, or nothing was said in it for 30 minutes, and its messages are extracted;
+--                           the value is how many
 --   scheduled               24 hours since the last reflection, or since the first memory came in; the value is in hours
 create or replace function oxbow.reflection_due(_user_id text, _now timestamptz default now(),
   out trigger_type text, out trigger_value double precision)
@@ -27,6 +35,7 @@ begin
              and coalesce(s.ended_at, s.last_activity_at + _idle) <= _now
              and coalesce(s.ended_at, s.last_activity_at) > coalesce(s.last_reflected_at, '-infinity')
              and greatest(s.last_activity_at, s.ended_at) > coalesce(s.last_reflected_at, '-infinity') -- follows, and has an index
+             and oxbow.session_is_extracted(s.user_id, s.id)
           union
           select i.session_id from oxbow.reflection_inbox i
            where i.user_id = _user_id and i.session_id is not null

@@ -54,7 +54,6 @@ begin
   select _user_id, _type, _id, _type, b.id, 'supersedes' from before b
   on conflict do nothing;
 end $$;
-revoke all on function oxbow.write_earlier from public;
 
 -- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
 -- operation does to the memory that it is about. The caller holds the user's lock.

@@ -72,7 +72,8 @@ begin
     strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
   values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
     coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
-    case when (old.id is null or old.expires_at is not null) and _days > 0 then now() + make_interval(days => _days) end,
+    case when (old.id is null or old.expires_at is not null) and _days > 0 -- from the last message on, however late it is summarised
+      then greatest(_at, old.valid_at) + make_interval(days => _days) end,
     greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)), 0));
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
   update oxbow.memory_links l set from_id = _id

@@ -102,11 +102,11 @@ begin
               ('secure_tables', 'secure_table', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms',
                'replay_trait', 'record_event', 'write_state', 'settle_traits', 'lock_trait', 'reword_trait', 'reweigh_trait', 'reweigh_traits',
                'sensory_partitions', 'count_sensory', 'age_candidates', 'take_messages', 'similar_facts', 'waiting_extractions', 'session_is_worked', 'messages_left',
-               'write_extraction', 'note_entities', 'note_old_entities', 'itself_and_fold', 'end_edges', 'note_again', 'remove_unnamed', 'recall_entities',
+               'write_extraction', 'write_earlier', 'session_is_extracted', 'note_entities', 'note_old_entities', 'itself_and_fold', 'end_edges', 'note_again', 'remove_unnamed', 'recall_entities',
                'await_index', 'watch_vectors', 'assign_slots', 'walk_vectors', 'index_vectors', 'end_slots', 'recall_near')
   loop
     execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits|sensory_partitions|count_sensory|age_candidates|similar_facts|waiting_extractions|session_is_worked|messages_left|write_extraction|note_entities|note_old_entities|itself_and_fold|assign_slots|walk_vectors|index_vectors|end_slots' then
+    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits|sensory_partitions|count_sensory|age_candidates|similar_facts|waiting_extractions|session_is_worked|messages_left|write_extraction|write_earlier|session_is_extracted|note_entities|note_old_entities|itself_and_fold|assign_slots|walk_vectors|index_vectors|end_slots' then
       execute format('grant execute on function %s to oxbow_worker', f);
     end if;
   end loop;
