@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/store"
@@ -33,7 +32,7 @@ type Client struct {
 	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
 	keys     *Keys        // nil: what is of sensitivity 3 can neither be stored nor read
 	uses     *uses        // nil: they are not reported
-	tracer   trace.Tracer
+	tracer   trace.Tracer // nil: that of the span in the context of a call
 }
 
 // Option changes a Client.
@@ -81,8 +80,9 @@ func WithoutUseReports() Option {
 	}
 }
 
-// WithTracerProvider sets what gets the traces of calls. Default: OpenTelemetry's global one, which does nothing unless the
-// program has set it. What a call stores carries its trace on to the worker.
+// WithTracerProvider sets the provider that records the spans of calls. By default a call whose context has a span is
+// recorded by the provider of that span, and other calls are not recorded. What a call stores carries its trace to the
+// worker.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(c *Client) error {
 		if p == nil {
@@ -106,7 +106,6 @@ func New(db DB, options ...Option) (*Client, error) {
 		log:      slog.Default(),
 		checked:  &atomic.Bool{},
 		uses:     newUses(),
-		tracer:   otel.Tracer(tracerName),
 	}
 	for _, option := range options {
 		if err := option(c); err != nil {

@@ -20,8 +20,39 @@ func TestNewRefuses(t *testing.T) {
 		_, err := oxbow.New(&pgxpool.Pool{}, option)
 		require.ErrorContains(t, err, "oxbow: With")
 	}
-	_, err = oxbow.OpenEmbedder(oxbow.EmbedderConfig{Provider: "magic"})
-	require.ErrorContains(t, err, `"magic"`)
+	for _, dimension := range []int{0, 3585} {
+		_, err = oxbow.NewEmbedder(oddVectors{}, "magic:m", dimension)
+		require.ErrorContains(t, err, "must be 1 to 3584")
+	}
+	_, err = oxbow.NewEmbedder(nil, "magic:m", 2)
+	require.ErrorContains(t, err, "the embedder is nil")
+	_, err = oxbow.NewEmbedder(oddVectors{}, "", 2)
+	require.ErrorContains(t, err, "the model is empty")
+}
+
+// oddVectors embeds every text as a vector that is not of length 1, but an empty text as zeros.
+type oddVectors struct{}
+
+func (oddVectors) EmbedDocuments(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, 2)
+		if text != "" {
+			vectors[i] = []float32{3, 4}
+		}
+	}
+	return vectors, nil
+}
+
+func TestNewEmbedder(t *testing.T) {
+	t.Parallel()
+	e, err := oxbow.NewEmbedder(oddVectors{}, "magic:m", 2)
+	require.NoError(t, err)
+	require.Equal(t, "magic:m", e.Model())
+	require.Equal(t, 2, e.Dimension())
+	vectors, err := e.Embed(t.Context(), []string{"tea", ""})
+	require.NoError(t, err)
+	require.Equal(t, [][]float32{{0.6, 0.8}, {0, 0}}, vectors, "of length 1")
 }
 
 func TestDatabaseThatIsNotReady(t *testing.T) {

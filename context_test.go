@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
 // introduced is a user with traits and memories, in lines of an import.
@@ -105,7 +106,7 @@ func TestContextWithAnotherEmbedder(t *testing.T) {
 	b := setup(t)
 	introduce(t, b)
 	server := embeddingtest.New(t, 1024)
-	embedder, err := oxbow.OpenEmbedder(oxbow.EmbedderConfig{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024})
+	embedder, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024})
 	require.NoError(t, err)
 	other := newClient(t, b.pool, oxbow.WithEmbedder(embedder))
 	_, err = other.Context(t.Context(), oxbow.ContextQuery{UserID: "ann", Text: "the boat"})

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tmc/langchaingo/embeddings"
+	"github.com/tmc/langchaingo/llms/openai"
+
 	"github.com/oxbow-memory/oxbow"
 )
 
@@ -50,21 +53,30 @@ func ExampleClient_Recall() {
 	// rank by words: 1
 }
 
-// The embedder of a client must be that of the database. This one asks a server that speaks OpenAI's API.
-func ExampleOpenEmbedder() {
-	embedder, err := oxbow.OpenEmbedder(oxbow.EmbedderConfig{
-		Provider: "openai", URL: "http://127.0.0.1:8000/v1", Model: "bge-m3", Dimension: 1024})
+// The embedder of a client must be that of the database. This one is langchaingo's, and asks a server that speaks
+// OpenAI's API.
+func ExampleNewEmbedder() {
+	llm, err := openai.New(openai.WithBaseURL("http://127.0.0.1:8000/v1"), openai.WithToken("none"),
+		openai.WithEmbeddingModel("bge-m3"))
+	if err != nil {
+		panic(err)
+	}
+	e, err := embeddings.NewEmbedder(llm)
+	if err != nil {
+		panic(err)
+	}
+	embedder, err := oxbow.NewEmbedder(e, "openai:bge-m3", 1024)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(embedder.Model(), embedder.Dimension())
 
-	_, err = oxbow.OpenEmbedder(oxbow.EmbedderConfig{Provider: "openai", Model: "bge-m3", Dimension: 100_000})
+	_, err = oxbow.NewEmbedder(e, "openai:bge-m3", 100_000)
 	fmt.Println(err)
 
 	// Output:
 	// openai:bge-m3 1024
-	// embedding dimension 100000 of openai:bge-m3 is out of range: it must be 1 to 3584
+	// oxbow: NewEmbedder: dimension 100000 is out of range: it must be 1 to 3584
 }
 
 func ExampleLocalEmbedder() {

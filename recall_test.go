@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -94,7 +95,7 @@ func TestRecallWithAnotherModel(t *testing.T) {
 	b.work(t)
 	for _, dimension := range []int{1024, 512} {
 		server := embeddingtest.New(t, dimension)
-		other, err := oxbow.OpenEmbedder(oxbow.EmbedderConfig{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: dimension})
+		other, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: dimension})
 		require.NoError(t, err)
 		_, err = newClient(t, b.pool, oxbow.WithEmbedder(other)).Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "cello"})
 		mismatch, ok := errors.AsType[*oxbow.ModelMismatchError](err)
@@ -109,7 +110,7 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	server := embeddingtest.New(t, 1024)
-	cfg := oxbow.EmbedderConfig{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024}
+	cfg := providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024}
 	_, err := b.pool.Exec(t.Context(), `update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	b.remember(t, oxbow.NewMemory{Content: "Ann plays the cello."})
@@ -118,7 +119,7 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
 
-	embedder, err := oxbow.OpenEmbedder(cfg)
+	embedder, err := providers.Open(cfg)
 	require.NoError(t, err)
 	client := newClient(t, b.pool, oxbow.WithEmbedder(embedder), oxbow.WithEmbedTimeout(500*time.Millisecond))
 	q := oxbow.Query{UserID: "ann", Text: "cello"}

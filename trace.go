@@ -2,11 +2,11 @@ package oxbow
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/store"
@@ -14,10 +14,14 @@ import (
 
 const tracerName = "github.com/oxbow-memory/oxbow"
 
-// span makes a call a part of the caller's trace. end is to be called with its error. Neither users nor texts are in it, and
-// no error's words, which may quote them.
+// span makes a call a part of the caller's trace; end takes the error of the call. The span has neither users nor texts,
+// nor the text of the error, which may quote them.
 func (c *Client) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (_ context.Context, end func(*error)) {
-	ctx, span := c.tracer.Start(ctx, "oxbow."+name, trace.WithSpanKind(trace.SpanKindClient),
+	tracer := c.tracer
+	if tracer == nil {
+		tracer = trace.SpanFromContext(ctx).TracerProvider().Tracer(tracerName)
+	}
+	ctx, span := tracer.Start(ctx, "oxbow."+name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(append(attributes, attribute.String("db.system.name", "postgresql"))...))
 	return ctx, func(err *error) {
 		if *err != nil {
@@ -27,22 +31,22 @@ func (c *Client) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// traceparent is the W3C's name of the trace of ctx, "" if there is none that somebody records.
+// traceparent is the W3C's name of the trace of ctx, or "" if the trace is not recorded. OpenTelemetry's propagation
+// package writes the same, but imports net/http.
 func traceparent(ctx context.Context) string {
-	if !trace.SpanContextFromContext(ctx).IsSampled() {
+	s := trace.SpanContextFromContext(ctx)
+	if !s.IsValid() || !s.IsSampled() {
 		return ""
 	}
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
+	return fmt.Sprintf("00-%s-%s-%s", s.TraceID(), s.SpanID(), s.TraceFlags()&trace.FlagsSampled)
 }
 
-// setTrace is the statement that names a trace until the transaction ends: the triggers write it to the jobs that they make.
+// setTrace is the statement that names a trace until the transaction ends: triggers write it into the jobs that they make.
 func setTrace(traceparent string) string {
 	return "select set_config('oxbow.traceparent', " + literal(traceparent) + ", true)"
 }
 
-// nameTrace does that in the caller's transaction, before something is stored.
+// nameTrace names the trace of ctx in the caller's transaction, before something is stored.
 func (c *Client) nameTrace(ctx context.Context) error {
 	parent := traceparent(ctx)
 	if c.tx == nil || parent == "" {

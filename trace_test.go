@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -32,7 +32,7 @@ func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 	_, err := b.pool.Exec(t.Context(), `update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, TracerProvider: provider,
-		Embedding: embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}})
+		Embedding: providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))

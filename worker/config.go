@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
@@ -28,7 +28,7 @@ type Config struct {
 	// shares connections by transaction, default_query_exec_mode=exec.
 	DatabaseURL string
 	// Embedding chooses the provider. Default: the local one.
-	Embedding embedding.Config
+	Embedding providers.Config
 	// Reasoner chooses what draws conclusions. Default: the rules.
 	Reasoner llm.Config
 	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. Default: any number.
@@ -104,7 +104,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) local() bool {
-	return c.Embedding.Provider == "" || c.Embedding.Provider == embedding.ProviderLocal
+	return c.Embedding.Provider == "" || c.Embedding.Provider == providers.ProviderLocal
 }
 
 // callTime limits one call of the embedder. A call may take several requests when a provider refuses texts, so it is
@@ -115,7 +115,7 @@ func (c Config) callTime() time.Duration {
 		return 10 * time.Second
 	case c.Embedding.Timeout > 0:
 		return c.Embedding.Timeout + 5*time.Second
-	case c.Embedding.Provider == embedding.ProviderOllama:
+	case c.Embedding.Provider == providers.ProviderOllama:
 		return 2*time.Minute + 5*time.Second
 	}
 	return 35 * time.Second
@@ -126,7 +126,7 @@ func (c Config) callTexts() int {
 	switch {
 	case c.local():
 		return 128
-	case c.Embedding.Provider == embedding.ProviderOllama:
+	case c.Embedding.Provider == providers.ProviderOllama:
 		return 8 // its server is asked for one text at a time
 	}
 	return 64

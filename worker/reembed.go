@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -65,7 +66,7 @@ func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (Ree
 	if err != nil {
 		return ReembedResult{}, err
 	}
-	made, err := embedding.Open(cfg.Embedding)
+	made, err := providers.Open(cfg.Embedding)
 	if err != nil {
 		return ReembedResult{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -51,7 +51,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 func (b *bundle) remote() *embeddingtest.Server {
 	b.Helper()
 	server := embeddingtest.New(b.T, 1024)
-	b.cfg.Embedding = embedding.Config{Provider: embedding.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
+	b.cfg.Embedding = providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
 	b.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	return server
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/noop"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
@@ -61,7 +62,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := embedding.Open(cfg.Embedding)
+	made, err := providers.Open(cfg.Embedding)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embe
 }
 
 func (c Config) reembedCommand(made embedding.Embedder) string {
-	command := "oxbow reembed --embedding-provider " + cmp.Or(c.Embedding.Provider, embedding.ProviderLocal)
+	command := "oxbow reembed --embedding-provider " + cmp.Or(c.Embedding.Provider, providers.ProviderLocal)
 	if c.Embedding.Model != "" {
 		command += " --embedding-model " + c.Embedding.Model
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/oxbow-memory/oxbow"
+import (
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+)
 
 // open returns the embedder that the flags choose. What is wrong with them is a mistake in the command line.
 func (f *embeddingFlags) open() (oxbow.Embedder, error) {
@@ -8,7 +11,7 @@ func (f *embeddingFlags) open() (oxbow.Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := oxbow.OpenEmbedder(cfg)
+	embedder, err := providers.Open(cfg)
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
 // embeddingFlags choose the embedding provider, each with an environment variable as its default.
 type embeddingFlags struct {
-	cfg     embedding.Config
+	cfg     providers.Config
 	invalid error // of a variable
 }
 
@@ -41,7 +41,7 @@ func (f *embeddingFlags) add(flags *pflag.FlagSet) {
 }
 
 // config returns the choice. An error names the variable and its value.
-func (f *embeddingFlags) config() (embedding.Config, error) { return f.cfg, f.invalid }
+func (f *embeddingFlags) config() (providers.Config, error) { return f.cfg, f.invalid }
 
 func (f *embeddingFlags) number(name string) int {
 	return parsed(f, name, "a number", strconv.Atoi)

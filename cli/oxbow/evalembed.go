@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -115,7 +115,7 @@ func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
 func (r *evaluation) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	for attempt := 1; ; attempt++ {
 		made, err := r.embedder.Embed(ctx, texts)
-		failed, ok := errors.AsType[*oxbow.EmbeddingError](err)
+		failed, ok := errors.AsType[*embedding.Error](err)
 		switch {
 		case err == nil || (ok && len(failed.Texts) > 0):
 			return made, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -65,7 +66,7 @@ type batch struct {
 // as it should is an error in the end: what it did before has been measured.
 func (b *bench) pipelines(ctx context.Context) (err error) {
 	p := &pipeline{bench: b, workers: min(max(runtime.NumCPU(), 2), 4)}
-	local, err := embedding.Open(embedding.Config{})
+	local, err := providers.Open(providers.Config{})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
 // actionTime is how long a client waits for the answer to an action, patientActionTime how long one does that is to come to the end.
@@ -48,7 +49,7 @@ func (r *run) openClient(ctx context.Context, number int) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := oxbow.OpenEmbedder(r.provider.embedderConfig())
+	embedder, err := providers.Open(r.provider.embedderConfig())
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
@@ -59,8 +59,8 @@ func (p *provider) url() string { return "http://" + p.address + "/v1" }
 
 const embeddingModel = "chaos"
 
-func (p *provider) embedderConfig() oxbow.EmbedderConfig {
-	return oxbow.EmbedderConfig{Provider: "openai", Model: embeddingModel, Dimension: dimension, URL: p.url(), APIKey: "none", Timeout: 1500 * time.Millisecond}
+func (p *provider) embedderConfig() providers.Config {
+	return providers.Config{Provider: "openai", Model: embeddingModel, Dimension: dimension, URL: p.url(), APIKey: "none", Timeout: 1500 * time.Millisecond}
 }
 
 // fail lets an end misbehave for a while.

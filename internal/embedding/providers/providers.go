@@ -1,21 +1,16 @@
-// Package embedding turns texts into vectors: offline with Local, or with a provider reached through langchaingo.
-package embedding
+// Package providers opens embedders: the local one, and those of providers reached through langchaingo.
+package providers
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
-
-// MaxDimension is the longest vector that fits. A vector is stored uncompressed inside its row, and a row inside a page
-// of 8 kB: beside a user_id of 255 bytes, the longest that is allowed, PostgreSQL 15 takes 3,922 dimensions and no more.
-// This is the multiple of 512 below.
-const MaxDimension = 3584
 
 // Names for Config.Provider.
 const (
@@ -29,26 +24,13 @@ const (
 	ollamaURL = "http://127.0.0.1:11434"
 )
 
-// Embedder makes vectors of texts. It may be used by several goroutines at once.
-type Embedder interface {
-	// Model identifies what made a vector, such as "openai:text-embedding-3-small". Vectors of different models cannot
-	// be compared.
-	Model() string
-	// Dimension is the length of every vector, 1 to MaxDimension.
-	Dimension() int
-	// Embed returns a vector of length 1 for each text, in their order. The error is an *Error, or the context's. With
-	// an *Error of kind Permanent the vectors are returned too, nil for each text that was refused; with any other
-	// error there are none.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // Config chooses an embedder. The zero value is the local one.
 type Config struct {
 	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
 	Provider string
 	// Model is the provider's name for the model. Required, except for local, which has one.
 	Model string
-	// Dimension is the length of the vectors, 1 to MaxDimension. Required, except for local, which has a default.
+	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for local, which has a default.
 	Dimension int
 	// SendDimension asks an OpenAI-compatible server for vectors of that length, which models that have only one
 	// length refuse. OpenAI's text-embedding-3 models, which can give any, are always asked.
@@ -66,7 +48,7 @@ type Config struct {
 }
 
 // Open returns the embedder that cfg describes. It does not talk to the provider. An error names the field and its value.
-func Open(cfg Config) (Embedder, error) {
+func Open(cfg Config) (embedding.Embedder, error) {
 	switch cfg.Provider {
 	case "", ProviderLocal:
 		return openLocal(cfg)
@@ -80,17 +62,17 @@ func Open(cfg Config) (Embedder, error) {
 	return nil, fmt.Errorf("embedding provider %q is not known: use local, openai or ollama", cfg.Provider)
 }
 
-func openLocal(cfg Config) (Embedder, error) {
-	if cfg.Model != "" && cfg.Model != LocalModel {
+func openLocal(cfg Config) (embedding.Embedder, error) {
+	if cfg.Model != "" && cfg.Model != embedding.LocalModel {
 		return nil, fmt.Errorf("embedding model %q is none of the local provider's: leave it out, or name the provider", cfg.Model)
 	}
 	if cfg.Dimension == 0 {
-		cfg.Dimension = LocalDimension
+		cfg.Dimension = embedding.LocalDimension
 	}
-	if cfg.Dimension < 2 || cfg.Dimension > MaxDimension {
-		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension, MaxDimension)
+	if cfg.Dimension < 2 || cfg.Dimension > embedding.MaxDimension {
+		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension, embedding.MaxDimension)
 	}
-	return NewLocal(cfg.Dimension), nil
+	return embedding.NewLocal(cfg.Dimension), nil
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -124,8 +106,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	switch {
 	case strings.TrimSpace(cfg.Model) == "":
 		return cfg, fmt.Errorf("embedding model is empty: the provider %s needs the name of one", cfg.Provider)
-	case cfg.Dimension < 1 || cfg.Dimension > MaxDimension:
-		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension, cfg.Provider, cfg.Model, MaxDimension)
+	case cfg.Dimension < 1 || cfg.Dimension > embedding.MaxDimension:
+		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension, cfg.Provider, cfg.Model, embedding.MaxDimension)
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
 		return cfg, fmt.Errorf("embedding URL %q is no http or https address", provider.WithoutSecrets(cfg.URL))
 	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":

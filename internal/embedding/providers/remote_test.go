@@ -1,4 +1,4 @@
-package embedding_test
+package providers_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
 const (
@@ -23,13 +24,13 @@ const (
 )
 
 // each runs a test against both providers.
-func each(t *testing.T, test func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config)) {
-	for _, provider := range []string{embedding.ProviderOpenAI, embedding.ProviderOllama} {
+func each(t *testing.T, test func(t *testing.T, server *embeddingtest.Server, cfg providers.Config)) {
+	for _, provider := range []string{providers.ProviderOpenAI, providers.ProviderOllama} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			server := embeddingtest.New(t, dimension)
-			cfg := embedding.Config{Provider: provider, Model: "model-x", Dimension: dimension, URL: server.OpenAIURL(), APIKey: key}
-			if provider == embedding.ProviderOllama {
+			cfg := providers.Config{Provider: provider, Model: "model-x", Dimension: dimension, URL: server.OpenAIURL(), APIKey: key}
+			if provider == providers.ProviderOllama {
 				cfg.URL = server.OllamaURL()
 			}
 			test(t, server, cfg)
@@ -37,9 +38,9 @@ func each(t *testing.T, test func(t *testing.T, server *embeddingtest.Server, cf
 	}
 }
 
-func open(t *testing.T, cfg embedding.Config) embedding.Embedder {
+func open(t *testing.T, cfg providers.Config) embedding.Embedder {
 	t.Helper()
-	e, err := embedding.Open(cfg)
+	e, err := providers.Open(cfg)
 	require.NoError(t, err)
 	return e
 }
@@ -79,7 +80,7 @@ func requireError(t *testing.T, err error, kind embedding.Kind) *embedding.Error
 
 func TestVectorsBelongToTheirTexts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		cfg.BatchSize = 3
 		e := open(t, cfg)
 		require.Equal(t, cfg.Provider+":model-x", e.Model())
@@ -93,7 +94,7 @@ func TestVectorsBelongToTheirTexts(t *testing.T) {
 			requireVector(t, asked[i], v)
 		}
 		size, path := 3, "/v1/embeddings"
-		if cfg.Provider == embedding.ProviderOllama {
+		if cfg.Provider == providers.ProviderOllama {
 			size, path = 1, "/api/embed"
 		}
 		requests := server.Requests()
@@ -112,7 +113,7 @@ func TestRequestFollowsConfiguration(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	server := embeddingtest.New(t, dimension)
-	e := open(t, embedding.Config{Provider: "openai", Model: "text-embedding-3-small", Dimension: dimension, URL: server.OpenAIURL() + "/"})
+	e := open(t, providers.Config{Provider: "openai", Model: "text-embedding-3-small", Dimension: dimension, URL: server.OpenAIURL() + "/"})
 	_, err := e.Embed(t.Context(), texts(1))
 	require.NoError(t, err)
 	got := server.Requests()[0]
@@ -144,7 +145,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+			each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 				server.Always(test.fault)
 				vectors, err := open(t, cfg).Embed(t.Context(), []string{"my secret", "another"})
 				require.Nil(t, vectors)
@@ -161,7 +162,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 
 func TestRetryAfterMayBeADate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		server.Always(embeddingtest.Unavailable(time.Now().Add(time.Hour)))
 		_, err := open(t, cfg).Embed(t.Context(), texts(1))
 		e := requireError(t, err, embedding.Unavailable)
@@ -175,7 +176,7 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	e := open(t, embedding.Config{Provider: "ollama", Model: "m", Dimension: dimension, URL: "http://user:" + key + "@" + address + "/?token=" + key})
+	e := open(t, providers.Config{Provider: "ollama", Model: "m", Dimension: dimension, URL: "http://user:" + key + "@" + address + "/?token=" + key})
 	_, err = e.Embed(t.Context(), texts(1))
 	_ = requireError(t, err, embedding.Unavailable)
 	require.ErrorContains(t, err, "http://"+address+"/ does not answer")
@@ -184,7 +185,7 @@ func TestNobodyListens(t *testing.T) {
 
 func TestProviderHangs(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		server.Always(embeddingtest.Hang())
 		cfg.Timeout = 100 * time.Millisecond
 		_, err := open(t, cfg).Embed(t.Context(), texts(1))
@@ -224,7 +225,7 @@ func TestAnswerMakesNoSense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+			each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 				e := open(t, cfg)
 				server.Next(test.fault)
 				vectors, err := e.Embed(t.Context(), texts(3))
@@ -241,7 +242,7 @@ func TestAnswerMakesNoSense(t *testing.T) {
 func TestContradictingPositions(t *testing.T) {
 	t.Parallel()
 	server := embeddingtest.New(t, 2)
-	e := open(t, embedding.Config{Provider: "openai", Model: "m", Dimension: 2, URL: server.OpenAIURL()})
+	e := open(t, providers.Config{Provider: "openai", Model: "m", Dimension: 2, URL: server.OpenAIURL()})
 	server.Next(embeddingtest.Raw(`{"data": [{"index": 1, "embedding": [1, 2]}, {"index": 1, "embedding": [3, 4]}]}`))
 	_, err := e.Embed(t.Context(), texts(2))
 	_ = requireError(t, err, embedding.Invalid)
@@ -253,7 +254,7 @@ func TestContradictingPositions(t *testing.T) {
 
 func TestOneBadTextSpoilsNoOther(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		asked := texts(128)
 		asked[5], asked[100] = "bad", "bad too"
 		server.Refuse(func(texts []string) bool { return strings.Contains(strings.Join(texts, "|"), "bad") })
@@ -269,7 +270,7 @@ func TestOneBadTextSpoilsNoOther(t *testing.T) {
 			}
 			requireVector(t, asked[i], v)
 		}
-		if cfg.Provider == embedding.ProviderOpenAI {
+		if cfg.Provider == providers.ProviderOpenAI {
 			require.LessOrEqual(t, len(server.Requests()), 30, "halves, not one by one")
 		}
 	})
@@ -279,7 +280,7 @@ func TestTooManyWordsAtOnce(t *testing.T) {
 	t.Parallel()
 	server := embeddingtest.New(t, dimension)
 	server.Refuse(func(texts []string) bool { return len(strings.Join(texts, "")) > 100 })
-	e := open(t, embedding.Config{Provider: "openai", Model: "m", Dimension: dimension, URL: server.OpenAIURL()})
+	e := open(t, providers.Config{Provider: "openai", Model: "m", Dimension: dimension, URL: server.OpenAIURL()})
 	asked := texts(64)
 	vectors, err := e.Embed(t.Context(), asked)
 	require.NoError(t, err)
@@ -290,7 +291,7 @@ func TestTooManyWordsAtOnce(t *testing.T) {
 
 func TestLongTextIsEmbeddedByItsBeginning(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		server.Refuse(func(texts []string) bool { return len(strings.Join(texts, "")) > 4000 })
 		long := strings.Repeat("长", 5000) // 15,000 bytes
 		vectors, err := open(t, cfg).Embed(t.Context(), []string{"short", long})
@@ -306,7 +307,7 @@ func TestLongTextIsEmbeddedByItsBeginning(t *testing.T) {
 func TestFailureWhileHalving(t *testing.T) {
 	t.Parallel()
 	server := embeddingtest.New(t, dimension)
-	e := open(t, embedding.Config{Provider: "openai", Model: "m", Dimension: dimension, URL: server.OpenAIURL()})
+	e := open(t, providers.Config{Provider: "openai", Model: "m", Dimension: dimension, URL: server.OpenAIURL()})
 	server.Next(embeddingtest.Status(400, "no"), embeddingtest.Fault{}, embeddingtest.TooManyRequests(time.Second))
 	vectors, err := e.Embed(t.Context(), texts(4))
 	require.Nil(t, vectors)
@@ -315,7 +316,7 @@ func TestFailureWhileHalving(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, server *embeddingtest.Server, cfg embedding.Config) {
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		e := open(t, cfg)
 		server.Refuse(func(texts []string) bool { return texts[0] == "bad" })
 		var group sync.WaitGroup

@@ -1,4 +1,4 @@
-package embedding
+package providers
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms/ollama"
 	"github.com/tmc/langchaingo/llms/openai"
 
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
@@ -63,7 +64,7 @@ func (r *remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	}
 	if len(work.refused) > 0 {
 		last := *work.last
-		last.Kind, last.Texts = Permanent, work.refused
+		last.Kind, last.Texts = embedding.Permanent, work.refused
 		last.Message = fmt.Sprintf("%d of %d texts refused: %s", len(work.refused), len(texts), last.Message)
 		return work.vectors, &last
 	}
@@ -75,9 +76,9 @@ type batch struct {
 	*remote
 	texts   []string
 	vectors [][]float32
-	probed  bool   // it is known that the provider accepts a harmless text
-	refused []int  // positions
-	last    *Error // why the last of them was refused
+	probed  bool             // it is known that the provider accepts a harmless text
+	refused []int            // positions
+	last    *embedding.Error // why the last of them was refused
 }
 
 // embed fills vectors[from:to]. A refusal may be for one text or for the sum of them, so the half is asked for, down to
@@ -110,7 +111,7 @@ func (b *batch) embed(ctx context.Context, from, to int) error {
 
 // shorten embeds the beginning of a text that is refused whole: most often it is too long for the model, and its
 // beginning is better than nothing. A short text is refused for another reason.
-func (b *batch) shorten(ctx context.Context, at int, refused *Error) error {
+func (b *batch) shorten(ctx context.Context, at int, refused *embedding.Error) error {
 	const short = 1024 // bytes
 	for text := firstHalf(b.texts[at]); len(text) >= short; text = firstHalf(text) {
 		vectors, err := b.request(ctx, []string{text})
@@ -135,12 +136,12 @@ func firstHalf(text string) string {
 }
 
 // refusal marks an Error that may be about the texts.
-type refusal struct{ about *Error }
+type refusal struct{ about *embedding.Error }
 
 func (r refusal) Error() string { return r.about.Error() }
 func (r refusal) Unwrap() error { return r.about }
 
-func asRefusal(err error) *Error {
+func asRefusal(err error) *embedding.Error {
 	if r, ok := errors.AsType[refusal](err); ok {
 		return r.about
 	}
@@ -185,7 +186,7 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 
 // failed says why there is no answer that counts.
 func (r *remote) failed(x *exchange) error {
-	e := &Error{Kind: Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter, Message: x.message}
+	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter, Message: x.message}
 	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {
 		e.Message = fmt.Sprintf("%s does not answer: %s", where, r.reason(x.failure))
@@ -217,7 +218,7 @@ func (r *remote) reason(err error) string {
 }
 
 func (r *remote) invalid(format string, args ...any) error {
-	return &Error{Kind: Invalid, Model: r.Model(), Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
+	return &embedding.Error{Kind: embedding.Invalid, Model: r.Model(), Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
 }
 
 // normalize checks one vector and gives it length 1, so that its numbers fit a half-precision column and keep their

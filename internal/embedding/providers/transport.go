@@ -1,4 +1,4 @@
-package embedding
+package providers
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// maxAnswer is more than 2,048 vectors of MaxDimension take as text.
+// maxAnswer is more than 2,048 vectors of embedding.MaxDimension take as text.
 const maxAnswer = 256 << 20
 
 // exchange is what the client library does not tell about a request: how it ended.
