@@ -112,6 +112,14 @@ golden: ## compare what users see with what was recorded (lab/golden; GOLDEN="-o
 	@./scripts/setup --for-tests
 	go -C lab run ./golden $(GOLDEN)
 
+# Where the evaluation data lies, which is not part of the project.
+EVALUATIONS ?= ../shared/data/eval
+
+.PHONY: golden-eval
+golden-eval: ## compare also what recall ranks on the evaluation data (EVALUATIONS=directory)
+	@./scripts/setup --for-tests
+	go -C lab run ./golden -eval $(abspath $(EVALUATIONS)) -only rank- $(GOLDEN)
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null

@@ -27,7 +27,7 @@ select format('%s.%s %s%s%s%s%s%s', c.name, a.attname, format_type(a.atttypid, a
  where c.relkind in ('r', 'p', 'v', 'm') and a.attnum > 0 and not a.attisdropped;
 
 -- name: constraints
-select format('%s: %s %s%s', c.name, k.conname, pg_get_constraintdef(k.oid), case when k.convalidated then '' else ' not valid' end) as fact
+select format('%s: %s %s', c.name, k.conname, pg_get_constraintdef(k.oid)) as fact
   from golden.class c join pg_constraint k on k.conrelid = c.oid where k.contype not in ('t', 'n');
 
 -- name: indexes
