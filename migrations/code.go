@@ -19,8 +19,8 @@ type codeFile struct {
 }
 
 // checksum identifies what the file makes: its text, and what it was run with. Functions keep the search path they
-// were made with, and rights are granted to the roles there are, so the same text is installed again when the extension
-// was moved or a role was added.
+// were made with, and rights are granted to the roles there are and cover River's functions, so the same text is installed
+// again when the extension was moved, a role was added, or River was upgraded.
 func (f codeFile) checksum(env string) string {
 	sum := sha256.Sum256([]byte(env + "\n" + f.text))
 	return hex.EncodeToString(sum[:])
@@ -45,7 +45,7 @@ func (src source) codeFiles() ([]codeFile, error) {
 
 // codeEnv is the part of a checksum that the database decides.
 func (st state) codeEnv() string {
-	return "vector in " + st.vectorSchema + "; roles " + strings.Join(st.roles, ", ")
+	return fmt.Sprintf("vector in %s; roles %s; River %d", st.vectorSchema, strings.Join(st.roles, ", "), st.river.Current)
 }
 
 // changedCode names the files whose text the database does not have, and the installed ones that are no more. Where a group
@@ -101,6 +101,9 @@ func (s *session) installCode(ctx context.Context) error {
 			}
 		}
 		if _, err := tx.Exec(ctx, `delete from oxbow.installed_code where name = any($1)`, gone); err != nil {
+			return err
+		}
+		if err := revokePublic(ctx, tx); err != nil {
 			return err
 		}
 		return grantVersions(ctx, tx, st.roles)

@@ -65,3 +65,20 @@ func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	}
 	return nil
 }
+
+// revokePublic takes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and USAGE on types. Rights are an
+// allow-list, which sql/code writes.
+func revokePublic(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `
+		revoke all on schema oxbow from public;
+		revoke all on all tables in schema oxbow from public;
+		revoke all on all routines in schema oxbow from public;
+		do $$
+		declare t regtype;
+		begin
+		  for t in select oid from pg_type where typnamespace = 'oxbow'::regnamespace and typtype in ('d', 'e') loop
+		    execute format('revoke all on type %s from public', t);
+		  end loop;
+		end $$`)
+	return err
+}

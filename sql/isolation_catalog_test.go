@@ -270,7 +270,7 @@ func TestFunctionsLeakNothing(t *testing.T) {
 	require.NoError(t, err)
 	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[function])
 	require.NoError(t, err)
-	require.Greater(t, len(functions), 60)
+	require.Greater(t, len(functions), 30)
 
 	// what each type of argument may name of B's; an argument called user_id is tried with both users
 	names := map[string][]string{

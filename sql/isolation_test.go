@@ -289,7 +289,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	for _, sql := range []string{
 		"select oxbow.index_memories($1, '{}')", "select oxbow.fold_facts($1, '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
 		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
-		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')", "select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.set_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
+		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')", "select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.ensure_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
 		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
 		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}', true)",
 		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",

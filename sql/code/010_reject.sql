@@ -11,6 +11,7 @@ begin
       when length(value) > 60 then format('The value begins with %L and has %s bytes.', left(value, 60), octet_length(value))
       else format('The value is %L.', value) end;
 end $$;
+call oxbow.grant_app('reject');
 
 -- Whether PostgreSQL knows the time zone, by name or as an offset.
 create or replace function oxbow.is_timezone(name text) returns boolean
@@ -21,3 +22,4 @@ begin
 exception when invalid_parameter_value then
   return false;
 end $$;
+call oxbow.grant_app('is_timezone');

@@ -41,7 +41,6 @@ begin
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
   end if;
 end $$;
-revoke all on function oxbow.ring_doorbell() from public;
 
 -- A statement on the parent fires the parent's trigger, one on a partition the partition's own.
 do $$

@@ -80,6 +80,7 @@ begin
   values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id), oxbow.trace_metadata());
   return true;
 end $$;
+call oxbow.grant_app('end_session');
 
 -- waiting_extractions returns the jobs that wait to extract from a session, but for one, and how many of them are due later.
 -- Jobs that try again what failed are not among them. In these functions the jobs are found by their index, whatever is known
@@ -92,6 +93,7 @@ begin
    where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
      and j.id <> _except and not j.args ? 'retry';
 end $$;
+call oxbow.grant_worker('waiting_extractions');
 
 -- session_is_worked tells whether a job older than _job is extracting from a session. It holds that job's row until the
 -- transaction ends, and waits for one that is just completing.
@@ -104,6 +106,7 @@ begin
     order by j.id for no key update;
   return found;
 end $$;
+call oxbow.grant_worker('session_is_worked');
 
 -- messages_left tells whether messages wait in a session, those that failed or those that did not, and no job but _job for
 -- them.
@@ -117,6 +120,7 @@ begin
                        and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
                        and j.id <> _job and (j.args ? 'retry') = _failed);
 end $$;
+call oxbow.grant_worker('messages_left');
 
 -- similar_facts returns, for each vector in order, the current facts of a user that are at least as similar as _least, the
 -- most similar first, at most _limit. All of the user's facts are compared, exactly.
@@ -142,6 +146,7 @@ begin
      limit _limit) f(id, content, speaker, category, at, similarity)
    order by e.nth, f.similarity desc, f.id;
 end $$;
+call oxbow.grant_worker('similar_facts');
 -- pgvector's operators are found where its extension was installed.
 do $$
 begin
@@ -165,3 +170,4 @@ begin
    order by m.created_at desc, m.id
    limit _limit;
 end $$;
+call oxbow.grant_worker('facts_about');

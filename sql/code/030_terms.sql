@@ -33,9 +33,11 @@ begin
            where term is not null
            group by term) t;
 end $$;
+call oxbow.grant_worker('terms');
 
 -- The terms of a date, finest first: '@2025-10-12', '@2025-10', '@2025', '@10-12', '@10'.
 create or replace function oxbow.date_terms(at timestamp) returns text[]
 language sql immutable parallel safe
 return array['@' || to_char(at, 'YYYY-MM-DD'), '@' || to_char(at, 'YYYY-MM'), '@' || to_char(at, 'YYYY'),
              '@' || to_char(at, 'MM-DD'), '@' || to_char(at, 'MM')];
+call oxbow.grant_worker('date_terms');

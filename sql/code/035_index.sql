@@ -62,6 +62,7 @@ begin
   end if;
   return query select unnest(_fresh);
 end $$;
+call oxbow.grant_worker('index_memories');
 
 -- fold_facts keeps one of several identical current facts: the oldest, by (created_at, id). The others are superseded by
 -- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
@@ -125,6 +126,7 @@ begin
     perform oxbow.note_entities(_user_id, _gone);
   end if;
 end $$;
+call oxbow.grant_worker('fold_facts');
 
 -- Statistics follow deletions, also those that cascade.
 create or replace function oxbow.uncount_terms() returns trigger
@@ -157,3 +159,4 @@ begin
      from pg_inherits p join pg_index i on i.indrelid = p.inhrelid join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
     where p.inhparent = 'oxbow.memory_terms'::regclass and a.amname = 'gin';
 end $$;
+call oxbow.grant_worker('clean_terms');

@@ -18,11 +18,13 @@ begin
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', left(_user_id, 255));
 end $$;
+call oxbow.grant_app('check_access');
 
 -- Who calls: inside a function that runs with its owner's rights current_user is the owner; the setting still tells.
 create or replace function oxbow.caller() returns name
 language sql stable set search_path = pg_catalog, pg_temp
 return case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
+call oxbow.grant_app('caller');
 
 -- Whether a role may see every user: the tables' owner, its members (a superuser is one) and the worker.
 create or replace function oxbow.is_trusted(_role name) returns boolean
@@ -31,3 +33,4 @@ begin
   return pg_has_role(_role, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'MEMBER')
       or exists (select from pg_roles r where r.rolname = 'oxbow_worker' and pg_has_role(_role, r.oid, 'MEMBER'));
 end $$;
+call oxbow.grant_app('is_trusted');

@@ -9,6 +9,7 @@ begin
   select touch.user_id, i.id, coalesce(touch.used, true) from unnest(touch.ids) i(id)
    where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id);
 end $$;
+call oxbow.grant_app('touch');
 
 -- use_trait records that a reply used a trait: it becomes surer by 0.02 of the remaining doubt, at most once in 24 hours
 -- (C §8.2). It ignores other memories, old versions, and traits in a stage that is not recalled. The caller holds the row.
@@ -32,3 +33,4 @@ begin
   _event.actor := _actor;
   perform oxbow.record_event(_event);
 end $$;
+call oxbow.grant_worker('use_trait');

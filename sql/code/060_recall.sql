@@ -440,6 +440,7 @@ begin
        and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
    order by b.total desc, b.seq, b.id;
 end $$;
+call oxbow.grant_app('recall');
 
 -- pgvector's operators are found where its extension was installed.
 do $$

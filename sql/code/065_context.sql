@@ -15,6 +15,7 @@ begin
   rest := regexp_replace(content, '[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF\U00020000-\U0003FFFF]+', '', 'g');
   return length(content) - length(rest) + (octet_length(rest) + 3) / 4;
 end $$;
+call oxbow.grant_app('estimate_tokens');
 
 -- one_line makes data of a text: line breaks, tabs and other control characters become a space, so that it can pretend
 -- neither a heading nor an item; what only changes how a text looks (direction marks, tags) goes.
@@ -226,6 +227,7 @@ begin
     return next;
   end loop;
 end $$;
+call oxbow.grant_app('context_parts');
 
 -- trait_remark is what follows a trait in the block: that it is not sure yet, and what it depends on.
 create or replace function oxbow.trait_remark(_stage text, _tendencies jsonb, _contexts text[], _chinese boolean) returns text
@@ -249,6 +251,7 @@ begin
   return (select coalesce(string_agg(p.line, E'\n'), '')
             from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now) p);
 end $$;
+call oxbow.grant_app('context');
 
 -- pgvector's types are found where its extension was installed.
 do $$
@@ -257,7 +260,6 @@ declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
 begin
   execute 'alter function oxbow.context_traits set search_path = ' || path;
   execute 'alter function oxbow.context_memories set search_path = ' || path;
-  revoke all on function oxbow.context_traits, oxbow.context_memories from public; -- for context_parts
   execute 'alter function oxbow.context_parts set search_path = ' || path;
   execute 'alter function oxbow.context set search_path = ' || path;
 end $$;

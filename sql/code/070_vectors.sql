@@ -27,6 +27,7 @@ begin
   get diagnostics _written = row_count;
   return _written;
 end $$;
+call oxbow.grant_worker('write_vectors');
 
 -- refuse_vectors notes that a provider refuses the texts of memories.
 create or replace function oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _reason text)
@@ -37,6 +38,7 @@ returns void language sql set search_path = pg_catalog, pg_temp set enable_seqsc
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
+call oxbow.grant_worker('refuse_vectors');
 
 -- embeddables tells what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the provider
 -- of the model refuses counts as having its vector. Planning takes longer than looking: the plan is kept.
@@ -56,3 +58,4 @@ begin
    cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    where m.forgotten_at is null and m.sensitivity < 3;
 end $$;
+call oxbow.grant_worker('embeddables');

@@ -8,6 +8,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000), coalesce(max((s.value ->> 'most')::integer), 8)
     from oxbow.settings s where s.key = 'vector_index';
 $$;
+call oxbow.grant_worker('vector_index_setting');
 
 -- await_index notes new vectors of users who have a slot. The check of the foreign key, which leads to all types of memories, would be
 -- planned anew for each row.
@@ -82,6 +83,7 @@ begin
     begun := begun + 1;
   end loop;
 end $$;
+call oxbow.grant_worker('assign_slots');
 
 -- older_transactions tells whether a transaction of this database is under way, or prepared, whose number is below one: each holds a
 -- lock of its number from before it writes until after it is over. Those of other databases have nothing to do with ours.
@@ -95,6 +97,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
                     and (a.datid = (select d.oid from pg_database d where d.datname = current_database())
                          or exists (select from pg_prepared_xacts p where p.transaction = l.transactionid and p.database = current_database())));
 $$;
+call oxbow.grant_worker('older_transactions');
 
 -- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
 -- where there is no walk to make. The first one waits until those transactions of this database are over that may not know of the
@@ -141,6 +144,7 @@ begin
    where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type;
   return greatest(cardinality(_ids), 1);
 end $$;
+call oxbow.grant_worker('walk_vectors');
 
 -- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where none waits. A
 -- user of whom nothing waits after a walk is ready.
@@ -175,6 +179,7 @@ begin
   end loop;
   return 0;
 end $$;
+call oxbow.grant_worker('index_vectors');
 
 -- end_slots deletes copies of vectors of those who have no slot any more, at most _limit of one user, and returns how many. A slot is
 -- free when nothing is left in it. Whose copies there are is found by leaps through the primary key.
@@ -211,6 +216,7 @@ begin
                                               where x.user_id = s.user_id and x.memory_type = s.memory_type limit 1) l) = 0;
   return 0;
 end $$;
+call oxbow.grant_worker('end_slots');
 
 -- recall_near finds the nearest of one user's vectors of a type by the index of its slot, and by a scan of those that wait for it.
 -- One value each: ids and distances, not in order, and how many the index gave. HNSW is searched with settings of its own, and they

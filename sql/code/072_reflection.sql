@@ -4,6 +4,7 @@ language sql stable as $$
   select not exists (select from oxbow.messages m
                       where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and m.extract_failures = 0);
 $$;
+call oxbow.grant_worker('session_is_extracted');
 
 -- reflection_due answers whether a user's inbox is to be reflected on, and why: a null type means not yet.
 --   importance_accumulated  the importance of what is in it sums to 30 on the scale of 1 to 10; the value is the sum
@@ -54,6 +55,7 @@ begin
     trigger_value := round(extract(epoch from _now - coalesce(_last, _oldest)) / 3600, 3);
   end if;
 end $$;
+call oxbow.grant_worker('reflection_due');
 
 -- inbox_users lists users who have something in their inbox, in order, from the one after _after on. Each is one look
 -- into the index, however many memories wait.
@@ -67,6 +69,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
   select user_id from u where user_id is not null;
 $$;
+call oxbow.grant_worker('inbox_users');
 
 -- What waits for reflection when a user opts out is not reflected on, also if they opt in again.
 create or replace function oxbow.empty_inbox() returns trigger
@@ -75,6 +78,5 @@ begin
   delete from oxbow.reflection_inbox i where i.user_id = new.user_id;
   return null;
 end $$;
-revoke all on function oxbow.empty_inbox from public;
 create or replace trigger empty_inbox after insert or update of opted_out on oxbow.users
   for each row when (new.opted_out) execute function oxbow.empty_inbox();

@@ -10,6 +10,7 @@ language sql stable as $$
            or exists (select from oxbow.embedding_refusals r
                        where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model)));
 $$;
+call oxbow.grant_worker('is_unembedded');
 
 -- The memories that embed jobs still to be worked name.
 create or replace function oxbow.memories_in_queue() returns table (user_id text, id text)
@@ -18,6 +19,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from oxbow.river_job j
    where j.kind = 'embed' and j.state in ('available', 'pending', 'retryable', 'running', 'scheduled');
 $$;
+call oxbow.grant_worker('memories_in_queue');
 
 -- recount_terms puts the statistics of users right, where they differ from what is there, and returns how many rows it
 -- changed. The row is locked before it is counted: who indexes a memory adds to it after writing the terms, so whatever
@@ -37,6 +39,7 @@ begin
   get diagnostics _changed = row_count;
   return _changed;
 end $$;
+call oxbow.grant_worker('recount_terms');
 
 -- fold_activity adds up to _limit reported accesses and uses to their memories and returns how many it took. It deletes them
 -- in the same transaction, so none counts twice, and locks the memories in the order of their ids.
@@ -75,3 +78,4 @@ begin
   end loop;
   return _taken;
 end $$;
+call oxbow.grant_worker('fold_activity');

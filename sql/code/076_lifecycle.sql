@@ -6,12 +6,14 @@ create or replace function oxbow.trait_stage_of(_confidence double precision) re
 language sql immutable parallel safe
 return case when _confidence > 0.85 then 'core' when _confidence >= 0.60 then 'established' when _confidence > 0.30 then 'emerging'
             else 'candidate' end;
+call oxbow.grant_app('trait_stage_of');
 
 -- trait_rate is how fast confidence decays, per day.
 create or replace function oxbow.trait_rate(_subtype text, _reinforcements integer) returns double precision
 language sql immutable parallel safe
 return case _subtype when 'preference' then 0.002 when 'core' then 0.001 else 0.005 end::double precision
        / (1 + 0.1::double precision * greatest(coalesce(_reinforcements, 0), 0));
+call oxbow.grant_app('trait_rate');
 
 -- trait_confidence_at is a confidence that was set at one moment, decayed to another. What is next to nothing stays so, because
 -- PostgreSQL refuses a product that is too small for a number.
@@ -21,6 +23,7 @@ language sql immutable parallel safe
 return case when _confidence < 1e-18 then _confidence
             else _confidence * exp(greatest(-700, -oxbow.trait_rate(_subtype, _reinforcements)
                                    * greatest(case when _now <= _at then 0 when isfinite(_now) then extract(epoch from _now - _at)::double precision else 1e15 end, 0) / 86400)) end;
+call oxbow.grant_app('trait_confidence_at');
 
 -- trait_stage_at is a trait's stage at a moment, time alone considered.
 create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text, _reinforcements integer,
@@ -31,6 +34,7 @@ return case
   when _stage = 'trend' then case when _now >= _window_end then 'dissolved' else 'trend' end
   when oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now) < 0.05 then 'dissolved'
   else oxbow.trait_stage_of(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now)) end;
+call oxbow.grant_app('trait_stage_at');
 
 -- trait_next_transition is when time alone changes a trait's stage; null: never. It is PL/pgSQL, because a function in SQL
 -- that uses an argument twice is not always inlined, and costs several times as much then.
@@ -59,6 +63,7 @@ begin
   end if;
   return _next;
 end $$;
+call oxbow.grant_app('trait_next_transition');
 
 -- trait_after is the moment after which confidence has decayed to exp(-exponent) of itself; at the latest in the year 9999.
 create or replace function oxbow.trait_after(_at timestamptz, _exponent double precision, _subtype text, _reinforcements integer)
@@ -73,11 +78,13 @@ begin
   end if;
   return case when _at < _farthest then _farthest else oxbow.ceil_second(_at) end;
 end $$;
+call oxbow.grant_app('trait_after');
 
 -- ceil_second rounds up, and always up.
 create or replace function oxbow.ceil_second(_at timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_trunc('second', _at, 'UTC') + interval '1 second';
+call oxbow.grant_app('ceil_second');
 
 -- replay_trait returns the state that a trait's events up to a moment lead to. stage is null where there are none. Where a clock
 -- went backwards, an event is taken to be no earlier than those before it.
@@ -95,6 +102,7 @@ begin
       from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e);
   end loop;
 end $$;
+call oxbow.grant_worker('replay_trait');
 
 -- apply_event returns the state after an event: lifecycle.State.Apply.
 create or replace function oxbow.apply_event(inout subtype text, inout stage text, inout confidence double precision,
@@ -151,11 +159,13 @@ begin
     stage := oxbow.trait_stage_of(confidence);
   end if;
 end $$;
+call oxbow.grant_worker('apply_event');
 
 -- clamp_confidence keeps a confidence in (0,1), where rounding would leave it.
 create or replace function oxbow.clamp_confidence(_confidence double precision) returns double precision
 language sql immutable parallel safe
 return least(greatest(_confidence, 1e-9), 1 - 1e-9);
+call oxbow.grant_worker('clamp_confidence');
 
 -- record_event appends an event to a trait and writes the state that follows to the trait's row. The caller holds the row.
 -- Only edits, dissolutions and the like come this way; reflection and settle write many at once.
@@ -177,6 +187,7 @@ begin
   insert into oxbow.trait_events select (_event).*;
   perform oxbow.write_state(t.user_id, t.id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
 end $$;
+call oxbow.grant_worker('record_event');
 
 -- write_state writes a state to a trait's row.
 create or replace function oxbow.write_state(_user_id text, _trait_id uuid, _stage text, _confidence double precision,
@@ -190,6 +201,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
          version = m.version + 1, updated_at = clock_timestamp()
    where m.user_id = _user_id and m.id = _trait_id;
 $$;
+call oxbow.grant_worker('write_state');
 
 -- settle_traits applies what time did to traits that are due: decayed over a boundary of stages, too weak, or a trend
 -- whose window ended. With a user it takes all of that user's that are due, otherwise up to _limit that nobody else holds. It
@@ -244,3 +256,4 @@ begin
   )
   select count(*) filter (where t.next = 'dissolved') into dissolved from turned t;
 end $$;
+call oxbow.grant_worker('settle_traits');

@@ -60,6 +60,7 @@ begin
    where r.stage is not null
    order by 6 desc nulls last, w.head;
 end $$;
+call oxbow.grant_app('traits_as_of');
 
 -- newest_wording returns the id that a trait has now, of an id that it had once. It is null if there is none.
 create or replace function oxbow.newest_wording(_user_id text, _id uuid) returns uuid
@@ -71,6 +72,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
   select w.id from wording w where w.expired_at is null;
 $$;
+call oxbow.grant_app('newest_wording');
 
 -- lock_trait returns a user's trait and keeps others from changing it until the transaction ends.
 create or replace function oxbow.lock_trait(_user_id text, _id uuid) returns oxbow.memories
@@ -93,6 +95,7 @@ begin
   end if;
   return t;
 end $$;
+call oxbow.grant_worker('lock_trait');
 
 -- reword_trait gives a trait another wording, which is a new row: content never changes in place. Evidence, events and the
 -- traits that it is the parent of go over to the new row; the old one stays, as the wording that was believed in its time:
@@ -135,6 +138,7 @@ begin
   values (_user_id, 'trait', old.id, 'SUPERSEDE', old.content, _content, old.metadata, old.metadata, _actor, _reason);
   return new.id;
 end $$;
+call oxbow.grant_worker('reword_trait');
 
 -- person_actor is the name under which a person's correction is recorded: not one of Oxbow's own.
 create or replace function oxbow.person_actor(_actor text) returns text
@@ -192,6 +196,7 @@ begin
   perform oxbow.record_event(e);
   return _id;
 end $$;
+call oxbow.grant_app('edit_trait');
 
 -- dissolve_trait archives a trait in the name of the person whom it is about. Reflection does not bring it back; edit_trait does.
 create or replace function oxbow.dissolve_trait(user_id text, id uuid, reason text default null, actor text default 'user') returns void
@@ -216,11 +221,13 @@ begin
   e.reason := dissolve_trait.reason;
   perform oxbow.record_event(e);
 end $$;
+call oxbow.grant_app('dissolve_trait');
 
 -- trait_hash names a trait's pattern or wording without telling it.
 create or replace function oxbow.trait_hash(_text text) returns uuid
 language sql immutable parallel safe
 return md5('oxbow trait ' || lower(regexp_replace(normalize(_text, nfkc), '[[:space:][:punct:]]+', ' ', 'g')))::uuid;
+call oxbow.grant_worker('trait_hash');
 
 -- delete_trait erases a trait with all its wordings, its evidence and its events, in the name of the person whom it is about,
 -- and notes a hash of what each said, so that reflection does not make it again. It returns how many rows were deleted.
@@ -257,3 +264,4 @@ begin
   end loop;
   return _deleted;
 end $$;
+call oxbow.grant_app('delete_trait');

@@ -147,5 +147,3 @@ begin
   call oxbow.secure_tables();
   return _missing;
 end $$;
-
-revoke all on function oxbow.reembed_begin, oxbow.reembed_finish from public;

@@ -22,7 +22,6 @@ begin
   end if;
   return memory;
 end $$;
-revoke all on function oxbow.lock_memory from public;
 
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (by default: now)
 -- and is believed until now; a version that was wrong from the start is superseded by one with the same valid_at. The new
@@ -84,6 +83,7 @@ begin
     kept, coalesce(supersede.actor, 'app'), supersede.reason);
   return new_id;
 end $$;
+call oxbow.grant_app('supersede');
 
 -- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same, word for word. Of a memory
 -- that is forgotten, those are left out that were restored by themselves.
@@ -116,7 +116,6 @@ begin
   end loop;
   return _ids;
 end $$;
-revoke all on function oxbow.repeats_of, oxbow.lock_repeats from public;
 
 -- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
 -- versions of it stay as they are, unless they only repeated it. What is forgotten already stays so. The summaries of the
@@ -152,6 +151,7 @@ begin
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
 end $$;
+call oxbow.grant_app('forget');
 
 -- restore takes a forget back. If the memory was forgotten before it was embedded, it is embedded now.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
@@ -179,6 +179,7 @@ begin
     perform oxbow.ring_doorbell();
   end if;
 end $$;
+call oxbow.grant_app('restore');
 
 -- beside_versions returns with each of the memories those next to it: what it superseded, or contradicts and stands beside, and
 -- what superseded or contradicts it. Each is looked up by itself (lateral, offset 0), whatever was planned when the tables were
@@ -203,7 +204,6 @@ begin
     select l.from_id from oxbow.memory_links l
      where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
 end $$;
-revoke all on function oxbow.beside_versions from public;
 
 -- versions returns all versions of a memory, older and newer, itself too.
 create or replace function oxbow.versions(user_id text, id uuid) returns table (memory_type text, memory_id uuid)
@@ -222,6 +222,7 @@ begin
     from chain c
    cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
 end $$;
+call oxbow.grant_app('versions');
 
 -- history returns what happened to a memory and to all its versions, in order: ADD for the making of each, the events of
 -- memory_history, and STAGE_CHANGE for the events that took a trait from one stage to another. Why a memory was added tells
@@ -274,3 +275,4 @@ begin
   select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason, h.message_ids
     from happened h order by h.at, h.version, h.nth, h.id;
 end $$;
+call oxbow.grant_app('history');

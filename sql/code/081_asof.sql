@@ -14,3 +14,4 @@ begin
      and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed, now())
    order by coalesce(m.valid_at, m.created_at), m.id;
 end $$;
+call oxbow.grant_app('facts_as_of');

@@ -4,6 +4,7 @@
 create or replace function oxbow.is_adopted(_actor text) returns boolean
 language sql immutable parallel safe
 return _actor in ('import', 'check');
+call oxbow.grant_worker('is_adopted');
 
 -- lock_traits locks traits and all that erasing them may change, in the order of their ids, as everybody does who locks
 -- several: those that they speak for, and their parts and older wordings, and those of these.
@@ -27,6 +28,7 @@ begin
         select c.id from touched t join oxbow.memories_trait c on c.user_id = _user_id and c.trait_parent_id = t.id)
     order by m.id for no key update;
 end $$;
+call oxbow.grant_worker('lock_traits');
 
 -- reweigh_trait computes a trait anew after evidence for or against it was erased: each event counts what is left of its
 -- evidence, and an event without any is taken out. So is a trait that nothing supports any more, with what it said before,
@@ -90,6 +92,7 @@ begin
     perform oxbow.observe_trait(_user_id, _trait_id);
   end if;
 end $$;
+call oxbow.grant_worker('reweigh_trait');
 
 -- rewrite_trait numbers a trait's events from 1 without gaps, and writes what they lead to into each of them and into the row.
 create or replace function oxbow.rewrite_trait(_user_id text, _trait_id uuid) returns void
@@ -128,6 +131,7 @@ begin
     perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
   end if;
 end $$;
+call oxbow.grant_worker('rewrite_trait');
 
 -- observe_trait writes into a trait's row when and in which contexts its evidence shows it. A trait that other traits speak for
 -- knows that from them, and keeps it.
@@ -151,6 +155,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
    where m.user_id = _user_id and m.id = _trait_id and not s.inferred
      and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts') is distinct from (s.first, s.last, s.contexts);
 $$;
+call oxbow.grant_worker('observe_trait');
 
 -- erase_wordings erases a trait and all that it said before.
 create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
@@ -166,6 +171,7 @@ begin
   perform oxbow.lock_erased(_user_id, _ids);
   perform oxbow.erase_and_count(_user_id, i.id) from unnest(_ids) i(id);
 end $$;
+call oxbow.grant_worker('erase_wordings');
 
 -- Erased evidence, with whatever erased it, counts no more. oxbow.erasing says that the whole user goes.
 create or replace function oxbow.reweigh_traits() returns trigger
@@ -262,17 +268,4 @@ begin
   perform oxbow.rewrite_trait(_user_id, _trait_id);
   return true;
 end $$;
-
-do $$
-declare f regprocedure;
-begin
-  for f in select p.oid::regprocedure from pg_proc p
-            where p.pronamespace = 'oxbow'::regnamespace
-              and p.proname in ('lock_traits', 'reweigh_trait', 'rewrite_trait', 'observe_trait', 'erase_wordings', 'reweigh_traits', 'leave_parent', 'adopt_trait')
-  loop
-    execute format('revoke all on function %s from public', f);
-    if to_regrole('oxbow_worker') is not null then
-      execute format('grant execute on function %s to oxbow_worker', f);
-    end if;
-  end loop;
-end $$;
+call oxbow.grant_worker('adopt_trait');

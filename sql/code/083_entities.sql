@@ -8,11 +8,13 @@ create or replace function oxbow.entity_key(name text) returns text
 language sql immutable parallel safe
 return btrim(regexp_replace(lower(normalize(name, NFKC)),
   '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+', ' ', 'g'));
+call oxbow.grant_app('entity_key');
 
 -- By what a key is looked up: its first word, or in Chinese, Japanese and Korean its first two characters.
 create or replace function oxbow.entity_head(key text) returns text
 language sql immutable parallel safe
 return coalesce(substring(key from '^[^ \u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF]+'), left(key, 2));
+call oxbow.grant_worker('entity_head');
 
 -- The heads that a query may name, and the query as keys are written: as a whole, and without Chinese, Japanese and Korean.
 -- Words that stand in every sentence name nothing.
@@ -133,6 +135,7 @@ begin
     from edge g, oxbow.itself_and_fold(_user_id, g.type, g.memory) m
   on conflict do nothing;
 end $$;
+call oxbow.grant_worker('note_entities');
 
 -- A memory, and the one that it was folded into because that says the same.
 create or replace function oxbow.itself_and_fold(_user_id text, _type text, _id uuid)
@@ -146,11 +149,13 @@ begin atomic
     join oxbow.memories_fact k on k.user_id = _user_id and k.id = m.superseded_by and k.content_hash = m.content_hash
    where _type = 'fact' and m.user_id = _user_id and m.id = _id and m.superseded_by is not null;
 end;
+call oxbow.grant_worker('itself_and_fold');
 
 -- How a relation is written: "Works at" is works_at.
 create or replace function oxbow.relation_name(relation text) returns text
 language sql immutable parallel safe
 return case when octet_length(relation) <= 64 then replace(oxbow.entity_key(relation), ' ', '_') else '' end;
+call oxbow.grant_worker('relation_name');
 
 -- What a new version takes over of the metadata of the old one: of what that names, what the new text names as well.
 create or replace function oxbow.inherited_metadata(metadata jsonb, content text) returns jsonb
@@ -238,6 +243,7 @@ begin
     noted := noted + cardinality(_ids);
   end loop;
 end $$;
+call oxbow.grant_worker('note_old_entities');
 
 -- entities_of tells who and what the memories of a user name, those that are named most first, without what only forgotten
 -- memories name. Said again is named again: mentions counts each time. valid_at and created_at are those of the earliest memory;
@@ -262,6 +268,7 @@ begin
    group by e.id, e.name, e.kind
    order by 4 desc, 10 desc, e.name, e.kind;
 end $$;
+call oxbow.grant_app('entities_of');
 
 -- entity_edges_of tells how the entities of a user belong together, as each memory says it, the latest first; with an entity, of
 -- that one alone. Edges that rest on forgotten memories are left out.
@@ -282,3 +289,4 @@ begin
    where g.user_id = entity_edges_of.user_id and m.forgotten_at is null and (entity is null or g.from_id = entity or g.to_id = entity)
    order by g.valid_at desc, g.created_at desc, g.relation, a.name, b.name, g.memory_id;
 end $$;
+call oxbow.grant_app('entity_edges_of');

@@ -123,6 +123,7 @@ begin
        order by coalesce(n.valid_at, n.created_at), n.id limit 1) against on true
    order by since, m.created_at, m.seq, m.id;
 end $$;
+call oxbow.grant_app('timeline');
 
 do $$
 declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)

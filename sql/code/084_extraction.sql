@@ -54,6 +54,7 @@ begin
   select _user_id, _type, _id, _type, b.id, 'supersedes' from before b
   on conflict do nothing;
 end $$;
+call oxbow.grant_worker('write_earlier');
 
 -- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
 -- operation does to the memory that it is about. The caller holds the user's lock.
@@ -193,3 +194,4 @@ begin
     from (select max(g.created_at) as at from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)) g
    where s.user_id = _user_id and s.id = _session_id and s.last_activity_at < g.at;
 end $$;
+call oxbow.grant_worker('write_extraction');

@@ -20,6 +20,7 @@ begin
   end if;
   return oxbow.sum_counts(_rows);
 end $$;
+call oxbow.grant_app('erase_memory');
 
 -- erase_and_count is erase_memory without a receipt. It returns how many rows each table lost.
 create or replace function oxbow.erase_and_count(_user_id text, _id uuid) returns jsonb
@@ -51,7 +52,6 @@ begin
   return _rows;
 end $$;
 
-revoke all on function oxbow.erase_and_count from public;
 
 -- lock_erased locks memories that will be erased one after another, as erase_one locks each, before the first is gone: with that one's
 -- terms uncounted, nobody may be waited for who is to count others (index_memories).
@@ -66,7 +66,6 @@ begin
     order by m.id for no key update;
   perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_ids) order by m.id for update;
 end $$;
-revoke all on function oxbow.lock_erased from public;
 
 -- A receipt says when, by whom and how much was erased, and not of whom. Who asks for it may give a proof, a secret of at least
 -- 16 characters, of which a digest is kept together with what was erased. Only with the secret and the user's id can the receipt be
@@ -81,6 +80,7 @@ begin
    where e.digest = oxbow.erasure_digest(erasure.proof, erasure.user_id, erasure.memory_id)
    order by e.at;
 end $$;
+call oxbow.grant_app('erasure');
 
 create or replace function oxbow.check_proof(_proof text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -108,7 +108,6 @@ create or replace function oxbow.sum_counts(_rows jsonb) returns bigint
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(sum(c.value::bigint), 0)::bigint from jsonb_each_text(_rows) c;
 $$;
-revoke all on function oxbow.check_proof, oxbow.erasure_digest, oxbow.add_counts, oxbow.sum_counts from public;
 
 -- erase_one erases a memory and what refers to it, and returns how many rows each table lost. The caller holds its traits.
 do $$
@@ -184,7 +183,6 @@ begin
   perform oxbow.erase_places(_user_id, _id);
   return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
 end $$;
-revoke all on function oxbow.erase_one from public;
 
 -- erase_from_reflection takes a memory that is there still out of what reflections noted: proposals that were not followed,
 -- and, of a trait, what the events of others say about it.
@@ -221,7 +219,6 @@ begin
     from oxbow.memories_trait m
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
 end $$;
-revoke all on function oxbow.erase_from_reflection from public;
 
 -- erase_from_jobs takes a memory out of the arguments and errors of the user's jobs. A job that has no other memory is
 -- deleted, also while it runs: what it was about to write refers to the memory's row, and is lost with it.
@@ -242,7 +239,6 @@ begin
    where j.args @> jsonb_build_object('user_id', _user_id) and strpos(j.errors::text, _id::text) > 0;
   return _deleted;
 end $$;
-revoke all on function oxbow.erase_from_jobs from public;
 
 -- erase_places takes a user, or one memory, out of the places that jobs noted to go on from there: they begin anew.
 create or replace function oxbow.erase_places(_user_id text, _id uuid default null) returns void
@@ -257,7 +253,6 @@ begin
      and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
               else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
 end $$;
-revoke all on function oxbow.erase_places from public;
 
 -- erase_user erases a user: every row of every table that has a user_id, and every job that names the user, finished ones
 -- and their errors included, in the caller's transaction. It returns how many rows each table lost, and leaves a receipt: see
@@ -289,6 +284,7 @@ begin
   values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'), oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
   return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
+call oxbow.grant_app('erase_user');
 
 -- A job that is just finishing may add rows behind the back of the statement that waits for it, and a job that follows it.
 -- So everything is gone through until no job is found: what works on a job that was deleted can no longer commit.
@@ -337,4 +333,3 @@ begin
                      or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
-revoke all on function oxbow.erase_rows from public;

@@ -22,12 +22,14 @@ begin
            order by m.seq limit _enough + 1) m;
   return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
 end $$;
+call oxbow.grant_worker('summary_due');
 
 -- summary_stands tells whether a summary is a current memory.
 create or replace function oxbow.summary_stands(_user_id text, _id uuid) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
 $$;
+call oxbow.grant_worker('summary_stands');
 
 -- write_summary writes the summary of a conversation up to _until, in the place of the one that it grew out of, and returns
 -- whether it did: false where somebody else was first, or where what it rests on was changed, forgotten or erased meanwhile.
@@ -94,6 +96,7 @@ begin
     format('%s more messages of session %L', cardinality(_messages), _session_id));
   return true;
 end $$;
+call oxbow.grant_worker('write_summary');
 
 -- expire_memories ends up to _limit memories whose time is over, and returns how many. Those that became strong by being used
 -- in replies stay for good: 2.5 is what L asks of a memory that is to become a lasting one.
@@ -119,6 +122,7 @@ begin
   )
   select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;
 end $$;
+call oxbow.grant_worker('expire_memories');
 
 -- promote keeps a memory that was to expire, such as a summary, for good, and returns whether that changed anything.
 create or replace function oxbow.promote(user_id text, id uuid, reason text default null) returns boolean
@@ -149,6 +153,7 @@ begin
   values (old.user_id, old.memory_type, old.id, 'PROMOTE', 'app', promote.reason);
   return true;
 end $$;
+call oxbow.grant_app('promote');
 
 -- sessions_of returns the conversations in which a fact or an episode was said, or which it summarises.
 create or replace function oxbow.sessions_of(_user_id text, _id uuid) returns text[]
@@ -211,17 +216,3 @@ end $$;
 
 create or replace trigger withdraw_deleted after delete on oxbow.messages
   referencing old table as deleted for each statement execute function oxbow.withdraw_deleted();
-
-do $$
-declare f regprocedure;
-begin
-  for f in select p.oid::regprocedure from pg_proc p
-            where p.pronamespace = 'oxbow'::regnamespace and p.proname in
-              ('summary_due', 'summary_stands', 'write_summary', 'expire_memories', 'sessions_of', 'summaries_of', 'withdraw_summaries', 'withdraw_deleted')
-  loop
-    execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'summary_due|summary_stands|write_summary|expire_memories' then
-      execute format('grant execute on function %s to oxbow_worker', f);
-    end if;
-  end loop;
-end $$;

@@ -30,7 +30,6 @@ begin
   end if;
   return new;
 end $$;
-revoke all on function oxbow.check_sensory_time() from public;
 
 -- Partitions get it too, those that are made later included.
 create or replace trigger check_sensory_time before insert or update on oxbow.sensory for each row
@@ -123,7 +122,7 @@ begin
     end;
   end loop;
 end $$;
-revoke all on function oxbow.sensory_partitions from public;
+call oxbow.grant_worker('sensory_partitions');
 
 -- sensory_day_fills tells whether rows may be coming in for a day: the others are refused as too far ahead, by a clock that may
 -- be somewhat behind too.
@@ -150,7 +149,6 @@ begin
   call oxbow.secure_table(format('oxbow.%I', oxbow.sensory_day(_day))::regclass, 'sensory');
   return true;
 end $$;
-revoke all on function oxbow.make_sensory_table from public;
 
 -- attach_sensory_day makes the table of a day a partition of the stream, moves into it what the default partition has, and returns
 -- how much that was. The stream is locked against INSERTs where the day may have rows.
@@ -172,7 +170,6 @@ begin
   execute format('alter table oxbow.sensory attach partition oxbow.%I for values from (%L) to (%L)', _name, _from, _to);
   return _moved;
 end $$;
-revoke all on function oxbow.attach_sensory_day from public;
 
 -- count_sensory looks at the next rows of the stream, about _limit of them, in the order of their transactions, notes whose
 -- text came often enough, and returns how many rows it looked at: fewer than _limit means that there are no more. It goes as
@@ -225,7 +222,7 @@ begin
   end if;
   return _n;
 end $$;
-revoke all on function oxbow.count_sensory from public;
+call oxbow.grant_worker('count_sensory');
 
 -- sensory_count counts how often a text came since a moment, up to 1000 times, the latest first.
 create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer, out first_at timestamptz, out last_at timestamptz)
@@ -233,7 +230,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer, min(l.at), max(l.at)
     from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since order by s.at desc limit 1000) l;
 $$;
-revoke all on function oxbow.sensory_count from public;
 
 -- age_candidates counts candidates anew that have lost occurrences to age, at most _limit of them, and deletes those that
 -- are not frequent any more. It returns how many it looked at.
@@ -257,4 +253,4 @@ begin
   select count(*) into _n from counted;
   return _n;
 end $$;
-revoke all on function oxbow.age_candidates from public;
+call oxbow.grant_worker('age_candidates');

@@ -5,7 +5,6 @@ create or replace function oxbow.lock_file(_user_id text, _path text) returns vo
 language sql set search_path = pg_catalog, pg_temp as $$
   select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
 $$;
-revoke all on function oxbow.lock_file from public;
 
 -- ingest_file stores the chunks of a file as memories of type document, and returns what became of them. A file that is
 -- there with the same hash, settings, media type and metadata is left as it is. Otherwise chunks whose text is there
@@ -82,6 +81,7 @@ begin
   return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
     cardinality(_gone);
 end $$;
+call oxbow.grant_app('ingest_file');
 
 -- match_chunks finds the memory of each text among those that there are, and makes an id where there is none. A text that
 -- is in a file several times is matched as often as it was there. Lists of any length are compared, so not row by row.
@@ -94,7 +94,6 @@ begin
     left join (select h.id, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
                  from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o on o.hash = n.hash and o.copy = n.copy;
 end $$;
-revoke all on function oxbow.match_chunks from public;
 
 -- chunk_metadata is what each chunk's memory tells of its file, besides what is given.
 create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) returns jsonb
@@ -102,7 +101,6 @@ language sql immutable set search_path = pg_catalog, pg_temp
 return coalesce(_given, '{}') || jsonb_build_object('file_id', _file_id,
   'file_name', coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path),
   'media_type', _media_type, 'chunk_index', _nth, 'chunk_count', _count);
-revoke all on function oxbow.chunk_metadata from public;
 
 -- lock_chunks locks the memories of a file's chunks, with the versions that people made of them, in the order of their ids,
 -- as everybody does who locks several, and returns their ids.
@@ -116,7 +114,6 @@ begin
   perform from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids) order by m.id for update;
   return _ids;
 end $$;
-revoke all on function oxbow.lock_chunks from public;
 
 -- with_later_versions adds to documents what supersedes them.
 create or replace function oxbow.with_later_versions(_user_id text, _ids uuid[]) returns uuid[]
@@ -132,7 +129,6 @@ begin
   end loop;
   return _ids;
 end $$;
-revoke all on function oxbow.with_later_versions from public;
 
 -- erase_documents is erase_memory for many documents at once, later versions included, in a few statements. The caller holds
 -- their locks. Nothing is reflected on documents; if a trait rests on one all the same, erase_memory weighs it anew.
@@ -163,7 +159,6 @@ begin
   perform oxbow.erase_documents_from_jobs(_user_id, _ids);
   return _n;
 end $$;
-revoke all on function oxbow.erase_documents from public;
 
 -- erase_documents_from_jobs is erase_from_jobs for many memories at once.
 create or replace function oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) returns void
@@ -184,7 +179,6 @@ begin
      set args = jsonb_set(j.args, '{ids}', to_jsonb(l.ids)), errors = null
     from left_over l where j.id = l.job and l.ids is not null;
 end $$;
-revoke all on function oxbow.erase_documents_from_jobs from public;
 
 -- delete_file erases a file with the memories of its chunks, and returns how many those were. OX110: there is no such file.
 create or replace function oxbow.delete_file(user_id text, path text) returns bigint
@@ -209,3 +203,4 @@ begin
   delete from oxbow.document_files f where f.user_id = delete_file.user_id and f.id = _file_id;
   return _erased;
 end $$;
+call oxbow.grant_app('delete_file');

@@ -29,14 +29,16 @@ begin
   end if;
   if app then
     grant usage on schema oxbow to oxbow_app;
+    grant usage on type oxbow.memory_type to oxbow_app; -- for temporary tables like ours, which COPY fills
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
     grant select on oxbow.traits to oxbow_app; -- a view with the rights of whoever looks
-    perform oxbow.set_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
+    perform oxbow.ensure_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
   if worker then
-    perform oxbow.set_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
+    perform oxbow.ensure_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
+    grant usage on type oxbow.memory_type to oxbow_worker;
     grant select on oxbow.traits to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
@@ -58,29 +60,29 @@ begin
   end if;
   if worker then
     execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
-    perform oxbow.set_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
+    perform oxbow.ensure_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
   end if;
   if not app then
     return;
   end if;
   execute format('grant select on %s to oxbow_app', _table);
-  perform oxbow.set_policy(_table, 'app_select', 'for select to oxbow_app using (' || own || ')');
+  perform oxbow.ensure_policy(_table, 'app_select', 'for select to oxbow_app using (' || own || ')');
   if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
     execute format('grant insert on %s to oxbow_app', _table);
-    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
+    perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
   elsif _family in ('users', 'sessions') then
     execute format('grant insert on %s to oxbow_app', _table);
-    perform oxbow.set_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
+    perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
   end if;
   if _family in ('memories', 'messages', 'users', 'sessions') then
     execute format('grant update, delete on %s to oxbow_app', _table);
-    perform oxbow.set_policy(_table, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
-    perform oxbow.set_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
+    perform oxbow.ensure_policy(_table, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
+    perform oxbow.ensure_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
   end if;
 end $$;
 
--- set_policy makes a policy where it is missing or different, because making it locks the table.
-create or replace function oxbow.set_policy(_table regclass, _name text, _policy text) returns void
+-- ensure_policy makes a policy where it is missing or different, because making it locks the table.
+create or replace function oxbow.ensure_policy(_table regclass, _name text, _policy text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from pg_policy p where p.polrelid = _table and p.polname = _name
@@ -91,25 +93,6 @@ begin
     execute format('create policy %I on %s %s', _name, _table, _policy);
     execute format('comment on policy %I on %s is %L', _name, _table, _policy);
   end if;
-end $$;
-
--- Only the owner and the worker need these.
-do $$
-declare f regprocedure;
-begin
-  for f in select p.oid::regprocedure from pg_proc p
-            where p.pronamespace = 'oxbow'::regnamespace and p.proname in
-              ('secure_tables', 'secure_table', 'set_policy', 'index_memories', 'fold_facts', 'uncount_terms', 'enqueue_embed', 'ring_doorbell', 'recall_text', 'recall_vector', 'clean_terms',
-               'replay_trait', 'record_event', 'write_state', 'settle_traits', 'lock_trait', 'reword_trait', 'reweigh_trait', 'reweigh_traits',
-               'sensory_partitions', 'count_sensory', 'age_candidates', 'take_messages', 'similar_facts', 'waiting_extractions', 'session_is_worked', 'messages_left',
-               'write_extraction', 'write_earlier', 'session_is_extracted', 'note_entities', 'note_old_entities', 'itself_and_fold', 'end_edges', 'note_again', 'remove_unnamed', 'recall_entities',
-               'await_index', 'watch_vectors', 'assign_slots', 'walk_vectors', 'index_vectors', 'end_slots', 'recall_near')
-  loop
-    execute format('revoke all on routine %s from public', f);
-    if to_regrole('oxbow_worker') is not null and f::text ~ 'index_memories|fold_facts|clean_terms|_trait\(|record_event|write_state|settle_traits|sensory_partitions|count_sensory|age_candidates|similar_facts|waiting_extractions|session_is_worked|messages_left|write_extraction|write_earlier|session_is_extracted|note_entities|note_old_entities|itself_and_fold|assign_slots|walk_vectors|index_vectors|end_slots' then
-      execute format('grant execute on function %s to oxbow_worker', f);
-    end if;
-  end loop;
 end $$;
 
 call oxbow.secure_tables();
