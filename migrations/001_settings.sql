@@ -1,5 +1,5 @@
--- Settings of the database, and the two functions that check constraints call. Their text is in sql/code; they are
--- created here because the tables refer to them.
+-- Settings of the database, and the functions that tables refer to. The text of the two that check constraints call is in
+-- sql/code.
 
 -- reject raises the error of a failed check.
 create function oxbow.reject(field text, value text, rule text) returns boolean
@@ -7,6 +7,16 @@ language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$ begin return false; end $$;
+
+-- content_hash identifies what a text says: the same for texts that differ in nothing but a capital first letter, spaces and full
+-- stops at the end, repeated spaces, and full-width punctuation. Case elsewhere, ?, ! and … may change the meaning. A text longer
+-- than 4 kB is taken as it is. Its one text is here, not in sql/code, because stored columns hold its values.
+create function oxbow.content_hash(content text) returns uuid
+language sql immutable parallel safe
+return md5(case when octet_length(content) > 4096 then content
+  else upper(left(ltrim(content), 1) collate "C") || rtrim(substr(ltrim(replace(
+    case when octet_length(content) = length(content) then content else translate(content, '，；：（）！？　', ',;:()!? ') end,
+    '  ', ' ')), 2), E' \t\r\n.。｡') end)::uuid;
 
 -- Tells this schema from the unreleased one before it, whose versions were 1 to 17.
 comment on table oxbow.schema_version is 'Version of schema oxbow (initial schema)';
@@ -44,4 +54,4 @@ insert into oxbow.settings (key, value) values
 ---- create above / drop below ----
 
 drop table oxbow.settings;
-drop function oxbow.is_timezone, oxbow.reject;
+drop function oxbow.content_hash, oxbow.is_timezone, oxbow.reject;

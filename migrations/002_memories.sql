@@ -9,7 +9,7 @@ create table oxbow.memories (
   memory_type      oxbow.memory_type not null default 'fact',
   id               uuid not null default gen_random_uuid(),
   content          text not null,
-  content_hash     uuid generated always as (md5(content)::uuid) stored,
+  content_hash     uuid generated always as (oxbow.content_hash(content)) stored,
 
   -- valid_at to invalid_at: when it was true in the world; created_at to expired_at: when the system believed it
   valid_at         timestamptz,

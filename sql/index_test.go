@@ -155,6 +155,39 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.Equal(t, 2, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1", ann(t)))
 }
 
+// Facts that differ in nothing that could mean something are folded; all others are not.
+func TestWhatCountsAsTheSame(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for i, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"Likes tea", "Likes tea.", true},
+		{"Likes tea", "likes tea . ", true},
+		{"Likes tea", " Likes  tea\n", true},
+		{"Likes tea, and rice", "Likes tea，　and rice", true},
+		{"我喜欢茶", "我喜欢茶。", true},
+		{"我喜欢茶，咖啡", "我喜欢茶,咖啡", true},
+		{"Likes tea", "Likes tea?", false},
+		{"Likes tea", "Likes tea…", false},
+		{"Her password is fox", "Her password is fox!", false},
+		{"Likes polish food", "Likes Polish food", false},
+		{"Rates it 10²", "Rates it 102", false},
+		{"我喜欢茶", "我喜欢 茶", false},
+		{"Likes" + strings.Repeat(" tea", 1100), "Likes" + strings.Repeat(" tea", 1100) + ".", false}, // longer than 4 kB
+	} {
+		user := fmt.Sprint(ann(t), i)
+		first := remember(t, tx, row{"user_id": user, "content": c.a, "created_at": ago(time.Hour)})
+		remember(t, tx, row{"user_id": user, "content": c.b})
+		index(t, tx, user)
+		require.Equal(t, c.same, 1 == one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and expired_at is null", user), "%s | %s", c.a, c.b)
+		require.Equal(t, c.same, 2 == one[int](t, tx, "select mention_count from oxbow.memories where id = $1", first))
+		require.Equal(t, c.same, 1 == one[int](t, tx, `
+			select count(*) from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE' and old_content = $2 and new_content = $3`, user, c.b, c.a))
+	}
+}
+
 // A repeat that was forgotten by itself stays so, and one that was restored by itself outlives the one that is kept.
 func TestRepeatsByThemselves(t *testing.T) {
 	t.Parallel()

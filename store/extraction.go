@@ -157,7 +157,7 @@ type extractedMetadata struct {
 // vectors, what they supersede, mentions, and for each operation its sources and a row of the history. The messages are
 // extracted then. Where every new memory has its vector, they are indexed too, and embed has nothing to do; otherwise it has.
 func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
-	same, err := sameFacts(ctx, db, e)
+	same, said, err := sameFacts(ctx, db, e)
 	if err != nil {
 		return counts, err
 	}
@@ -175,12 +175,12 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 			}
 		}
 		m.Also = also
-		if there := same[m.Content]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+		if there := same[said[m.Content]]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
 			as[m.ID] = there
 		}
 		if m.Operation == reasoner.Update || m.Operation == reasoner.Delete {
-			maps.DeleteFunc(same, func(_ string, id uuid.UUID) bool { return id == m.Target || slices.Contains(m.Also, id) })
+			maps.DeleteFunc(same, func(_, id uuid.UUID) bool { return id == m.Target || slices.Contains(m.Also, id) })
 		}
 		metadata, err := json.Marshal(extractedMetadata{m.Context, m.Emotion, m.Entities, m.Relations, aboutOf(m)})
 		if err != nil {
@@ -190,7 +190,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
 			Target: pointer(m.Target), Also: also, Policy: policyOf(m.Category)}
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
-			same[m.Content] = row.ID
+			same[said[m.Content]] = row.ID
 		}
 		switch {
 		case m.Operation != reasoner.Add && m.Operation != reasoner.Update:
@@ -230,33 +230,35 @@ func aboutOf(m Extracted) []string {
 	return m.About
 }
 
-// sameFacts returns the current facts of the user that say the same, by their text.
-func sameFacts(ctx context.Context, db DB, e Extraction) (map[string]uuid.UUID, error) {
+// sameFacts returns what the candidates say, by their text (oxbow.content_hash), and the current facts of the user that say that.
+func sameFacts(ctx context.Context, db DB, e Extraction) (same map[uuid.UUID]uuid.UUID, said map[string]uuid.UUID, err error) {
 	contents := []string{}
 	for _, m := range e.Memories {
 		contents = append(contents, m.Content)
 	}
-	rows, err := db.Query(ctx, `
-		select c.content, m.id
-		  from (select distinct unnest($2::text[]) as content) c
-		 cross join lateral (
+	rows, _ := db.Query(ctx, `
+		select c.content, c.hash, m.id
+		  from (select content, oxbow.content_hash(content) as hash from unnest($2::text[]) content) c
+		  left join lateral (
 		       select m.id from oxbow.memories_fact m
-		        where m.user_id = $1 and m.content_hash = md5(c.content)::uuid and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+		        where m.user_id = $1 and m.content_hash = c.hash
+		          and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		          and (m.invalid_at is null or m.invalid_at > now())
-		        order by m.created_at, m.id limit 1) m`, e.Session.UserID, contents)
-	if err != nil {
-		return nil, fmt.Errorf("look for the same facts: %w", err)
-	}
-	same := map[string]uuid.UUID{}
+		        order by m.created_at, m.id limit 1) m on true`, e.Session.UserID, contents) // ForEachRow returns its error
+	same, said = map[uuid.UUID]uuid.UUID{}, map[string]uuid.UUID{}
 	var content string
-	var id uuid.UUID
-	if _, err := pgx.ForEachRow(rows, []any{&content, &id}, func() error {
-		same[content] = id
+	var hash uuid.UUID
+	var id *uuid.UUID
+	if _, err := pgx.ForEachRow(rows, []any{&content, &hash, &id}, func() error {
+		said[content] = hash
+		if id != nil {
+			same[hash] = *id
+		}
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("look for the same facts: %w", err)
+		return nil, nil, fmt.Errorf("look for the same facts: %w", err)
 	}
-	return same, nil
+	return same, said, nil
 }
 
 // policyOf is what becomes of the old memory in a conflict, unless the settings say otherwise.

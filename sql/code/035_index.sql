@@ -64,7 +64,7 @@ begin
 end $$;
 call oxbow.grant_worker('index_memories');
 
--- fold_facts keeps one of several identical current facts: the oldest, by (created_at, id). The others are superseded by
+-- fold_facts keeps one of several current facts that say the same by oxbow.content_hash: the oldest, by (created_at, id). The others are superseded by
 -- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
 -- the same for both, and the lock lets the second see what the first did. What was kept is as delicate as what was folded. Rows are locked in the order of their ids, as
 -- everywhere, and no more than embed's own lock of the memories that it indexes allows.
@@ -108,12 +108,12 @@ begin
          set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep, updated_at = now()
         from oxbow.memories_fact k
        where k.user_id = _user_id and k.id = _keep
-         and d.user_id = _user_id and d.content_hash = _hash and d.content = k.content and d.id <> _keep
+         and d.user_id = _user_id and d.content_hash = _hash and d.id <> _keep
          and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null and d.sensitivity < 3
-      returning d.id, d.mention_count, d.sensitivity, d.content, d.metadata ? 'entities' as names
+      returning d.id, d.mention_count, d.sensitivity, d.content, k.content as kept, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-      select _user_id, 'fact', id, 'SUPERSEDE', content, content, 'system', 'repeats an earlier fact' from folded
+      select _user_id, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats an earlier fact' from folded
     )
     select coalesce(sum(mention_count), 0), array_agg(id) filter (where names), max(sensitivity) into _folded, _naming, _level from folded;
     _gone := _gone || _naming;

@@ -85,16 +85,16 @@ begin
 end $$;
 call oxbow.grant_app('supersede');
 
--- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same, word for word. Of a memory
--- that is forgotten, those are left out that were restored by themselves.
+-- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same by oxbow.content_hash.
+-- Of a memory that is forgotten, those are left out that were restored by themselves.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive repeated as (
-    select m.id, m.content, m.forgotten_at is not null as forgotten from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
     union
-    select d.id, d.content, d.forgotten_at is not null
+    select d.id, d.content_hash, d.forgotten_at is not null
       from repeated r
-      join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content = r.content
+      join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content_hash = r.content_hash
      where d.forgotten_at is not null or not r.forgotten
   )
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
