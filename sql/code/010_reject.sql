@@ -23,3 +23,6 @@ exception when invalid_parameter_value then
   return false;
 end $$;
 call oxbow.grant_app('is_timezone');
+
+-- Every insert of a memory computes it. Its text is in migrations/001_settings.sql.
+call oxbow.grant_app('content_hash');
