@@ -156,7 +156,22 @@ create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_p
   where trait_parent_id is not null;
 create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
 
+-- what recall is restricted to (sql/code/100_recall_filter.sql)
+create type oxbow.recall_filter as (
+  agent    text,
+  contexts text[],
+  metadata jsonb,
+  valid    timestamptz, -- valid and believed: the moments of an as-of query; null means now
+  believed timestamptz,
+  now      timestamptz,
+  stages   jsonb,       -- the stages that traits had at believed, by id
+  history  boolean,     -- all times, for timeline; the attributes above do not count then
+  ids      uuid[],      -- the memories that pass, once they are listed, and their types
+  types    text[]
+);
+
 ---- create above / drop below ----
 
+drop type oxbow.recall_filter cascade;
 drop table oxbow.memories cascade;
 drop domain oxbow.memory_type;

@@ -147,7 +147,7 @@ func TestTextScoresAreBM25(t *testing.T) {
 				var scores []float64
 				require.NoError(t, tx.QueryRow(t.Context(), `
 					select coalesce(ids::text[], '{}'), coalesce(scores, '{}')
-					  from oxbow.recall_text($1, '{fact,episodic,trait,document}', $2, $3, null, null, 1000)`, ann(t), words, days).Scan(&ids, &scores))
+					  from oxbow.recall_text($1, '{fact,episodic,trait,document}', $2, $3, 1000, null)`, ann(t), words, days).Scan(&ids, &scores))
 				want := c.scores(words, days)
 				require.Len(t, ids, len(want), "%v %v", words, days)
 				for i, id := range ids {

@@ -292,7 +292,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')", "select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.ensure_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
 		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
 		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}', true)",
-		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', null, null, 10)",
+		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', 10, null)",
 	} {
 		var args []any
 		if strings.Contains(sql, "$1") {

@@ -1066,6 +1066,21 @@ CREATE INDEX messages_session_idx ON oxbow.messages USING btree (user_id, sessio
 
 CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, session_id, seq) WHERE (extracted_at IS NULL);
 
+-- recall_filter
+
+CREATE TYPE oxbow.recall_filter AS (
+	agent text,
+	contexts text[],
+	metadata jsonb,
+	valid timestamp with time zone,
+	believed timestamp with time zone,
+	now timestamp with time zone,
+	stages jsonb,
+	history boolean,
+	ids uuid[],
+	types text[]
+);
+
 -- reflection_cycles
 
 CREATE TABLE oxbow.reflection_cycles (

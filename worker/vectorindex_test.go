@@ -29,7 +29,7 @@ func (b *bundle) keepIndex() {
 func (b *bundle) near(user string, id uuid.UUID) []string {
 	b.Helper()
 	return get[[]string](b, `select r.ids::text[] from oxbow.recall_vector($1, '{episodic}',
-		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), null, null, 20) r`, user, id)
+		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), 20, null) r`, user, id)
 }
 
 // asNear tells what share of the first ten is as near to a memory as the tenth of others is: several may be equally near.
@@ -284,7 +284,7 @@ func TestVectorIndexWithoutStatistics(t *testing.T) {
 	b.exec(`update oxbow.indexed_vectors set slot = null, embedding = null where memory_id = any($1)`, ids[:60])
 	b.exec(`create function public.explained(_sql text, out plan text) language plpgsql as $$
 		begin execute 'explain (analyze, buffers, format json) ' || _sql into plan; end $$`)
-	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'', ''episodic'', 1::smallint, %L::halfvec, null, null, 70) r',
+	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'', ''episodic'', 1::smallint, %L::halfvec, null, 70) r',
 		(select embedding from oxbow.memory_vectors where memory_id = $1)))`, ids[0])
 	var told []struct {
 		Plan struct {

@@ -218,38 +218,53 @@ begin
 end $$;
 call oxbow.grant_worker('end_slots');
 
--- recall_near finds the nearest of one user's vectors of a type by the index of its slot, and by a scan of those that wait for it.
--- One value each: ids and distances, not in order, and how many the index gave. HNSW is searched with settings of its own, and they
--- are put back. The more vectors there are, the more of them it has to look at to find as many of the nearest (docs/decisions.md):
--- ef_search is a fiftieth of them, from 400 to 1,000, which is pgvector's most. How many there are is told by how large the index is:
--- a vector takes two bytes a dimension, and some 700 of its neighbours and in pages that are not quite full.
-create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec, _allowed uuid[], _hidden uuid[], _limit integer,
+-- recall_near returns the ids and distances, not in order, of one user's nearest vectors of a type that pass the filter: by
+-- the index of its slot, and by a scan of those that wait for it. indexed is how many the index gave. HNSW is searched
+-- with settings of its own, which are put back. The more vectors there are, the more of them it has to read to find as
+-- many of the nearest (docs/decisions.md): ef_search is a fiftieth of them, from 400 to 1,000, pgvector's most. The size
+-- of the index gives their number: a vector takes two bytes a dimension, and some 700 for its neighbours and free space.
+create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec,
+  _filter oxbow.recall_filter, _limit integer,
   out ids uuid[], out distances double precision[], out indexed integer)
-language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_material = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+#variable_conflict error
 declare
   _ef constant text := coalesce(nullif(current_setting('hnsw.ef_search', true), ''), '40');
   _scan constant text := coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off');
-  _filter constant text := case when _allowed is not null then ' and x.memory_id = any($4)' else '' end
-    || case when _hidden is not null then ' and x.memory_id <> all($5)' else '' end;
+  _passes constant text := case
+    when _filter is null then 'true'
+    when (_filter).ids is not null then 'n.memory_id in (select unnest(($4).ids))'
+    else format('(select oxbow.recall_passes(m, $4) from oxbow.memories m
+                   where m.user_id = $2 and m.memory_type = %L and m.id = n.memory_id)', _type) end;
   _vectors constant bigint := case when _slot is null then 0
-    else pg_relation_size(format('oxbow.indexed_vectors_%s_idx', _slot)::regclass) / (2 * vector_dims(_embedding) + 700) end;
+    else pg_relation_size(format('oxbow.indexed_vectors_%s_idx', _slot)::regclass) / (2 * vector_dims(_embedding) + 700)
+    end;
 begin
-  perform set_config('hnsw.ef_search', least(greatest(_vectors / 50, 400), 1000)::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  perform set_config('hnsw.ef_search', least(greatest(_vectors / 50, 400), 1000)::text, true),
+          set_config('hnsw.iterative_scan', 'relaxed_order', true);
   -- the slot is written out, because only then does the planner know which index serves
   execute format('
-    select array_agg(n.id), array_agg(n.distance), count(*) filter (where n.indexed)
-      from ((select x.memory_id as id, x.embedding <=> $1 as distance, true as indexed
-               from oxbow.indexed_vectors x
-              where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3%2$s
-              order by x.embedding <=> $1
+    select array_agg(n.memory_id), array_agg(n.distance), count(*) filter (where n.indexed)
+      from ((select n.memory_id, n.distance, true as indexed
+               from (select x.memory_id, x.embedding <=> $1 as distance
+                       from oxbow.indexed_vectors x
+                      where x.slot = %1$s and x.user_id = $2 and x.memory_type = $3
+                      order by x.embedding <=> $1
+                      limit $5) n
+              where %2$s
               limit $6)
             union all
-            (select v.memory_id, v.embedding <=> $1, false
-               from oxbow.indexed_vectors x
+            (select n.memory_id, v.embedding <=> $1, false
+               from oxbow.indexed_vectors n
               cross join lateral (select v.memory_id, v.embedding from oxbow.memory_vectors v
-                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = x.memory_id limit 1) v
-              where x.slot is null and x.user_id = $2 and x.memory_type = $3%2$s)) n', coalesce(_slot, 0), _filter, _type)
-    into ids, distances, indexed using _embedding, _user_id, _type, _allowed, _hidden, _limit;
+                                   where v.user_id = $2 and v.memory_type = %3$L and v.memory_id = n.memory_id
+                                   limit 1) v
+              where n.slot is null and n.user_id = $2 and n.memory_type = $3 and %2$s)) n',
+      coalesce(_slot, 0), _passes, _type)
+    into ids, distances, indexed
+    using _embedding, _user_id, _type, _filter,
+          case when _filter is null then _limit else 50 * _limit end, _limit;
   perform set_config('hnsw.ef_search', _ef, true), set_config('hnsw.iterative_scan', _scan, true);
 end $$;
 do $$

@@ -1,11 +1,12 @@
 -- What recall and context need to know of traits.
 
--- trait_stage_now is a trait's stage at _now: the one that is stored until _next, when time alone changes it, whether or not
--- the job settle has been there since.
-create or replace function oxbow.trait_stage_now(_stage text, _next timestamptz, _confidence double precision, _subtype text,
-  _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz) returns text
+-- trait_stage_now returns the stage of a trait at _now. The stored stage holds until _next, when time alone changes
+-- it, whether or not the job settle has run since.
+create or replace function oxbow.trait_stage_now(_stage text, _next timestamptz, _confidence double precision,
+  _subtype text, _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz) returns text
 language sql immutable parallel safe
-return case when _next <= _now then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now)
+return case when _next <= _now
+            then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now)
             else _stage end;
 
 -- traits_then tells of each wording of a user's traits what was held at _believed:

@@ -1,0 +1,79 @@
+-- The filter of recall: which memories may be found. A new filter is an attribute of the type oxbow.recall_filter,
+-- a line in recall_passes, and an argument of oxbow.recall.
+
+-- recall_stage returns the stage of a trait at the filter's moment, and null for other memories.
+create or replace function oxbow.recall_stage(m oxbow.memories, _filter oxbow.recall_filter) returns text
+language sql immutable parallel safe
+return case when m.memory_type <> 'trait' then null
+            when (_filter).stages is not null then (_filter).stages #>> array[m.id::text, 'stage']
+            else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
+                   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, (_filter).now) end;
+
+-- repeats reports whether a superseded fact only repeated the one that superseded it.
+create or replace function oxbow.repeats(_user_id text, _type text, _superseded_by uuid, _hash uuid) returns boolean
+language sql stable parallel safe
+return exists (select from oxbow.memories s
+                where s.user_id = _user_id and s.memory_type = _type and s.id = _superseded_by
+                  and s.content_hash = _hash);
+
+-- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass, except
+-- forgotten memories and mere repetitions. A statement that calls it includes its text, so the call costs nothing.
+create or replace function oxbow.recall_passes(m oxbow.memories, _filter oxbow.recall_filter) returns boolean
+language sql stable parallel safe
+return case when (_filter).history
+  then m.forgotten_at is null
+   and (m.expired_at is null or m.superseded_by is null or m.invalid_at is null
+     or m.invalid_at > coalesce(m.valid_at, m.created_at)
+     or not oxbow.repeats(m.user_id, m.memory_type, m.superseded_by, m.content_hash))
+  else m.sensitivity < 3
+   and oxbow.recallable(m.forgotten_at, m.memory_type, oxbow.recall_stage(m, _filter))
+   and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at,
+         (_filter).valid, (_filter).believed, (_filter).now)
+   and ((_filter).agent is null or m.agent_id = (_filter).agent)
+   and ((_filter).metadata is null or m.metadata @> (_filter).metadata)
+   and ((_filter).contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any((_filter).contexts))
+  end;
+
+-- recall_is_filtered reports whether some memory of a user does not pass a filter without conditions: an ended,
+-- forgotten or secret one, or a trait that is not recallable. Without any, the channels check nothing.
+create or replace function oxbow.recall_is_filtered(_user_id text, _filter oxbow.recall_filter) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  return exists (select from oxbow.memories m
+                  where m.user_id = _user_id
+                    and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null))
+    or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity = 3)
+    or exists (select from oxbow.memories_trait m
+                where m.user_id = _user_id and m.expired_at is null
+                  and not oxbow.recallable(null, 'trait', oxbow.trait_stage_now(m.trait_stage,
+                        m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                        m.trait_confidence_at, m.trait_window_end, _filter.now)));
+end $$;
+
+-- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its best
+-- candidates one by one, which is cheap while many pass. Where few do, listing all that pass once is cheaper than
+-- checking candidate after candidate. Hence the channels' custom plan: it knows which conditions there are.
+create or replace function oxbow.recall_listed(_user_id text, _types text[], _filter oxbow.recall_filter)
+returns oxbow.recall_filter
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+begin
+  select coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.memory_type::text), '{}')
+    into _filter.ids, _filter.types
+    from oxbow.memories m
+   where m.user_id = _user_id and m.memory_type = any(_types) and oxbow.recall_passes(m, _filter);
+  return _filter;
+end $$;
+
+-- recall_checked returns how many candidates a channel checks at most to find _limit.
+create or replace function oxbow.recall_checked(_limit integer) returns integer
+language sql immutable parallel safe
+return greatest(1000, 2 * _limit);
+
+-- recall_few reports whether so few of the candidates that were checked pass that a channel must list those that do:
+-- the channel's list is not full, and either candidates remain unchecked or fewer than a tenth of a hundred or more
+-- pass.
+create or replace function oxbow.recall_few(_passed bigint, _checked bigint, _limit integer) returns boolean
+language sql immutable parallel safe
+return _passed < _limit and (_checked >= oxbow.recall_checked(_limit) or _checked >= 100 and _passed < 0.1 * _checked);

@@ -1,0 +1,130 @@
+-- The text channel of recall: BM25 (Robertson, Zaragoza 2009, eq. 3.6 ff) over the user's memories, k1 1.2, b 0.75.
+
+-- terms_found returns the memories of the types that a query of terms finds; a statement that calls it includes its
+-- text. Each partition is named, so that no others are read.
+create or replace function oxbow.terms_found(_user_id text, _types text[], _query tsquery)
+returns table (memory_id uuid, memory_type text, len integer)
+language sql stable as $$
+  select t.memory_id, 'fact', t.len from oxbow.memory_terms_fact t
+   where 'fact' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'episodic', t.len from oxbow.memory_terms_episodic t
+   where 'episodic' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'trait', t.len from oxbow.memory_terms_trait t
+   where 'trait' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+  union all
+  select t.memory_id, 'document', t.len from oxbow.memory_terms_document t
+   where 'document' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
+$$;
+
+-- idf returns how rare a term is that occurs in _found of the user's _documents.
+create or replace function oxbow.idf(_documents double precision, _found double precision) returns double precision
+language sql immutable parallel safe
+return ln(1 + greatest(_documents - _found + 0.5, 0) / (_found + 0.5));
+
+-- bm25_tf returns the share of a term that occurs _times in a document of _length times the average length.
+create or replace function oxbow.bm25_tf(_times double precision, _length double precision) returns double precision
+language sql immutable parallel safe
+return 2.2 * _times / (_times + 1.2 * (0.25 + 0.75 * _length));
+
+-- recall_dates finds the memories of the dates in a query, each with the idf of the date term that it matches, and
+-- the terms with their idf.
+create or replace function oxbow.recall_dates(_user_id text, _types text[], _dates text[], _documents double precision,
+  out ids uuid[], out types text[], out idfs double precision[], out dates tsquery[], out date_idfs double precision[])
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
+#variable_conflict error
+begin
+  with day as materialized (
+    select d.term, h.ids, h.types, oxbow.idf(_documents, h.n) as idf
+      from unnest(_dates) d(term), lateral (
+        select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types
+          from oxbow.terms_found(_user_id, _types, oxbow.term_query(d.term)) t) h
+     where h.n > 0
+  )
+  select array_agg(p.id), array_agg(p.type), array_agg(d.idf),
+         (select array_agg(oxbow.term_query(e.term)) from day e), (select array_agg(e.idf) from day e)
+    into ids, types, idfs, dates, date_idfs
+    from day d, unnest(d.ids, d.types) p(id, type);
+end $$;
+
+-- recall_text returns the best memories by their words and dates. A term is one index scan, whose length is the
+-- document frequency. The two rarest terms always count, more common ones while they occur in at most 30 % of the
+-- memories (or 50) and in 8,000 places in all. A frequency counts once or twice (a second scan, for the terms marked
+-- '+'). A term weighs idf^1.5. With T for the sum over the terms and D for the sum of the idf of the date terms that
+-- match, the score is T (1 + D) + D. The terms of the dates come back for the vector channel.
+--
+-- Without statistics, or where most users have few memories, the planner prefers reading all of a user's rows to the
+-- term index. With pages and operators at no cost, the fewest rows decide.
+create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[],
+  _limit integer, inout filter oxbow.recall_filter,
+  out ids uuid[], out types text[], out scores double precision[],
+  out dates tsquery[], out date_idfs double precision[])
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
+#variable_conflict error
+declare
+  _documents double precision;
+  _average double precision;
+  _dated record;
+  _checking boolean;
+  _few boolean;
+begin
+  select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
+    from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as idfs into _dated;
+  if cardinality(_dates) > 0 then -- few questions have any
+    select * into _dated from oxbow.recall_dates(_user_id, _types, _dates, _documents);
+    dates := _dated.dates;
+    date_idfs := _dated.date_idfs;
+  end if;
+  loop
+    _checking := not (filter is null) and filter.ids is null;
+    with word as materialized (
+      select w.term, h.n, h.ids, h.types, h.lens, oxbow.idf(_documents, h.n) as idf,
+             row_number() over (order by h.n, w.term) as nth,
+             sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
+        from unnest(_words) w(term), lateral (
+          select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types,
+                 array_agg(t.len) as lens
+            from oxbow.terms_found(_user_id, _types, oxbow.term_query(w.term)) t) h
+       where h.n > 0
+    ), kept as materialized (
+      select w.term, w.ids, w.types, w.lens, w.idf ^ 1.5 as weight from word w
+       where w.nth <= 2 or (w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
+    ), part as (
+      select p.id, p.type, k.weight * oxbow.bm25_tf(1, p.len / _average) as score, 0.0::double precision as date
+        from kept k, unnest(k.ids, k.types, k.lens) p(id, type, len)
+      union all
+      select t.memory_id, t.memory_type,
+             k.weight * (oxbow.bm25_tf(2, t.len / _average) - oxbow.bm25_tf(1, t.len / _average)), 0
+        from kept k, lateral (
+          select t.memory_id, t.memory_type, t.len
+            from oxbow.terms_found(_user_id, _types, oxbow.term_query('+' || k.term)) t offset 0) t
+      union all
+      select p.id, p.type, 0, p.idf from unnest(_dated.ids, _dated.types, _dated.idfs) p(id, type, idf)
+    ), best as materialized (
+      select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score
+        from part p
+       where filter.ids is null or p.id in (select unnest(filter.ids))
+       group by p.id
+       order by 3 desc, p.id
+       limit case when _checking then oxbow.recall_checked(_limit) else _limit end
+    ), passing as (
+      select b.id, b.type, b.score from best b
+       where not _checking or (
+         select oxbow.recall_passes(m, filter) from oxbow.memories m
+          where m.user_id = _user_id and m.memory_type = b.type and m.id = b.id)
+       limit _limit
+    )
+    select array_agg(p.id), array_agg(p.type), array_agg(p.score),
+           _checking and oxbow.recall_few(count(*), (select count(*) from best), _limit)
+      into ids, types, scores, _few
+      from passing p;
+    exit when not _few;
+    filter := oxbow.recall_listed(_user_id, _types, filter);
+  end loop;
+end $$;

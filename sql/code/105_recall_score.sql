@@ -1,0 +1,56 @@
+-- What the score of a recalled memory is made of, beside the channels.
+
+-- channel_weights returns what the best of each channel adds to a score (settings, key recall). The offline model adds
+-- little to the words that it is made of; a trained one counts in full.
+create or replace function oxbow.channel_weights(out text double precision, out vector double precision,
+  out entity double precision)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  select coalesce((r.value ->> 'text')::double precision, 1),
+         coalesce((r.value ->> 'vector')::double precision,
+                  case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end),
+         coalesce((r.value ->> 'entity')::double precision, 0.1)
+    into text, vector, entity
+    from (values ('embedding')) k(key)
+    left join oxbow.settings e on e.key = k.key
+    left join oxbow.settings r on r.key = 'recall';
+end $$;
+
+-- recency returns 0.15 for a memory of now, and less for older ones, on a scale of a month, or up to a month and a
+-- half where it was emotionally arousing. The age is bounded by 30 years, because exp fails where its result is too
+-- small.
+create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz) returns double precision
+language sql stable parallel safe
+return 0.15 * exp(-least(greatest(extract(epoch from _now - _at), 0), 1e9)::double precision
+  / (2592000 * (1 + 0.5 * case jsonb_typeof(_arousal)
+       when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)));
+
+-- stage_boost returns what a trait's stage adds.
+create or replace function oxbow.stage_boost(_stage text) returns double precision
+language sql immutable parallel safe
+return case _stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end;
+
+-- check_question rejects the arguments of recall and of timeline that neither can answer. _name is that of the query.
+create or replace function oxbow.check_question(_name text, _query text, _dimensions integer, _types text[],
+  _known text[], _max_results integer) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _unknown text;
+begin
+  select t into _unknown from unnest(_types) t where t is null or t <> all(_known);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be ' || array_to_string(_known[:cardinality(_known) - 1], ', ')
+      || ' or ' || _known[cardinality(_known)]);
+  elsif _max_results is null or _max_results not between 1 and 1000 then
+    perform oxbow.reject('max_results', _max_results::text, 'must be between 1 and 1000');
+  elsif coalesce(_query, '') !~ '\S' and _dimensions is null then
+    perform oxbow.reject(_name, _query, 'must not be empty when there is no embedding');
+  elsif _dimensions is not null then
+    perform oxbow.reject('embedding', format('%s dimensions', _dimensions),
+        format('must have %s dimensions', s.value ->> 'dimension'))
+       from oxbow.settings s
+      where s.key = 'embedding' and (s.value ->> 'dimension')::integer <> _dimensions;
+  end if;
+end $$;

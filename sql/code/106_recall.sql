@@ -1,0 +1,217 @@
+-- Recall: the memories of a user that answer a query, best first. Three channels, text, vector and entity, each search
+-- the user's own memories. In the first two, a memory passes part of its score to its neighbours in the conversation.
+-- Fusion adds the channels up; recency, importance and a trait's stage raise what they find.
+
+-- known_types returns those of the types of which the user has memories that a
+-- channel can find, so that the other partitions are not read.
+create or replace function oxbow.known_types(_user_id text, _types text[]) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  return (
+    select array_agg(distinct t) from unnest(_types) t
+     where exists (select from oxbow.memory_term_stats s
+                    where s.user_id = _user_id and s.memory_type = t and s.documents > 0)
+        or exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = t));
+end $$;
+
+-- recall_dated returns the scores of the vector channel, raised where a memory has a date that the query names.
+create or replace function oxbow.recall_dated(_user_id text, _ids uuid[], _types text[], _scores double precision[],
+  _dates tsquery[], _idfs double precision[]) returns double precision[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  return (
+    select array_agg(v.score * (1 + coalesce((
+             select sum(d.idf) from unnest(_dates, _idfs) d(term, idf), oxbow.memory_terms t
+              where t.user_id = _user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
+             order by v.nth)
+      from unnest(_ids, _types, _scores) with ordinality v(id, type, score, nth));
+end $$;
+
+-- recall returns what the user's memories hold for a query, best first.
+--   query, embedding  either may be null; the embedding must be of the model in the settings
+--   types             fact, episodic, trait, document; null: all
+--   max_results       1 to 1,000
+--   contexts          work, personal, …: a trait's context, or the key "context" in the metadata
+--   agent             only memories of that agent
+--   metadata_contains only memories whose metadata contains this object
+--   valid_as_of       what was true then;  believed_as_of: as was believed then; null: now
+--   now               the moment to which recency refers
+-- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and dissolved. A
+-- trait has its stage and confidence of now; with believed_as_of those of then, by its events. The score is the sum of
+-- the channels, each between 0 and 1 and weighted, times 1 + recency + 0.15 importance + the boost of a trait's stage.
+--
+-- Generic plans, made once a session, with the choices switched off that go wrong for users larger than the average.
+-- For the same reason every memory is looked up by its key in a subquery, which "offset 0" keeps from becoming a join.
+create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null,
+  types text[] default null, max_results integer default 10, contexts text[] default null, agent text default null,
+  metadata_contains jsonb default null, valid_as_of timestamptz default null,
+  believed_as_of timestamptz default null, now timestamptz default null)
+returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz,
+  invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text,
+  agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb)
+language plpgsql stable security definer
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set jit = off as $$
+#variable_conflict error
+declare
+  _known constant text[] := array['fact', 'episodic', 'trait', 'document'];
+  _limit constant integer := 60 + recall.max_results; -- of each channel
+  _types text[];
+  _filter oxbow.recall_filter; -- null: everything passes
+  _now constant timestamptz := coalesce(recall.now, pg_catalog.now());
+  _then jsonb;                 -- with believed_as_of, the traits as oxbow.traits_then returns them
+  _asked record;
+  _weight record;
+  _text record;
+  _vector record;
+  _entity record;
+begin
+  perform oxbow.check_access(recall.user_id);
+  perform oxbow.check_question('query', recall.query, vector_dims(recall.embedding), recall.types, _known,
+    recall.max_results);
+  if jsonb_typeof(recall.metadata_contains) <> 'object' then
+    perform oxbow.reject('metadata_contains', recall.metadata_contains::text, 'must be a JSON object');
+  elsif not isfinite(recall.now) then
+    perform oxbow.reject('now', recall.now::text, 'must be finite');
+  end if;
+  _types := oxbow.known_types(recall.user_id, coalesce(recall.types, _known));
+  if _types is null then
+    return;
+  end if;
+
+  if 'trait' = any(_types) and recall.believed_as_of is not null then
+    _then := coalesce(oxbow.traits_then(recall.user_id, recall.believed_as_of), '{}');
+  end if;
+  _filter.now := _now;
+  _filter.agent := recall.agent;
+  _filter.contexts := recall.contexts;
+  _filter.metadata := recall.metadata_contains;
+  _filter.valid := recall.valid_as_of;
+  _filter.believed := recall.believed_as_of;
+  _filter.stages := _then;
+  if num_nonnulls(recall.agent, recall.contexts, recall.metadata_contains, recall.valid_as_of,
+       recall.believed_as_of) = 0
+     and not oxbow.recall_is_filtered(recall.user_id, _filter) then
+    _filter := null;
+  end if;
+
+  select * into _asked from oxbow.query_terms(recall.query);
+  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
+  _filter := _text.filter;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
+  if recall.embedding is not null then
+    select * into _vector from oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _filter);
+    if _text.dates is not null and _vector.ids is not null then
+      _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
+        _text.dates, _text.date_idfs);
+    end if;
+  end if;
+  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks
+    into _entity;
+  if recall.query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
+    select * into _entity from oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _filter);
+  end if;
+  select * into _weight from oxbow.channel_weights();
+
+  return query
+  with hit as (
+    select h.type, h.id, max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity, max(h.rank) as rank
+      from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity,
+                   null::bigint as rank
+              from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
+            union all
+            select v.id, v.type, null, v.score, null, null
+              from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
+            union all
+            select e.id, e.type, null, null, e.score, e.rank
+              from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) e(id, type, score, rank)) h
+     group by h.type, h.id
+  ), top as materialized (
+    select max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity from hit h
+  ), neighbour as (
+    -- of a memory that has a fifth of a channel's best score or more
+    select h.type, n.id, h.text * n.share as text, h.vector * n.share as vector
+      from top, hit h, lateral (
+        select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
+         where m.user_id = recall.user_id and m.memory_type = h.type and m.id = h.id offset 0) m,
+        oxbow.recall_neighbours(recall.user_id, h.type, m.session_id, m.seq, m.at, _filter) n
+     where h.text >= 0.2 * top.text or h.vector >= 0.2 * top.vector
+  ), summed as (
+    select s.type, s.id, sum(s.text) as text, sum(s.vector) as vector, sum(s.entity) as entity, max(s.rank) as rank
+      from (select h.type, h.id, h.text, h.vector, h.entity, h.rank from hit h
+            union all
+            select n.type, n.id, n.text, n.vector, null, null from neighbour n) s
+     group by s.type, s.id
+  ), every as materialized (
+    -- the scores of each channel in their order, in which one finds its rank
+    select array_agg(s.text order by s.text) filter (where s.text is not null) as texts,
+           array_agg(s.vector order by s.vector) filter (where s.vector is not null) as vectors,
+           nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity
+      from summed s
+  ), fused as (
+    select s.type, s.id, s.text, s.vector, s.entity, s.rank,
+           coalesce(s.text / e.text, 0) * _weight.text + coalesce(s.vector / e.vector, 0) * _weight.vector
+           + coalesce(s.entity / e.entity, 0) * _weight.entity as score
+      from summed s, every e
+  ), reachable as (
+    -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
+    select f.* from fused f
+     where f.score > 0 and f.score * 1.55 >= coalesce(
+             (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
+  ), best as (
+    select r.text, r.vector, r.entity, r.rank, m.*, b.*,
+           r.score * (1 + b.recency + b.importance_boost + b.stage_boost) as total
+      from reachable r
+     cross join lateral (
+       select m.* from oxbow.memories m
+        where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
+     cross join lateral (
+       select case when m.memory_type <> 'trait' then null
+                   when _then is not null then _then #>> array[m.id::text, 'stage']
+                   else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence,
+                          m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end,
+                          _now) end as stage offset 0) t
+     cross join lateral (
+       select t.stage, oxbow.recency(coalesce(m.valid_at, m.created_at), m.metadata #> '{emotion,arousal}', _now)
+                as recency,
+              0.15 * m.importance as importance_boost, oxbow.stage_boost(t.stage) as stage_boost offset 0) b
+     order by total desc, m.seq, m.id
+     limit recall.max_results
+  )
+  select b.id, b.memory_type::text, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at,
+         b.session_id, b.seq, b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
+         jsonb_strip_nulls(jsonb_build_object(
+           'text', case when b.text is not null then jsonb_build_object(
+             'score', b.text, 'rank', cardinality(e.texts) + 1 - width_bucket(b.text, e.texts)) end,
+           'vector', case when b.vector is not null then jsonb_build_object(
+             'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
+           'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
+           'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
+           'session', b.session_id))
+         || case when b.memory_type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
+           'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
+           'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
+             oxbow.trait_confidence_at(b.trait_confidence, b.trait_subtype, b.trait_reinforcement_count,
+               b.trait_confidence_at, _now)),
+           'supporting', v.supporting, 'contradicting', v.contradicting)) else '{}' end
+    from best b
+   cross join every e
+   cross join lateral (
+     select count(*) filter (where v.direction = 'supporting') as supporting,
+            count(*) filter (where v.direction = 'contradicting') as contradicting
+       from oxbow.trait_evidence v
+      where b.memory_type = 'trait' and v.user_id = recall.user_id
+        and v.trait_id = coalesce((_then #>> array[b.id::text, 'head'])::uuid, b.id)
+        and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
+   order by b.total desc, b.seq, b.id;
+end $$;
+call oxbow.grant_app('recall');
+
+-- pgvector's operators are found where its extension is installed.
+do $$
+begin
+  execute format('alter function oxbow.recall set search_path = pg_catalog, %I, pg_temp',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'));
+end $$;
