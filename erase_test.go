@@ -60,7 +60,6 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
 		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
 		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
-		`insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories where user_id = $1`,
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
 		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
 		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
@@ -87,8 +86,9 @@ func TestEraseUser(t *testing.T) {
 	b := setup(t)
 	b.fill(t, "Quentin")
 	b.fill(t, "Zebedee")
-	b.work(t)
+	b.work(t) // it also empties these two
 	_, err := b.pool.Exec(t.Context(), `
+		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic') on conflict do nothing`)
 	require.NoError(t, err)
