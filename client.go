@@ -30,7 +30,7 @@ type Client struct {
 	timeout  time.Duration
 	log      *slog.Logger
 	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
-	keys     *Keys        // nil: what is of sensitivity 3 can neither be stored nor read
+	sealer   Sealer       // nil: memories and messages of sensitivity 3 can neither be stored nor read
 	uses     *uses        // nil: they are not reported
 	tracer   trace.Tracer // nil: that of the span in the context of a call
 }
@@ -134,6 +134,18 @@ func (c *Client) Close(ctx context.Context) error {
 		return nil
 	}
 	return c.uses.close(ctx)
+}
+
+// InTx runs f in the transaction that the client is bound to, or in one of its own, which commits unless f returns an
+// error. A transaction of its own names the user in oxbow.user_id, for row-level security, unless the connection names one
+// already. It is for statements of your own, and for packages that extend the client.
+func (c *Client) InTx(ctx context.Context, userID string, f func(tx pgx.Tx) error) error {
+	return c.on(ctx, userID, func(tx pgx.Tx) error {
+		if err := c.nameTrace(ctx); err != nil {
+			return err
+		}
+		return f(tx)
+	})
 }
 
 // on runs f for one user: on the caller's transaction, or in one of its own, in which oxbow.user_id names the user

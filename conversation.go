@@ -29,7 +29,7 @@ func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uui
 		if err := c.nameTrace(ctx); err != nil {
 			return err
 		}
-		ids, err = store.AddMessages(ctx, tx, messages, c.sealer())
+		ids, err = store.AddMessages(ctx, tx, messages, c.sealer)
 		return err
 	})
 	return ids, err
@@ -43,7 +43,7 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (said [
 		return err
 	})
 	for i := range said {
-		if sealed := said[i].Open(userID, c.sealer()); err == nil {
+		if sealed := said[i].Open(userID, c.sealer); err == nil {
 			err = sealed
 		}
 	}

@@ -18,8 +18,6 @@ var (
 	ErrNotForgotten = store.ErrNotForgotten
 	// ErrNotTrait: the memory is a fact, an episode or a document, and what was asked for concerns traits.
 	ErrNotTrait = store.ErrNotTrait
-	// ErrNoFile: the user has no file of that path.
-	ErrNoFile = store.ErrNoFile
 	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
 	ErrNoReceipt = store.ErrNoReceipt
 	// ErrSealed: the text of a memory or a message is sealed, and the client has no key that opens it.

@@ -59,7 +59,7 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	if len(memories) == 0 {
 		return nil, nil
 	}
-	batch, err := store.NewBatch(memories, c.sealer())
+	batch, err := store.NewBatch(memories, c.sealer)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, 
 		return err
 	})
 	if err == nil {
-		err = m.Open(c.sealer())
+		err = m.Open(c.sealer)
 	}
 	return m, err
 }

@@ -16,7 +16,7 @@ import (
 func TestSecretMessage(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
-	b := setup(t, oxbow.WithKeys(keys))
+	b := setup(t, oxbow.WithSealer(keys))
 	ctx := t.Context()
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	secrets := []string{"I live in Swordfish Street 4711.", "我住在剑鱼街四七一一号。"}
@@ -73,7 +73,7 @@ func TestSecretMessage(t *testing.T) {
 	texts, err := read(b.client, "mia")
 	require.NoError(t, err)
 	require.Equal(t, want, texts)
-	for _, other := range []*oxbow.Client{newClient(t, b.pool), newClient(t, b.pool, oxbow.WithKeys(newKeys(t)))} {
+	for _, other := range []*oxbow.Client{newClient(t, b.pool), newClient(t, b.pool, oxbow.WithSealer(newKeys(t)))} {
 		texts, err = read(other, "mia")
 		require.ErrorIs(t, err, oxbow.ErrSealed)
 		require.Equal(t, []string{"[sealed]", want[1], "[sealed]", want[3]}, texts)
@@ -90,9 +90,9 @@ func TestSecretMessage(t *testing.T) {
 	// another key, an export, an import
 	both, err := keys.Add()
 	require.NoError(t, err)
-	client := newClient(t, b.pool, oxbow.WithKeys(both))
+	client := newClient(t, b.pool, oxbow.WithSealer(both))
 	for _, n := range []int{2, 0} {
-		rotated, err := client.RotateKeys(ctx)
+		rotated, err := client.Reseal(ctx)
 		require.NoError(t, err)
 		require.Equal(t, n, rotated)
 	}
@@ -115,7 +115,7 @@ func TestSecretMessage(t *testing.T) {
 // A conversation in which secrets were told is summarised without them, and its summary is as delicate as what it tells.
 func TestSecretMessageIsNotSummarised(t *testing.T) {
 	t.Parallel()
-	b := setup(t, oxbow.WithKeys(newKeys(t)))
+	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	ctx := t.Context()
 	_, err := b.pool.Exec(ctx, `update oxbow.settings set value = value || '{"summary_after": 3}' where key = 'conversations'`)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestSecretMessageIsNotSummarised(t *testing.T) {
 
 func TestSecretMessageRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t, oxbow.WithKeys(newKeys(t)))
+	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		client  *oxbow.Client
@@ -181,7 +181,7 @@ func TestSecretMessageRefused(t *testing.T) {
 // What somebody really said, word for word "[sealed]", is not taken for what is sealed.
 func TestPlainTextThatLooksSealed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, oxbow.WithKeys(newKeys(t)))
+	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	secret := b.remember(t, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3})
 	for range 2 {
 		b.remember(t, oxbow.NewMemory{Content: "[sealed]", Sensitivity: 1})

@@ -7,11 +7,12 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/sealed"
 )
 
 // What sealing costs, beside what the database takes: go test -run '^$' -bench Secret .
 func BenchmarkSecret(b *testing.B) {
-	keys, err := oxbow.NewKeys()
+	keys, err := sealed.NewKeys()
 	require.NoError(b, err)
 	const text = "The code of the door is 4711, and the key lies under the third stone. 门的密码是四七一一，钥匙在第三块石头下面。"
 	b.Run("seal", func(b *testing.B) {
@@ -21,16 +22,16 @@ func BenchmarkSecret(b *testing.B) {
 			}
 		}
 	})
-	sealed, err := keys.Seal(text, "ann")
+	ciphertext, err := keys.Seal(text, "ann")
 	require.NoError(b, err)
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := keys.Open(sealed, "ann"); err != nil {
+			if _, err := keys.Open(ciphertext, "ann"); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	client, err := oxbow.New(pgtest.Pool(b), oxbow.WithKeys(keys))
+	client, err := oxbow.New(pgtest.Pool(b), oxbow.WithSealer(keys))
 	require.NoError(b, err)
 	for name, level := range map[string]int{"plain": 0, "secret": 3} {
 		m := oxbow.NewMemory{UserID: "ann", Content: text, Sensitivity: level}

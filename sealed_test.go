@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/sealed"
 )
 
-func newKeys(t *testing.T) *oxbow.Keys {
+func newKeys(t *testing.T) *sealed.Keys {
 	t.Helper()
-	keys, err := oxbow.NewKeys()
+	keys, err := sealed.NewKeys()
 	require.NoError(t, err)
 	return keys
 }
@@ -25,7 +26,7 @@ func TestSecretMemory(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	keys := newKeys(t)
-	b := setup(t, oxbow.WithKeys(keys), oxbow.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	b := setup(t, oxbow.WithSealer(keys), oxbow.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	ctx := t.Context()
 	at := time.Date(2025, 5, 1, 12, 0, 0, 0, time.UTC)
 	texts := []string{"The door code is 4711 swordfish.", "门的密码是四七一一，剑鱼。", "The door code is 4711 swordfish."}
@@ -50,7 +51,7 @@ func TestSecretMemory(t *testing.T) {
 	m, err := b.client.Get(ctx, "ann", plain)
 	require.NoError(t, err)
 	require.Equal(t, 2, m.Sensitivity)
-	for _, other := range []*oxbow.Client{newClient(t, b.pool), newClient(t, b.pool, oxbow.WithKeys(newKeys(t)))} {
+	for _, other := range []*oxbow.Client{newClient(t, b.pool), newClient(t, b.pool, oxbow.WithSealer(newKeys(t)))} {
 		m, err = other.Get(ctx, "ann", ids[0])
 		require.ErrorIs(t, err, oxbow.ErrSealed)
 		require.ErrorContains(t, err, ids[0].String()+" is sealed with the key "+keys.ID())
@@ -103,7 +104,7 @@ func TestSecretMemory(t *testing.T) {
 
 func TestSecretMemoryRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t, oxbow.WithKeys(newKeys(t)))
+	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		client *oxbow.Client
@@ -136,10 +137,10 @@ func TestSecretMemoryRefused(t *testing.T) {
 	require.ErrorIs(t, err, oxbow.ErrSealed)
 }
 
-func TestRotateKeys(t *testing.T) {
+func TestReseal(t *testing.T) {
 	t.Parallel()
 	old := newKeys(t)
-	b := setup(t, oxbow.WithKeys(old))
+	b := setup(t, oxbow.WithSealer(old))
 	ctx := t.Context()
 	memories := make([]oxbow.NewMemory, 1100)
 	for i := range memories {
@@ -149,13 +150,13 @@ func TestRotateKeys(t *testing.T) {
 	require.NoError(t, err)
 	both, err := old.Add()
 	require.NoError(t, err)
-	client := newClient(t, b.pool, oxbow.WithKeys(both))
-	_, err = newClient(t, b.pool, oxbow.WithKeys(newKeys(t))).RotateKeys(ctx)
+	client := newClient(t, b.pool, oxbow.WithSealer(both))
+	_, err = newClient(t, b.pool, oxbow.WithSealer(newKeys(t))).Reseal(ctx)
 	require.ErrorIs(t, err, oxbow.ErrSealed, "other keys do no harm")
-	_, err = newClient(t, b.pool).RotateKeys(ctx)
-	require.ErrorContains(t, err, "WithKeys")
+	_, err = newClient(t, b.pool).Reseal(ctx)
+	require.ErrorContains(t, err, "WithSealer")
 	for _, want := range []int{1100, 0} {
-		n, err := client.RotateKeys(ctx)
+		n, err := client.Reseal(ctx)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}

@@ -229,7 +229,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, opti
 		memories[i] = w.memory(held.WorkingItem, held.name)
 		memories[i].AgentID, memories[i].Source = options.AgentID, options.Source
 	}
-	batch, err := store.NewBatch(memories, c.sealer())
+	batch, err := store.NewBatch(memories, c.sealer)
 	if err != nil {
 		return nil, plain(err)
 	}

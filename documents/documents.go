@@ -1,4 +1,10 @@
-package oxbow
+// Package documents reads files (text, Markdown, HTML and PDF), cuts their text into chunks, and stores the chunks as memories
+// through a client:
+//
+//	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "ann", Path: "guide.md", Content: file})
+//
+// A client that is bound to a transaction (oxbow.Client.WithTx) ingests in that transaction.
+package documents
 
 import (
 	"context"
@@ -11,64 +17,83 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/document"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// MaxFile is how many bytes a file may have that Ingest reads: 64 MiB.
-const MaxFile = document.MaxBytes
+// MaxBytes is the size of the largest file that Ingest reads: 64 MiB.
+const MaxBytes = document.MaxBytes
 
-// IngestedFile is a file to be ingested. UserID, Path and Content are required.
-type IngestedFile struct {
-	// UserID is whose it is, 1 to 255 bytes.
+// ErrNoFile reports that the user has no file of that path; for errors.Is.
+var ErrNoFile = store.ErrNoFile
+
+// NewFile is a file to ingest. UserID, Path and Content are required.
+type NewFile struct {
+	// UserID is the user whose file it is, 1 to 255 bytes.
 	UserID string
-	// Path is its name, at most 1024 bytes: a path, or an address. What is ingested under one path replaces what was.
+	// Path names the file, 1 to 1024 bytes: a path or an address. A file replaces the earlier file of its path.
 	Path string
 	// MediaType is text/plain, text/markdown, text/html or application/pdf; other kinds of text are read as text/plain.
 	// Default: by the ending of Path, else by Content.
 	MediaType string
-	// Content is read to its end: at most 64 MiB. Text is UTF-8.
+	// Content is read to its end, at most MaxBytes. Text is UTF-8.
 	Content io.Reader
-	// Metadata is of the file: anything that encodes to a JSON object.
+	// Metadata describes the file: anything that encodes to a JSON object.
 	Metadata any
-	// ChunkSize is the most that a chunk has, 100 to 20,000 characters. Default: 1000.
+	// ChunkSize is the length of the longest chunk, 100 to 20,000 characters. Default: 1000.
 	ChunkSize int
-	// Overlap is how many characters of the end of a chunk the next one may repeat, in whole sentences: 0 to half of
-	// ChunkSize. Default: a tenth of it.
+	// Overlap is how many characters of the end of a chunk the next may repeat, in whole sentences: 0 to half of
+	// ChunkSize. Default: a tenth of ChunkSize.
 	Overlap *int
 }
 
-// IngestReport is what became of a file.
-type IngestReport struct {
+// Report says what Ingest did with a file.
+type Report struct {
 	FileID    uuid.UUID `json:"file_id"`
 	Path      string    `json:"path"`
 	MediaType string    `json:"media_type"`
 	Bytes     int64     `json:"bytes"`
-	// Unchanged: the same was there, and nothing was done.
+	// Unchanged is true if the file was ingested before with the same content and settings; nothing was done then.
 	Unchanged bool `json:"unchanged"`
-	Chunks    int  `json:"chunks"`
+	Chunks    int  `json:"chunks"`  // that the file has
 	Added     int  `json:"added"`   // chunks that are new
-	Kept      int  `json:"kept"`    // chunks whose text was there; they keep their memories
+	Kept      int  `json:"kept"`    // chunks whose text did not change; they keep their memories
 	Removed   int  `json:"removed"` // chunks that the file no longer has; they are erased
 }
 
-// File is a file whose chunks are memories.
+// File is a file that was ingested.
 type File = store.File
 
-// FileError is a file that cannot be read: it is empty, binary, broken, encrypted, not UTF-8, too large, or has no text.
-type FileError = document.Error
+// Error is a file that cannot be read: it is empty, binary, broken, encrypted, not UTF-8, too large, or has no text.
+type Error struct {
+	// Problem is a sentence about the file without its name, such as "is empty".
+	Problem string
+}
 
-// Ingest reads a file, cuts its text into chunks, and stores each as a memory of the type Document with the source
+func (e *Error) Error() string { return "the file " + e.Problem }
+
+// Ingest reads a file, cuts its text into chunks, and stores each chunk as a memory of type document with the source
 // "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type, chunk_index (from 1),
-// chunk_count, and where they are known page and heading.
+// chunk_count and, where they are known, page and heading.
 //
-// A file of a path that was ingested before replaces it, in one transaction: chunks whose text was there keep their
-// memories, the others are new, and what the file no longer has is erased. If file and settings are the same, nothing is
-// done. Of two at once, one waits for the other. A file that cannot be read is a *FileError, and leaves what was there.
-func (c *Client) Ingest(ctx context.Context, f IngestedFile) (report IngestReport, err error) {
-	ctx, end := c.span(ctx, "Ingest")
-	defer end(&err)
+// A file replaces the earlier file of its path in one transaction: chunks whose text did not change keep their memories,
+// the others are new, and chunks that the file no longer has are erased. If content and settings are the same, nothing is
+// done. Of two calls for one path, one waits for the other.
+//
+// A file that cannot be read is an *Error, and a wrong value an *oxbow.InvalidError; the earlier file stays then.
+func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report, err error) {
+	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/oxbow-memory/oxbow/documents").
+		Start(ctx, "oxbow.Ingest", trace.WithSpanKind(trace.SpanKindClient))
+	defer func() {
+		if err != nil {
+			span.SetStatus(codes.Error, "failed")
+		}
+		span.End()
+	}()
 	report.Path = f.Path
 	file, splitting, err := f.validate()
 	if err != nil {
@@ -81,32 +106,30 @@ func (c *Client) Ingest(ctx context.Context, f IngestedFile) (report IngestRepor
 	hash := sha256.Sum256(content)
 	file.ContentHash, file.Bytes = hex.EncodeToString(hash[:]), int64(len(content))
 	if file.MediaType, err = document.MediaType(f.Path, f.MediaType, content); err != nil {
-		return report, fmt.Errorf("%s: %w", f.Path, err)
+		return report, f.unreadable(err)
 	}
 	report.MediaType, report.Bytes = file.MediaType, file.Bytes
 
-	known, err := c.known(ctx, f.UserID, file)
+	ingested, err := ingestedBefore(ctx, client, f.UserID, file)
 	if err != nil {
 		return report, err
 	}
-	if known != nil {
-		report.FileID, report.Unchanged, report.Chunks, report.Kept = known.ID, true, known.Chunks, known.Chunks
+	if ingested != nil {
+		report.FileID, report.Unchanged, report.Chunks, report.Kept = ingested.ID, true, ingested.Chunks, ingested.Chunks
 		return report, nil
 	}
 	read, err := document.Read(ctx, file.MediaType, content, splitting)
 	if err != nil {
-		return report, fmt.Errorf("%s: %w", f.Path, err)
+		return report, f.unreadable(err)
 	}
 	chunks := make([]store.FileChunk, len(read))
 	for i, chunk := range read {
 		chunks[i] = store.FileChunk{Content: chunk.Text, Page: chunk.Page, Heading: chunk.Heading}
 	}
-	err = c.on(ctx, f.UserID, func(tx pgx.Tx) error {
-		if err := c.nameTrace(ctx); err != nil {
-			return err
-		}
+	err = client.InTx(ctx, f.UserID, func(tx pgx.Tx) error {
 		done, err := store.Ingest(ctx, tx, f.UserID, file, chunks)
-		report.FileID, report.Unchanged, report.Added, report.Kept, report.Removed = done.FileID, done.Unchanged, done.Added, done.Kept, done.Removed
+		report.FileID, report.Unchanged = done.FileID, done.Unchanged
+		report.Added, report.Kept, report.Removed = done.Added, done.Kept, done.Removed
 		report.Chunks = done.Added + done.Kept
 		return err
 	})
@@ -114,18 +137,18 @@ func (c *Client) Ingest(ctx context.Context, f IngestedFile) (report IngestRepor
 }
 
 // Files returns the files of a user in the order of their paths.
-func (c *Client) Files(ctx context.Context, userID string) (files []File, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+func Files(ctx context.Context, client *oxbow.Client, userID string) (files []File, err error) {
+	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		files, err = store.Files(ctx, tx, userID)
 		return err
 	})
 	return files, err
 }
 
-// DeleteFile erases a file with the memories of its chunks, and returns how many those were. It cannot be taken back, but
+// Delete erases a file with the memories of its chunks, and returns how many memories it erased. It cannot be undone, but
 // the file can be ingested again. ErrNoFile if the user has no file of that path.
-func (c *Client) DeleteFile(ctx context.Context, userID, path string) (erased int64, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (erased int64, err error) {
+	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		erased, err = store.DeleteFile(ctx, tx, userID, path)
 		return err
 	})
@@ -133,7 +156,7 @@ func (c *Client) DeleteFile(ctx context.Context, userID, path string) (erased in
 }
 
 // validate refuses what cannot be stored, before anything is read.
-func (f *IngestedFile) validate() (store.File, document.Splitting, error) {
+func (f *NewFile) validate() (store.File, document.Splitting, error) {
 	file := store.File{Path: f.Path, Metadata: json.RawMessage("{}")}
 	if err := store.ValidateUserID(f.UserID); err != nil {
 		return file, document.Splitting{}, err
@@ -142,7 +165,7 @@ func (f *IngestedFile) validate() (store.File, document.Splitting, error) {
 		return file, document.Splitting{}, err
 	}
 	if f.Content == nil {
-		return file, document.Splitting{}, &InvalidError{Index: -1, Field: "content", Rule: "must be given"}
+		return file, document.Splitting{}, &oxbow.InvalidError{Index: -1, Field: "content", Rule: "must be given"}
 	}
 	metadata, err := store.ValidateMetadata(f.Metadata)
 	if err != nil {
@@ -160,45 +183,51 @@ func (f *IngestedFile) validate() (store.File, document.Splitting, error) {
 		s.Overlap = *f.Overlap
 	}
 	if rule := s.SizeRule(); rule != "" {
-		return file, s, &InvalidError{Index: -1, Field: "chunk size", Value: fmt.Sprint(s.Size), Rule: rule}
+		return file, s, &oxbow.InvalidError{Index: -1, Field: "chunk size", Value: fmt.Sprint(s.Size), Rule: rule}
 	}
 	if rule := s.OverlapRule(); rule != "" {
-		return file, s, &InvalidError{Index: -1, Field: "overlap", Value: fmt.Sprint(s.Overlap), Rule: rule}
+		return file, s, &oxbow.InvalidError{Index: -1, Field: "overlap", Value: fmt.Sprint(s.Overlap), Rule: rule}
 	}
 	file.Settings, err = json.Marshal(map[string]int{"chunk_size": s.Size, "overlap": s.Overlap, "reader": document.Version})
 	return file, s, err
 }
 
-func (f *IngestedFile) read() ([]byte, error) {
+func (f *NewFile) read() ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f.Content, document.MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: it cannot be read: %w", f.Path, err)
 	case len(content) == 0:
-		err = document.Empty()
+		return nil, f.unreadable(document.Empty())
 	case len(content) > document.MaxBytes:
-		err = document.TooLarge()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
+		return nil, f.unreadable(document.TooLarge())
 	}
 	return content, nil
 }
 
-// known returns the file if the same was ingested in the same way already, so that it need not be read; else nil.
-func (c *Client) known(ctx context.Context, userID string, file store.File) (known *store.File, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+// unreadable puts the path before an error of reading, and makes an *Error of an error about the file.
+func (f *NewFile) unreadable(err error) error {
+	if about, ok := errors.AsType[*document.Error](err); ok {
+		err = &Error{Problem: about.Problem}
+	}
+	return fmt.Errorf("%s: %w", f.Path, err)
+}
+
+// ingestedBefore returns the file of the path if it has the same content and settings, so that it need not be read; else
+// nil.
+func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, file store.File) (same *store.File, err error) {
+	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		found, err := store.FileOf(ctx, tx, userID, file.Path)
 		if errors.Is(err, store.ErrNoFile) {
 			return nil
 		}
 		if err == nil && found.ContentHash == file.ContentHash && found.MediaType == file.MediaType &&
 			sameJSON(found.Settings, file.Settings) && sameJSON(found.Metadata, file.Metadata) {
-			known = &found
+			same = &found
 		}
 		return err
 	})
-	return known, err
+	return same, err
 }
 
 // sameJSON compares objects that differ in spaces and order at most.

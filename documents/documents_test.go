@@ -1,7 +1,8 @@
-package oxbow_test
+package documents_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,15 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
 )
 
 // guide is a Markdown file of three chunks.
 const guide = "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red.\n\n## Engine\n\nThe engine runs on diesel.\n"
 
 // ingest reads a Markdown file of ann's.
-func (b *bundle) ingest(t *testing.T, path, content string) oxbow.IngestReport {
+func (b *bundle) ingest(t *testing.T, path, content string) documents.Report {
 	t.Helper()
-	report, err := b.client.Ingest(t.Context(), oxbow.IngestedFile{UserID: "ann", Path: path, Content: strings.NewReader(content)})
+	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: path, Content: strings.NewReader(content)})
 	require.NoError(t, err)
 	return report
 }
@@ -50,7 +52,7 @@ func TestIngest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	report := b.ingest(t, "docs/boats.md", guide)
-	require.Equal(t, oxbow.IngestReport{FileID: report.FileID, Path: "docs/boats.md", MediaType: "text/markdown", Bytes: int64(len(guide)),
+	require.Equal(t, documents.Report{FileID: report.FileID, Path: "docs/boats.md", MediaType: "text/markdown", Bytes: int64(len(guide)),
 		Chunks: 3, Added: 3}, report)
 	contents, ids := b.chunks(t, "docs/boats.md")
 	require.Equal(t, []string{"# Boats\n\nHeron is a wooden sloop.", "## Sails\n\nThe jib is red.", "## Engine\n\nThe engine runs on diesel."}, contents)
@@ -62,14 +64,14 @@ func TestIngest(t *testing.T) {
 		"chunk_index": 2.0, "chunk_count": 3.0, "heading": "Boats > Sails"}, m.Metadata)
 
 	b.work(t)
-	require.Equal(t, contents[1], recall(t, b.client, oxbow.Query{Text: "which colour is the jib", Types: []oxbow.MemoryType{oxbow.Document}})[0])
-	files, err := b.client.Files(t.Context(), "ann")
+	require.Equal(t, contents[1], b.recall(t, "which colour is the jib")[0])
+	files, err := documents.Files(t.Context(), b.client, "ann")
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	require.Equal(t, report.FileID, files[0].ID)
 	require.Equal(t, 3, files[0].Chunks)
 	require.JSONEq(t, `{"chunk_size": 1000, "overlap": 100, "reader": 1}`, string(files[0].Settings))
-	others, err := b.client.Files(t.Context(), "bob")
+	others, err := documents.Files(t.Context(), b.client, "bob")
 	require.NoError(t, err)
 	require.Empty(t, others)
 }
@@ -87,7 +89,7 @@ func TestIngestOfTheSameDoesNothing(t *testing.T) {
 	require.Equal(t, before, b.dump(t))
 
 	overlap := 0
-	report, err := b.client.Ingest(t.Context(), oxbow.IngestedFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(guide), Overlap: &overlap})
+	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(guide), Overlap: &overlap})
 	require.NoError(t, err)
 	require.False(t, report.Unchanged, "the settings are others")
 	require.Equal(t, 3, report.Kept)
@@ -142,18 +144,18 @@ func TestIngestTakesErasedChunksOutOfJobs(t *testing.T) {
 	b.ingest(t, "boats.md", "All is new.")
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
 	b.work(t)
-	require.Equal(t, []string{"All is new."}, recall(t, b.client, oxbow.Query{Text: "new sloop engine", Types: []oxbow.MemoryType{oxbow.Document}}))
+	require.Equal(t, []string{"All is new."}, b.recall(t, "new sloop engine"))
 }
 
 func TestIngestAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var waiting sync.WaitGroup
-	reports, errs := make([]oxbow.IngestReport, 8), make([]error, 8)
+	reports, errs := make([]documents.Report, 8), make([]error, 8)
 	for i := range reports {
 		waiting.Go(func() {
 			content := guide + strings.Repeat("\nMore.", i%2)
-			reports[i], errs[i] = b.client.Ingest(t.Context(), oxbow.IngestedFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(content)})
+			reports[i], errs[i] = documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(content)})
 		})
 	}
 	waiting.Wait()
@@ -173,14 +175,14 @@ func TestIngestOfWhatCannotBeRead(t *testing.T) {
 	b := setup(t)
 	b.ingest(t, "a.md", guide)
 	before := b.dump(t)
-	for says, f := range map[string]oxbow.IngestedFile{
+	for says, f := range map[string]documents.NewFile{
 		"a.md: the file is empty":                  {Path: "a.md", Content: strings.NewReader("")},
 		"a.md: the file is not encoded as UTF-8":   {Path: "a.md", Content: strings.NewReader("Caf\xe9")},
 		"a.md: the file is binary":                 {Path: "a.md", Content: bytes.NewReader(make([]byte, 100))},
 		"a.pdf: the file is no PDF":                {Path: "a.pdf", Content: strings.NewReader("x")},
 		"a: the file cannot be read as image/png":  {Path: "a", MediaType: "image/png", Content: strings.NewReader("x")},
-		"a.md: it cannot be read: the disk is":     {Path: "a.md", Content: iotest.ErrReader(errBroken)},
-		"the file is larger than 64 MiB":           {Path: "a.md", Content: endless{}},
+		"a.md: it cannot be read: the disk is":     {Path: "a.md", Content: iotest.ErrReader(errors.New("the disk is full"))},
+		"the file is larger than 64 MiB":           {Path: "a.md", Content: letters{}},
 		"path must have 1 to 1024 bytes":           {Content: strings.NewReader("x")},
 		"path must not contain a NUL":              {Path: "a\x00", Content: strings.NewReader("x")},
 		"content must be given":                    {Path: "a"},
@@ -189,10 +191,12 @@ func TestIngestOfWhatCannotBeRead(t *testing.T) {
 		"overlap must be between 0 and half of":    {Path: "a", Overlap: new(501), Content: strings.NewReader("x")},
 	} {
 		f.UserID = "ann"
-		_, err := b.client.Ingest(t.Context(), f)
+		_, err := documents.Ingest(t.Context(), b.client, f)
 		require.ErrorContains(t, err, says)
+		_, unreadable := errors.AsType[*documents.Error](err)
+		require.Equal(t, strings.Contains(says, "the file "), unreadable, says)
 	}
-	_, err := b.client.Ingest(t.Context(), oxbow.IngestedFile{Path: "a", Content: strings.NewReader("x")})
+	_, err := documents.Ingest(t.Context(), b.client, documents.NewFile{Path: "a", Content: strings.NewReader("x")})
 	require.ErrorContains(t, err, "user_id must have 1 to 255 bytes")
 	require.Equal(t, before, b.dump(t))
 }
@@ -203,12 +207,13 @@ func TestDeleteFile(t *testing.T) {
 	ctx := t.Context()
 	b.ingest(t, "boats.md", guide)
 	b.ingest(t, "other.md", "# Other\n\nIt stays.")
-	b.remember(t, oxbow.NewMemory{})
+	_, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "Ann plays the cello."})
+	require.NoError(t, err)
 	b.work(t)
-	_, err := b.client.DeleteFile(ctx, "bob", "boats.md")
-	require.ErrorIs(t, err, oxbow.ErrNoFile)
+	_, err = documents.Delete(ctx, b.client, "bob", "boats.md")
+	require.ErrorIs(t, err, documents.ErrNoFile)
 	require.ErrorContains(t, err, "user 'bob' has no file 'boats.md'")
-	erased, err := b.client.DeleteFile(ctx, "ann", "boats.md")
+	erased, err := documents.Delete(ctx, b.client, "ann", "boats.md")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, erased)
 	for table, text := range b.dump(t) {
@@ -217,8 +222,8 @@ func TestDeleteFile(t *testing.T) {
 	}
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
 	b.requireRightStatistics(t)
-	_, err = b.client.DeleteFile(ctx, "ann", "boats.md")
-	require.ErrorIs(t, err, oxbow.ErrNoFile)
+	_, err = documents.Delete(ctx, b.client, "ann", "boats.md")
+	require.ErrorIs(t, err, documents.ErrNoFile)
 }
 
 // A person's erasure or forgetting of a chunk lasts as long as the file is the same.
@@ -246,19 +251,19 @@ func TestIngestAsApp(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	b.ingest(t, "boats.md", guide)
-	client := b.app(t)
-	report, err := client.Ingest(ctx, oxbow.IngestedFile{UserID: "bob", Path: "boats.md", Content: strings.NewReader(guide)})
+	client := newClient(t, b.open(t, "oxbow_app", ""))
+	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "bob", Path: "boats.md", Content: strings.NewReader(guide)})
 	require.NoError(t, err)
 	require.Equal(t, 3, report.Added, "the same path of another user is another file")
-	erased, err := client.DeleteFile(ctx, "bob", "boats.md")
+	erased, err := documents.Delete(ctx, client, "bob", "boats.md")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, erased)
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.memories where user_id = 'ann'`))
 
-	crossed := newClient(t, open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob"))
-	_, err = crossed.Ingest(ctx, oxbow.IngestedFile{UserID: "ann", Path: "new.md", Content: strings.NewReader("x")})
+	crossed := newClient(t, b.open(t, "oxbow_app", "bob"))
+	_, err = documents.Ingest(ctx, crossed, documents.NewFile{UserID: "ann", Path: "new.md", Content: strings.NewReader("x")})
 	require.ErrorIs(t, err, oxbow.ErrDenied)
-	_, err = crossed.DeleteFile(ctx, "ann", "boats.md")
+	_, err = documents.Delete(ctx, crossed, "ann", "boats.md")
 	require.ErrorIs(t, err, oxbow.ErrDenied)
 }
 
@@ -266,8 +271,10 @@ func TestIngestInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	before := b.dump(t)
-	tx := begin(t, b.pool)
-	_, err := b.client.WithTx(tx).Ingest(t.Context(), oxbow.IngestedFile{UserID: "ann", Path: "a.md", Content: strings.NewReader(guide)})
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(t.Context()))
+	_, err = documents.Ingest(t.Context(), b.client.WithTx(tx), documents.NewFile{UserID: "ann", Path: "a.md", Content: strings.NewReader(guide)})
 	require.NoError(t, err)
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, before, b.dump(t))
@@ -284,7 +291,7 @@ func TestIngestOfManyChunks(t *testing.T) {
 	require.Equal(t, 5000, b.ingest(t, "long.md", text.String()).Added)
 	report := b.ingest(t, "long.md", strings.Replace(text.String(), "# Part 7\n", "# Part seven\n", 1))
 	require.Equal(t, []int{1, 4999, 1}, []int{report.Added, report.Kept, report.Removed})
-	erased, err := b.client.DeleteFile(t.Context(), "ann", "long.md")
+	erased, err := documents.Delete(t.Context(), b.client, "ann", "long.md")
 	require.NoError(t, err)
 	require.EqualValues(t, 5000, erased)
 	require.Zero(t, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))

@@ -1,16 +1,42 @@
-package oxbow_test
+package documents_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-func ExampleClient_Ingest() {
+// database makes a migrated database.
+func database(ctx context.Context) (url string, drop func()) {
+	url, err := pgtest.Create(ctx)
+	if err == nil {
+		err = migrations.Up(ctx, url, migrations.Options{})
+	}
+	if err != nil {
+		panic(err)
+	}
+	return url, func() {
+		if err := pgtest.Drop(ctx, url); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func ExampleIngest() {
 	ctx := context.Background()
-	pool := connect(ctx)
+	url, drop := database(ctx) // stands for os.Getenv("DATABASE_URL")
+	defer drop()
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		panic(err)
+	}
 	defer pool.Close()
 	client, err := oxbow.New(pool)
 	if err != nil {
@@ -20,14 +46,15 @@ func ExampleClient_Ingest() {
 
 	text := "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red.\n"
 	for range 2 {
-		report, err := client.Ingest(ctx, oxbow.IngestedFile{UserID: "sailor", Path: "boats.md", Content: strings.NewReader(text)})
+		report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "sailor", Path: "boats.md",
+			Content: strings.NewReader(text)})
 		if err != nil {
 			panic(err)
 		}
 		fmt.Println(report.Added, "new,", report.Kept, "kept,", report.Removed, "erased; unchanged:", report.Unchanged)
 		text = strings.Replace(text, "red", "blue", 1)
 	}
-	erased, err := client.DeleteFile(ctx, "sailor", "boats.md")
+	erased, err := documents.Delete(ctx, client, "sailor", "boats.md")
 	if err != nil {
 		panic(err)
 	}

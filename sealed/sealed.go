@@ -1,5 +1,10 @@
-// Package sealing encrypts texts that the database is not to know, with keys that it does not have.
-package sealing
+// Package sealed encrypts the texts of secret memories and messages with keys that the database never has.
+//
+// A client seals and opens what has sensitivity 3 if it is given keys:
+//
+//	keys, err := sealed.ReadKeys(os.Getenv("OXBOW_KEYSET"), "")
+//	client, err := oxbow.New(pool, oxbow.WithSealer(keys))
+package sealed
 
 import (
 	"bytes"
@@ -17,7 +22,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// Keys are the keys of an application: the primary one seals, and all of them open. They are safe for concurrent use.
+// Keys are the keys of an application, an oxbow.Sealer: the primary key seals, and all keys open. They are safe for
+// concurrent use.
 type Keys struct {
 	handle *keyset.Handle
 	aead   tink.AEAD
@@ -25,8 +31,9 @@ type Keys struct {
 	ids    []string
 }
 
-// New makes one key (AES-256-GCM).
-func New() (*Keys, error) {
+// NewKeys makes one key (AES-256-GCM). Keep what its Write returns where secrets are kept: without it nobody can read what
+// the key sealed.
+func NewKeys() (*Keys, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
@@ -34,9 +41,10 @@ func New() (*Keys, error) {
 	return of(handle)
 }
 
-// Read reads a keyset of Tink, in JSON: in clear, or with the URI of a key management service encrypted by its key. The
-// program must have registered a client of that service with Tink (registry.RegisterKMSClient). Errors never show the keyset.
-func Read(text, kmsURI string) (*Keys, error) {
+// ReadKeys reads a keyset of Tink in JSON, as Keys.Write returns it: in clear if kmsURI is empty, else encrypted with that
+// key of a key management service. The program must have registered a client of the service with Tink
+// (registry.RegisterKMSClient). Errors never show the keyset.
+func ReadKeys(text, kmsURI string) (*Keys, error) {
 	encrypted, malformed := keyset.NewJSONReader(strings.NewReader(text)).ReadEncrypted()
 	isEncrypted := malformed == nil && len(encrypted.GetEncryptedKeyset()) > 0
 	reader := keyset.NewJSONReader(strings.NewReader(text))
@@ -95,7 +103,7 @@ func of(handle *keyset.Handle) (*Keys, error) {
 	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10), ids}, nil
 }
 
-// Add returns the keys with a new primary one. The others still open what they sealed.
+// Add returns the keys with a new primary key. The others still open what they sealed.
 func (k *Keys) Add() (*Keys, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
@@ -112,7 +120,7 @@ func (k *Keys) Add() (*Keys, error) {
 	return of(handle)
 }
 
-// Write returns the keyset as Read takes it.
+// Write returns the keyset as ReadKeys takes it: in clear if kmsURI is empty, else encrypted with that key.
 func (k *Keys) Write(kmsURI string) (string, error) {
 	var text bytes.Buffer
 	if kmsURI == "" {
@@ -131,24 +139,24 @@ func (k *Keys) Write(kmsURI string) (string, error) {
 	return text.String(), nil
 }
 
-// line puts what a service said on one line. It never has the key: a service is sent keysets and says why it does nothing with them.
+// line puts the error of a service on one line. It never has the key: a service is sent keysets and says why it refuses.
 func line(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
 
-// ID is the id of the primary key.
+// ID returns the id of the primary key.
 func (k *Keys) ID() string { return k.id }
 
-// IDs are those of all keys.
+// IDs returns the ids of all keys.
 func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 
-// String shows no key.
+// String names the primary key, and shows no key.
 func (k *Keys) String() string { return "keys with the primary " + k.id }
 
-// Seal encrypts a text with the primary key. Only with the same place can it be opened, so that it cannot be put elsewhere.
+// Seal encrypts a text with the primary key. It can be opened only with the same place, so that it cannot be moved.
 func (k *Keys) Seal(text, place string) ([]byte, error) {
 	return k.aead.Encrypt([]byte(text), []byte(place))
 }
 
-// Open decrypts what was sealed for the place.
+// Open decrypts a text that was sealed for the place.
 func (k *Keys) Open(sealed []byte, place string) (string, error) {
 	text, err := k.aead.Decrypt(sealed, []byte(place))
 	return string(text), err

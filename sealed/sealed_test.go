@@ -1,4 +1,4 @@
-package sealing_test
+package sealed_test
 
 import (
 	"fmt"
@@ -8,29 +8,29 @@ import (
 	"github.com/tink-crypto/tink-go/v2/core/registry"
 	"github.com/tink-crypto/tink-go/v2/testing/fakekms"
 
-	"github.com/oxbow-memory/oxbow/internal/sealing"
+	"github.com/oxbow-memory/oxbow/sealed"
 )
 
 func TestSealAndOpen(t *testing.T) {
 	t.Parallel()
-	keys, err := sealing.New()
+	keys, err := sealed.NewKeys()
 	require.NoError(t, err)
-	sealed, err := keys.Seal("密码是 swordfish", "ann")
+	ciphertext, err := keys.Seal("密码是 swordfish", "ann")
 	require.NoError(t, err)
-	require.NotContains(t, string(sealed), "swordfish")
-	text, err := keys.Open(sealed, "ann")
+	require.NotContains(t, string(ciphertext), "swordfish")
+	text, err := keys.Open(ciphertext, "ann")
 	require.NoError(t, err)
 	require.Equal(t, "密码是 swordfish", text)
-	_, err = keys.Open(sealed, "bob")
+	_, err = keys.Open(ciphertext, "bob")
 	require.Error(t, err, "put elsewhere")
-	sealed[len(sealed)-1] ^= 1
-	_, err = keys.Open(sealed, "ann")
+	ciphertext[len(ciphertext)-1] ^= 1
+	_, err = keys.Open(ciphertext, "ann")
 	require.Error(t, err, "changed")
 }
 
 func TestAddedKey(t *testing.T) {
 	t.Parallel()
-	old, err := sealing.New()
+	old, err := sealed.NewKeys()
 	require.NoError(t, err)
 	before, err := old.Seal("a", "p")
 	require.NoError(t, err)
@@ -43,10 +43,10 @@ func TestAddedKey(t *testing.T) {
 	require.Error(t, err)
 	text, err := both.Write("")
 	require.NoError(t, err)
-	both, err = sealing.Read(text, "")
+	both, err = sealed.ReadKeys(text, "")
 	require.NoError(t, err)
-	for want, sealed := range map[string][]byte{"a": before, "b": after} {
-		got, err := both.Open(sealed, "p")
+	for want, ciphertext := range map[string][]byte{"a": before, "b": after} {
+		got, err := both.Open(ciphertext, "p")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -57,7 +57,7 @@ func TestKeyManagementService(t *testing.T) {
 	t.Parallel()
 	uri, err := fakekms.NewKeyURI()
 	require.NoError(t, err)
-	keys, err := sealing.New()
+	keys, err := sealed.NewKeys()
 	require.NoError(t, err)
 	_, err = keys.Write("other-kms://key")
 	require.ErrorContains(t, err, "no client of the key management service of other-kms://key")
@@ -66,17 +66,17 @@ func TestKeyManagementService(t *testing.T) {
 	registry.RegisterKMSClient(client)
 	text, err := keys.Write(uri)
 	require.NoError(t, err)
-	again, err := sealing.Read(text, uri)
+	again, err := sealed.ReadKeys(text, uri)
 	require.NoError(t, err)
 	require.Equal(t, keys.ID(), again.ID())
-	_, err = sealing.Read(text, "")
+	_, err = sealed.ReadKeys(text, "")
 	require.Error(t, err, "it is encrypted")
 }
 
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", "secret", `{"primaryKeyId": 1, "key": []}`} {
-		_, err := sealing.Read(text, "")
+		_, err := sealed.ReadKeys(text, "")
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "secret")
 	}

@@ -45,7 +45,7 @@ func sealRow(r *row, sealer Sealer) error {
 // seal returns what is stored of a secret text: what stands in its place, itself as PostgreSQL reads a bytea, and the key's id.
 func seal(sealer Sealer, text, place string) (content string, sealed, key *string, err error) {
 	if sealer == nil {
-		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 without keys to seal the text with (WithKeys, OXBOW_KEYSET)"}
+		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)"}
 	}
 	bytes, err := sealer.Seal(text, place)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Said) Open(userID string, sealer Sealer) error {
 
 func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) (string, error) {
 	if sealer == nil {
-		return "", fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithKeys, OXBOW_KEYSET)", ErrSealed, id, key)
+		return "", fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithSealer, OXBOW_KEYSET)", ErrSealed, id, key)
 	}
 	text, err := sealer.Open(sealed, place)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
 )
 
 func newFilesCommand(a *app) *cobra.Command {
@@ -39,13 +39,13 @@ chunks and whatever refers to them.`,
 }
 
 func (a *app) files(ctx context.Context, d *database, userID string, asJSON bool) error {
-	files, err := d.client.Files(ctx, userID)
+	files, err := documents.Files(ctx, d.client, userID)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		if files == nil {
-			files = []oxbow.File{}
+			files = []documents.File{}
 		}
 		return a.printJSON(files)
 	}
@@ -69,7 +69,7 @@ func (a *app) files(ctx context.Context, d *database, userID string, asJSON bool
 }
 
 func (a *app) deleteFile(ctx context.Context, d *database, userID, path string) error {
-	erased, err := d.client.DeleteFile(ctx, userID, path)
+	erased, err := documents.Delete(ctx, d.client, userID, path)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -21,7 +21,7 @@ type ingestFlags struct {
 
 // ingested is what became of one file.
 type ingested struct {
-	oxbow.IngestReport
+	documents.Report
 	Error string `json:"error,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func (a *app) ingest(cmd *cobra.Command, files []string, flags *ingestFlags) err
 	if err := flags.check(files); err != nil {
 		return err
 	}
-	file := oxbow.IngestedFile{UserID: flags.user, MediaType: flags.mediaType, ChunkSize: flags.chunkSize}
+	file := documents.NewFile{UserID: flags.user, MediaType: flags.mediaType, ChunkSize: flags.chunkSize}
 	if cmd.Flags().Changed("overlap") {
 		file.Overlap = &flags.overlap
 	}
@@ -105,7 +105,7 @@ func (flags *ingestFlags) check(files []string) error {
 }
 
 // ingestFiles goes on after a file that cannot be read, and stops at anything else.
-func (a *app) ingestFiles(ctx context.Context, d *database, files []string, file oxbow.IngestedFile, flags *ingestFlags) (reports []ingested, failed int, err error) {
+func (a *app) ingestFiles(ctx context.Context, d *database, files []string, file documents.NewFile, flags *ingestFlags) (reports []ingested, failed int, err error) {
 	reports = []ingested{}
 	for _, name := range files {
 		file.Path = flags.name
@@ -126,7 +126,7 @@ func (a *app) ingestFiles(ctx context.Context, d *database, files []string, file
 		case err != nil:
 			return reports, failed, err
 		default:
-			reports = append(reports, ingested{IngestReport: report})
+			reports = append(reports, ingested{Report: report})
 			if !flags.json {
 				a.printf("%s: %s\n", printable(report.Path), ingestSummary(report))
 			}
@@ -140,19 +140,19 @@ type unreadableError struct{ error }
 
 func (e *unreadableError) Unwrap() error { return e.error }
 
-func (a *app) ingestFile(ctx context.Context, d *database, name string, file oxbow.IngestedFile) (oxbow.IngestReport, error) {
+func (a *app) ingestFile(ctx context.Context, d *database, name string, file documents.NewFile) (documents.Report, error) {
 	in, size, err := a.open(ctx, name)
 	if err != nil {
-		return oxbow.IngestReport{}, &unreadableError{err}
+		return documents.Report{}, &unreadableError{err}
 	}
 	defer in.Close()
-	if size > oxbow.MaxFile {
-		return oxbow.IngestReport{}, &unreadableError{fmt.Errorf("%s: the file is larger than %d MiB, which is the most that is read", name, oxbow.MaxFile>>20)}
+	if size > documents.MaxBytes {
+		return documents.Report{}, &unreadableError{fmt.Errorf("%s: the file is larger than %d MiB, which is the most that is read", name, documents.MaxBytes>>20)}
 	}
 	content := &watchedReader{Reader: in}
 	file.Content = content
-	report, err := d.client.Ingest(ctx, file)
-	if _, bad := errors.AsType[*oxbow.FileError](err); bad || content.err != nil && ctx.Err() == nil {
+	report, err := documents.Ingest(ctx, d.client, file)
+	if _, bad := errors.AsType[*documents.Error](err); bad || content.err != nil && ctx.Err() == nil {
 		err = &unreadableError{err}
 	}
 	return report, err
@@ -173,7 +173,7 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 }
 
 // ingestSummary is what became of a file, as a sentence.
-func ingestSummary(r oxbow.IngestReport) string {
+func ingestSummary(r documents.Report) string {
 	chunks := count(int64(r.Chunks), "chunk", "chunks")
 	switch {
 	case r.Unchanged:

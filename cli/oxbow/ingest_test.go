@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
 )
 
 // files writes files into a directory of the test's own, and returns it.
@@ -32,13 +32,13 @@ func TestIngest(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(boat, []byte("# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nOne person.\n"), 0o600))
 	require.Equal(t, boat+": 2 chunks, of which 1 new and 1 kept; 1 erased", d.ok("ingest", "--user", "ada", boat))
-	reports := decoded[[]oxbow.IngestReport](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap", "0", "--json"))
+	reports := decoded[[]documents.Report](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap", "0", "--json"))
 	require.Equal(t, []int{2, 0, 2}, []int{reports[0].Chunks, reports[0].Added, reports[0].Kept})
 
 	listed := d.ok("files", "ada")
 	require.Regexp(t, `a\.html +text/html +19 +1 +1000`, listed)
 	require.Regexp(t, `boat\.md +text/markdown +55 +2 +200`, listed)
-	require.Len(t, decoded[[]oxbow.File](t, d.ok("files", "ada", "--json")), 2)
+	require.Len(t, decoded[[]documents.File](t, d.ok("files", "ada", "--json")), 2)
 	require.Equal(t, boat+" is erased, with 2 memories.", d.ok("files", "ada", "--delete", boat))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
 	require.Contains(t, d.run("files", "bob").err, `No file of user "bob" was ingested.`)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/kms"
+	"github.com/oxbow-memory/oxbow/sealed"
 )
 
 // The keys are in variables only: what stands on a command line can be seen by others.
@@ -19,7 +20,7 @@ const (
 
 // keys are those of the environment, nil if there are none. Only commands that need them ask, because a key management service
 // that is down is no reason not to forget or erase.
-func keys(ctx context.Context) (*oxbow.Keys, error) {
+func keys(ctx context.Context) (*sealed.Keys, error) {
 	text := os.Getenv(keysetVariable)
 	if text == "" {
 		return nil, nil
@@ -28,7 +29,7 @@ func keys(ctx context.Context) (*oxbow.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := oxbow.ReadKeys(text, uri)
+	k, err := sealed.ReadKeys(text, uri)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", keysetVariable, err)
 	}
@@ -36,7 +37,7 @@ func keys(ctx context.Context) (*oxbow.Keys, error) {
 }
 
 // needKeys is keys, where there have to be some.
-func needKeys(ctx context.Context) (*oxbow.Keys, error) {
+func needKeys(ctx context.Context) (*sealed.Keys, error) {
 	k, err := keys(ctx)
 	if err == nil && k == nil {
 		err = usagef("%s is not set: oxbow keys new makes a keyset", keysetVariable)
@@ -50,7 +51,7 @@ func withKeys(ctx context.Context) ([]oxbow.Option, error) {
 	if err != nil || k == nil {
 		return nil, err
 	}
-	return []oxbow.Option{oxbow.WithKeys(k)}, nil
+	return []oxbow.Option{oxbow.WithSealer(k)}, nil
 }
 
 // keyURI is that of the key that the keyset is encrypted with, "" if it is in clear.
@@ -86,7 +87,7 @@ Whoever loses the keys loses what they sealed.`,
 		Short:   "Print a new keyset",
 		Example: `  export OXBOW_KEYSET="$(oxbow keys new)"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, err := oxbow.NewKeys()
+			k, err := sealed.NewKeys()
 			if err != nil {
 				return err
 			}
@@ -115,7 +116,7 @@ Whoever loses the keys loses what they sealed.`,
 			if text == "" || os.Getenv(kmsVariable) == "" {
 				return usagef("%s and %s have to be set", keysetVariable, kmsVariable)
 			}
-			k, err := oxbow.ReadKeys(text, "")
+			k, err := sealed.ReadKeys(text, "")
 			if err != nil {
 				return fmt.Errorf("%s: %w", keysetVariable, err)
 			}
@@ -125,7 +126,7 @@ Whoever loses the keys loses what they sealed.`,
 	return cmd
 }
 
-func (a *app) printKeys(ctx context.Context, k *oxbow.Keys) error {
+func (a *app) printKeys(ctx context.Context, k *sealed.Keys) error {
 	uri, err := keyURI(ctx)
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ but it opens what backups have.`,
 			if err != nil {
 				return err
 			}
-			d, err := a.connect(cmd.Context(), oxbow.WithKeys(k))
+			d, err := a.connect(cmd.Context(), oxbow.WithSealer(k))
 			if err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ but it opens what backups have.`,
 			if err := seeAll(cmd.Context(), d.pool, "rotate-keys"); err != nil {
 				return err
 			}
-			n, err := d.client.RotateKeys(cmd.Context())
+			n, err := d.client.Reseal(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -106,7 +106,7 @@ func TestSecret(t *testing.T) {
 	t.Setenv("OXBOW_KEYSET", "")
 	r := d.run("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
 	require.NotZero(t, r.code)
-	require.Contains(t, r.err, "sensitivity must be below 3 without keys to seal the text with (WithKeys, OXBOW_KEYSET)")
+	require.Contains(t, r.err, "sensitivity must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)")
 	for _, command := range [][]string{{"keys", "add"}, {"rotate-keys"}} {
 		r = d.run(command...)
 		require.Equal(t, exitUsage, r.code)
