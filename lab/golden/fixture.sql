@@ -19,6 +19,8 @@ begin
    null, null, 'coach', null, 'job', 0.6, '{"context": "work", "project": {"name": "ferry"}}', 'Nora leads the ferry timetable project.'),
   ('nora', 'fact', '00000000-0000-4000-8000-000000000105', 5, null, null, '2024-07-01 12:00+00', null, null, 1,
    null, null, 'coach', null, 'job', 0.6, '{"context": "work"}', 'Nora plans the tram extension with Duarte.'),
+  ('nora', 'fact', '00000000-0000-4000-8000-000000000106', 6, '2024-01-15 12:00+00', null, '2024-01-15 12:00+00', '2024-02-20 12:00+00', null, 1,
+   null, null, null, null, null, 0.5, '{}', 'Nora keeps bees on the roof of the town hall.'),
   ('nora', 'episodic', '00000000-0000-4000-8000-000000000111', 11, '2024-03-09 18:30+00', null, '2024-03-09 18:31+00', null, null, 1,
    'tea-1', 'assistant', null, null, null, 0.4, '{}', 'What did you do at the weekend?'),
   ('nora', 'episodic', '00000000-0000-4000-8000-000000000112', 12, '2024-03-09 18:32+00', null, '2024-03-09 18:33+00', null, null, 1,

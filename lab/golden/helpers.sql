@@ -1,5 +1,6 @@
 -- What the scripts use, in a schema that no recording looks at.
 create schema golden;
+grant usage on schema golden to public;
 
 -- vector returns the vector of a memory with that text of the user "asker": scripts ask with it.
 create function golden.vector(_text text) returns halfvec language sql stable as $$
@@ -7,20 +8,21 @@ create function golden.vector(_text text) returns halfvec language sql stable as
    where m.user_id = 'asker' and m.content = _text
 $$;
 
--- patch replaces a text in every function of the schema whose name begins so, and fails where none has it.
-create function golden.patch(_function text, _old text, _new text) returns void language plpgsql as $$
+-- patch replaces what matches in every function of the schema whose name begins so, and fails where nothing does.
+create function golden.patch(_function text, _pattern text, _new text) returns void language plpgsql as $$
 declare
-  _oid oid;
-  _patched integer := 0;
+  _text text;
+  _patched boolean := false;
 begin
-  for _oid in select p.oid from pg_proc p where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and starts_with(p.proname, _function) loop
-    if position(_old in pg_get_functiondef(_oid)) > 0 then
-      execute replace(pg_get_functiondef(_oid), _old, _new);
-      _patched := _patched + 1;
+  for _text in select pg_get_functiondef(p.oid) from pg_proc p
+                where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and starts_with(p.proname, _function) loop
+    if _text ~ _pattern then
+      execute regexp_replace(_text, _pattern, _new, 'g');
+      _patched := true;
     end if;
   end loop;
-  if _patched = 0 then
-    raise exception 'no function oxbow.%… has the text %', _function, quote_literal(_old);
+  if not _patched then
+    raise exception 'no function oxbow.%… matches %', _function, _pattern;
   end if;
 end $$;
 

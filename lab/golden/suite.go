@@ -102,15 +102,6 @@ func (s *suite) copyTemplate(ctx context.Context) (string, error) {
 	return strings.Replace(s.template, template.Database, name, 1), nil
 }
 
-// A fault is a deliberate mistake: SQL that is applied to the migrated database, or a shell script that stands in for the program
-// and runs the real one as "$OXBOW". The zero value is none.
-type fault struct {
-	name     string
-	sections []string
-	sql      string
-	program  string
-}
-
 // place is where one section is recorded: a migrated database, and a directory with the program and the samples.
 type place struct {
 	dsn  string

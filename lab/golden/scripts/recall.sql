@@ -81,9 +81,20 @@ select id, content, score from oxbow.recall('nora', 'where does Nora live', beli
 select id, content, score from oxbow.recall('nora', 'where does Nora live', believed_as_of => '2023-09-03', now => '2024-08-01');
 select id, content, score from oxbow.recall('nora', 'where does Nora live', believed_as_of => '2021-01-01', now => '2024-08-01');
 
+-- name: at the very moment of a change
+select id, score from oxbow.recall('nora', 'where does Nora live', valid_as_of => '2023-09-01 12:00', now => '2024-08-01');
+select id, score from oxbow.recall('nora', 'where does Nora live', believed_as_of => '2023-09-03 12:00', now => '2024-08-01');
+select id, score from oxbow.recall('nora', 'ferry timetable', valid_as_of => '2024-06-30 12:00', types => '{fact}', now => '2024-08-01');
+
 -- name: true then as was believed then
 select id, content, score from oxbow.recall('nora', 'where does Nora live', valid_as_of => '2023-09-02', believed_as_of => '2023-09-02', now => '2024-08-01');
 select id, content, score from oxbow.recall('nora', 'where does Nora live', golden.vector('where does she live?'), valid_as_of => '2023-09-02', believed_as_of => '2024-01-01', now => '2024-08-01');
+
+-- name: what is believed no more, and nothing took its place
+select id, content from oxbow.recall('nora', 'bees on the roof', now => '2024-08-01');
+select id, content from oxbow.recall('nora', 'bees on the roof', types => '{fact}', metadata_contains => '{}', now => '2024-08-01');
+select id, content from oxbow.recall('nora', 'bees on the roof', believed_as_of => '2024-02-01', now => '2024-08-01');
+select id, content, current from oxbow.timeline('nora', 'bees on the roof');
 
 -- name: as of, in Chinese
 select id, content, score from oxbow.recall('小林', '小林住在哪里', golden.vector('他住在哪里'), valid_as_of => '2023-01-01', now => '2024-08-01');

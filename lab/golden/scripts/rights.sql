@@ -74,7 +74,9 @@ insert into oxbow.users (user_id, timezone) values ('anyone', 'UTC');
 
 -- name: app inserts a vector of its own
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
-insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('nora', 'fact', golden.id(104), array_fill(0.1, array[1024])::halfvec);
+insert into oxbow.memories (user_id, memory_type, id, content) values ('nora', 'fact', golden.id(108), 'Nora sings.');
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('nora', 'fact', golden.id(108), array_fill(0.1, array[1024])::halfvec);
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('小林', 'fact', golden.id(202), array_fill(0.1, array[1024])::halfvec);
 
 -- name: app moves a row to another user
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';

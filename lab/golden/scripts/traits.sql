@@ -90,6 +90,9 @@ select supporting, stored_confidence, stored_stage from oxbow.traits where user_
 select oxbow.erase_memory('demo-ilse', (select id from oxbow.memories where user_id = 'demo-ilse' and external_id = 'h5')) > 0 as erased;
 select supporting, stored_confidence, stored_stage from oxbow.traits where user_id = 'demo-ilse' and content ilike '%quiet%';
 select seq, event, confidence, stage from oxbow.trait_events where trait_id = golden.trait('demo-ilse', 'quiet') order by seq;
+select oxbow.erase_memory('demo-ilse', (select id from oxbow.memories where user_id = 'demo-ilse' and external_id = 'h20')) > 0 as erased;
+select seq, event, factor, confidence, stage from oxbow.trait_events where trait_id = golden.trait('demo-ilse', 'climbing') order by seq;
+select supporting, contradicting, stored_confidence, stored_stage from oxbow.traits where user_id = 'demo-ilse' and content ilike '%climbing%';
 
 -- name: check finds nothing
 -- $ oxbow check

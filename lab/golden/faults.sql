@@ -1,0 +1,213 @@
+-- Faults that the suite has to notice, each in one of the named sections. A fault is SQL, applied to the migrated database before anything
+-- is stored, or with "-- program:" a shell script that stands in for the program. golden.patch changes functions by a regular expression
+-- and fails where nothing matches: a fault that has become none has to be found a new place.
+
+-- Ranking
+
+-- fault: rare words weigh like common ones
+-- noticed by: recall rank-samples
+select golden.patch('recall', 'idf \^ 1\.5', '1');
+
+-- fault: neighbours get nothing of a score
+-- noticed by: recall rank-samples
+select golden.patch('recall', '\(values \(1, 0\.5::double precision\), \(2, 0\.25\)\)', '(values (1, 0::double precision), (2, 0))');
+
+-- fault: the farthest vector comes first
+-- noticed by: recall rank-samples
+select golden.patch('recall', '1 - distance', 'distance');
+
+-- fault: entities weigh ten times as much
+-- noticed by: recall
+select golden.patch('recall', $$'entity'\)::double precision, 0\.1$$, $$'entity')::double precision, 1$$);
+
+-- fault: importance raises nothing
+-- noticed by: recall rank-samples
+select golden.patch('recall', '0\.15 \* m\.importance', '0 * m.importance');
+
+-- fault: what is fresh fades in a tenth of the time
+-- noticed by: recall
+select golden.patch('recall', '2592000', '259200');
+
+-- fault: an emerging trait is raised like a core one
+-- noticed by: traits
+select golden.patch('recall', $$when 'emerging' then 0\.05$$, $$when 'emerging' then 0.25$$);
+
+-- fault: the month of a question is one too late
+-- noticed by: recall rank-samples
+select golden.patch('month_number', 'WHEN \(name ~ ''\^\[0-9\]\+\$''::text\) THEN \(name\)::integer', 'WHEN (name ~ ''^[0-9]+$''::text) THEN 1 + (name)::integer');
+
+-- fault: Chinese words are not cut in two
+-- noticed by: recall rank-samples
+select golden.patch('terms', '\\u4E00-\\u9FFF', '\\u4E00-\\u4E01');
+
+-- fault: the lists of the channels are cut at ten
+-- noticed by: recall
+select golden.patch('recall', '60 \+ (recall\.)?max_results', '10');
+
+-- As of
+
+-- fault: a version is not believed yet at the moment when it was stored
+-- noticed by: recall
+select golden.patch('holds', 'created_at > _believed', 'created_at >= _believed');
+
+-- fault: a version is still true at the moment when it ended
+-- noticed by: recall
+select golden.patch('holds', 'invalid_at > _valid', 'invalid_at >= _valid');
+
+-- fault: superseded versions are found
+-- noticed by: recall
+select golden.patch('recall', 'm\.expired_at is not null or ', '');
+
+-- fault: superseded versions pass a filter
+-- noticed by: recall
+select golden.patch('holds', 'THEN \(\(expired_at IS NULL\) AND', 'THEN (true AND');
+
+-- fault: recall forgets what was believed
+-- noticed by: recall
+select golden.patch('recall', '(valid_as_of), (recall\.)?believed_as_of, _now', '\1, null, _now');
+
+-- fault: superseding does not end the old version in the world
+-- noticed by: change
+select golden.patch('supersede', 'set invalid_at = least\([^;]*?\),\n', E'set invalid_at = old.invalid_at,\n');
+
+-- fault: traits of a day are told with the confidence of today
+-- noticed by: traits
+select golden.patch('traits_as_of', 'r\.reinforcements, r\.confidence_at, traits_as_of\.at', 'r.reinforcements, r.confidence_at, ''2026-06-01''');
+
+-- fault: facts as of do not ask what was believed
+-- noticed by: recall
+select golden.patch('facts_as_of', 'facts_as_of\.believed, now\(\)', 'null, now()');
+
+-- Rights
+
+-- fault: apps may read the queue
+-- noticed by: catalog
+grant select on oxbow.river_job to oxbow_app;
+
+-- fault: apps may settle traits
+-- noticed by: catalog
+grant execute on function oxbow.settle_traits to public;
+
+-- fault: every user is seen in a partition
+-- noticed by: rights
+alter policy app_select on oxbow.memories_fact using (true);
+
+-- fault: apps see no episodes of their own
+-- noticed by: rights
+drop policy app_select on oxbow.memories; drop policy app_select on oxbow.memories_episodic;
+
+-- fault: nobody asks whose memories they are
+-- noticed by: rights
+select golden.patch('check_access', 'raise exception using', 'raise notice using');
+
+-- fault: an app moves its settings to another user
+-- noticed by: rights
+alter policy app_update on oxbow.users with check (true);
+
+-- fault: messages are without row security
+-- noticed by: catalog
+alter table oxbow.messages disable row level security;
+
+-- fault: recall runs with the rights of the caller
+-- noticed by: rights
+do $$ begin execute (select 'alter function ' || oid::regprocedure || ' security invoker' from pg_proc where oid = 'oxbow.recall'::regproc); end $$;
+
+-- Erasure
+
+-- fault: the jobs of an erased user stay
+-- noticed by: change
+select golden.patch('erase_rows', 'delete from oxbow\.river_job j where j\.args @> jsonb_build_object\(''user_id'', _user_id\)', 'delete from oxbow.river_job j where false');
+
+-- fault: what was folded into an erased fact stays
+-- noticed by: change
+select golden.patch('repeats_of', '= r\.content', '= r.content and false');
+
+-- fault: the sensory stream of an erased user stays
+-- noticed by: change
+select golden.patch('erase_rows', 'not c\.relispartition', 'not c.relispartition and c.relname <> ''sensory''');
+
+-- fault: a summary outlives what was forgotten
+-- noticed by: conversations
+select golden.patch('forget', 'm\.id = any\(_summaries\)', 'false');
+
+-- fault: a trait keeps the evidence of an erased memory in its confidence
+-- noticed by: catalog traits
+drop trigger reweigh_traits on oxbow.trait_evidence;
+
+-- fault: what is forgotten is found as of the time before
+-- noticed by: change
+select golden.patch('recallable', 'forgotten_at IS NULL', 'true');
+
+-- Errors
+
+-- fault: an unknown memory has another code
+-- noticed by: errors
+select golden.patch('lock_memory', 'OX101', 'OX100');
+
+-- fault: a value that is not allowed has the code of any exception
+-- noticed by: errors
+select golden.patch('reject', 'check_violation', 'raise_exception');
+
+-- fault: ten thousand results may be asked for
+-- noticed by: errors
+select golden.patch('recall', 'between 1 and 1000', 'between 1 and 10000');
+
+-- fault: importance has no bounds
+-- noticed by: errors
+alter table oxbow.memories drop constraint importance_range;
+
+-- fault: content may be changed in place
+-- noticed by: errors
+drop trigger refuse_change on oxbow.memories;
+
+-- Catalog
+
+-- fault: an index is gone
+-- noticed by: catalog
+drop index oxbow.memories_forgotten_idx;
+
+-- fault: vectors are stored out of line
+-- noticed by: catalog
+alter table oxbow.memory_vectors_fact alter column embedding set storage extended;
+
+-- fault: a partition is filled to the brim
+-- noticed by: catalog
+alter table oxbow.memories_fact reset (fillfactor);
+
+-- fault: a function plans by the rows that it expects
+-- noticed by: catalog
+do $$ begin execute (select 'alter function ' || oid::regprocedure || ' reset plan_cache_mode' from pg_proc where oid = 'oxbow.recall'::regproc); end $$;
+
+-- fault: terms may not run in parallel
+-- noticed by: catalog
+alter function oxbow.terms parallel unsafe;
+
+-- fault: a default has changed
+-- noticed by: catalog
+alter table oxbow.memories alter column importance set default 0.4;
+
+-- Command line
+
+-- fault: bad usage exits like any failure
+-- noticed by: cli-errors
+-- program: "$OXBOW" "$@"; code=$?; [ $code != 2 ] || code=1; exit $code
+
+-- fault: errors are written to standard output
+-- noticed by: cli-errors
+-- program: exec "$OXBOW" "$@" 2>&1
+
+-- fault: recall leaves the vectors out
+-- noticed by: cli
+-- program: [ "$1" != recall ] || set -- "$@" --words-only; exec "$OXBOW" "$@"
+
+-- fault: a key of the JSON has another name
+-- noticed by: cli
+-- program: "$OXBOW" "$@" > out.$$; code=$?; sed 's/"memory_type":/"type":/' out.$$; exit $code
+
+-- fault: the clock that was set is ignored
+-- noticed by: traits
+-- program: [ "$1" != work ] || set -- work --until-idle; exec "$OXBOW" "$@"
+
+-- fault: a flag is missing from the help
+-- noticed by: help
+-- program: "$OXBOW" "$@" | grep -v -e '--max-tokens'
