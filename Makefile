@@ -74,9 +74,13 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump --check
 
+# BENCH="recall filters": only these.
+BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle reflect extract growth soak
+
 .PHONY: bench
-bench: setup build ## set up, build, and measure into docs/benchmarks.md (BENCH="--only recall")
-	@bin/oxbow bench --page docs/benchmarks.md $(BENCH)
+bench: setup ## measure into docs/benchmarks.md, for hours (BENCH="recall filters": only these)
+	go -C lab build -o ../bin/bench ./bench
+	@for name in $(BENCH); do (cd lab && ../bin/bench -page ../docs/benchmarks.md $$name); done
 
 # Where the evaluation data lies, which is not part of the project.
 RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz
@@ -85,7 +89,7 @@ PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 .PHONY: eval-traits
 eval-traits: ## measure which interests of known people the traits see: RECORDS=… PERSONAS=…
 	@./scripts/setup --for-tests
-	@./scripts/eval-traits $(RECORDS) $(PERSONAS)
+	go -C lab run ./evaltraits $(abspath $(RECORDS)) $(abspath $(PERSONAS))
 
 .PHONY: kill-reflect
 kill-reflect: ## kill the worker 50 times during a reflection on RECORDS, and compare with an undisturbed run

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -34,36 +33,6 @@ func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	return ids, Explain(err)
-}
-
-// ToReflect puts all facts and episodes of a user who was set apart into the inbox, ends the setting apart, and returns the
-// time of the latest of them, which the evaluation takes for now.
-func ToReflect(ctx context.Context, db DB, userID string) (now time.Time, err error) {
-	err = db.QueryRow(ctx, `
-		with inbox as (
-		  insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
-		  select user_id, memory_type, id, importance, coalesce(valid_at, created_at), session_id from oxbow.memories
-		   where user_id = $1 and memory_type in ('fact', 'episodic') and forgotten_at is null and expired_at is null
-		  returning valid_at
-		), back as (
-		  update oxbow.users set opted_out = false where user_id = $1
-		)
-		select coalesce(max(valid_at), now()) from inbox`, userID).Scan(&now)
-	if err != nil {
-		return now, fmt.Errorf("put the memories of an evaluation into the inbox: %w", Explain(err))
-	}
-	return now, nil
-}
-
-// VisibleTraits returns what the traits of a user say that were visible at a moment, the surest first.
-func VisibleTraits(ctx context.Context, db DB, userID string, at time.Time) ([]string, error) {
-	rows, err := db.Query(ctx, `
-		select content from oxbow.traits_as_of($1, $2) where stage in ('emerging', 'established', 'core') order by confidence desc, content`, userID, at)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	traits, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return traits, Explain(err)
 }
 
 // TalkOfMemories makes messages of the memories of users who were set apart, ends the setting apart, and returns their

@@ -18,7 +18,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
-	"github.com/oxbow-memory/oxbow/internal/noop"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -52,7 +51,6 @@ type Worker struct {
 	gauges  *collector
 	tracer  trace.Tracer
 	started atomic.Bool
-	noop    bool // it also works the job that does nothing
 }
 
 // New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
@@ -79,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	}
 	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
 		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger,
-		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName), noop: noop.Wanted(ctx)}
+		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
 	w.gauges = &collector{worker: w}
 	w.metrics.add(w.gauges)
 	return w, nil
@@ -205,9 +203,6 @@ func (w *Worker) jobs() jobs.Config {
 func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	jobs.Register(workers, w.jobs())
-	if w.noop {
-		noop.Register(workers)
-	}
 	return river.NewClient(riverpgxv5.New(w.pool), &river.Config{
 		Schema:  riverSchema,
 		Workers: workers,

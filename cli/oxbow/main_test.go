@@ -78,8 +78,6 @@ func TestWrongCommandLines(t *testing.T) {
 		`invalid argument "x" for "--to" flag`:                {"migrate", "down", "--to", "x"},
 		`no database is named: set DATABASE_URL`:              {"migrate", "status"},
 		`migrate down deletes data: give --yes to confirm it`: {"migrate", "down", "--database-url", "postgres://h/d"},
-		`there is no section "speed"`:                         {"bench", "--only", "speed"},
-		`rounds: 0 is given`:                                  {"bench", "--rounds", "0"},
 		`Run "oxbow migrate up --help" for usage.`:            {"migrate", "up", "-x"},
 	} {
 		r := cli(t, args...)

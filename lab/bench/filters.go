@@ -11,10 +11,7 @@ import (
 // filters compares recall over 20,000 memories that are all current with the same recall with a filter, at an earlier
 // moment, or with half of the memories superseded; and a query of common words with the bare vector query.
 func filters(ctx context.Context, b *bench) error {
-	memories := 20_000
-	if b.size > 0 {
-		memories = b.size
-	}
+	memories := b.sized(20_000)
 	dsn, err := b.database(ctx, "bench_filters")
 	if err != nil {
 		return err
@@ -73,31 +70,34 @@ func (b *bench) againstCurrent(ctx context.Context, pool *pgxpool.Pool, memories
 	const context, timeline = "select oxbow.context($1, $2, $3)", "select * from oxbow.timeline($1, $2, $3)"
 	filtered := func(filter string) string { return "select * from oxbow.recall($1, $2, $3, " + filter + ")" }
 	t := b.table(fmt.Sprintf("Over %d memories of one user, median of a round", memories), fmt.Sprintf("%-28s", ""), "all current", "so", "so/current")
-	ways := []struct{ of, on asker }{
-		{asker{sql: plainRecall}, asker{name: "half superseded", sql: plainRecall, user: "history"}},
-		{asker{sql: plainRecall}, asker{name: "valid_as_of mid-2025", sql: filtered("valid_as_of => '2025-07-01'")}},
-		{asker{sql: plainRecall}, asker{name: "valid_as_of, half superseded", sql: filtered("valid_as_of => '2025-12-31'"), user: "history"}},
-		{asker{sql: plainRecall}, asker{name: "believed_as_of mid-2025", sql: filtered("believed_as_of => '2025-07-01'")}},
-		{asker{sql: plainRecall}, asker{name: "agent of half", sql: filtered("agent => 'first'")}},
-		{asker{sql: plainRecall}, asker{name: "agent of 1 in 100", sql: filtered("agent => 'rare'")}},
-		{asker{sql: plainRecall}, asker{name: "metadata of half", sql: filtered(`metadata_contains => '{"topic": "garden"}'`)}},
-		{asker{sql: plainRecall}, asker{name: "contexts of half", sql: filtered("contexts => '{work}'")}},
-		{asker{sql: plainRecall}, asker{name: "agent, half superseded", sql: filtered("agent => 'first'"), user: "history"}},
-		{asker{sql: context}, asker{name: "context(), half superseded", sql: context, user: "history"}},
-		{asker{sql: timeline}, asker{name: "timeline(), half superseded", sql: timeline, user: "history"}},
+	const filter, past, history = "recall with a filter / without", "recall at an earlier moment / now", "recall, half superseded / all current"
+	ways := []struct {
+		promise, of string
+		on          asker
+	}{
+		{history, plainRecall, asker{name: "half superseded", sql: plainRecall, user: "history"}},
+		{past, plainRecall, asker{name: "valid_as_of mid-2025", sql: filtered("valid_as_of => '2025-07-01'")}},
+		{past, plainRecall, asker{name: "valid_as_of, half superseded", sql: filtered("valid_as_of => '2025-12-31'"), user: "history"}},
+		{past, plainRecall, asker{name: "believed_as_of mid-2025", sql: filtered("believed_as_of => '2025-07-01'")}},
+		{filter, plainRecall, asker{name: "agent of half", sql: filtered("agent => 'first'")}},
+		{filter, plainRecall, asker{name: "agent of 1 in 100", sql: filtered("agent => 'rare'")}},
+		{filter, plainRecall, asker{name: "metadata of half", sql: filtered(`metadata_contains => '{"topic": "garden"}'`)}},
+		{filter, plainRecall, asker{name: "contexts of half", sql: filtered("contexts => '{work}'")}},
+		{filter, plainRecall, asker{name: "agent, half superseded", sql: filtered("agent => 'first'"), user: "history"}},
+		{"context, half superseded / all current", context, asker{name: "context(), half superseded", sql: context, user: "history"}},
+		{"timeline, half superseded / all current", timeline, asker{name: "timeline(), half superseded", sql: timeline, user: "history"}},
 	}
 	for _, way := range ways {
 		if !strings.Contains(way.on.name, b.match) {
 			continue
 		}
-		way.of.name = "current for " + way.on.name
-		times, err := b.compare(ctx, pool, questions, way.of, way.on)
+		times, err := b.compare(ctx, pool, questions, asker{name: "current for " + way.on.name, sql: way.of}, way.on)
 		if err != nil {
 			return err
 		}
 		ratio := medianRatio(times[1], times[0])
 		t.row(way.on.name, median(times[0]), median(times[1]), ratio)
-		b.atMost(fmt.Sprintf("recall over %d memories, %s / all current", memories, way.on.name), 1.5, ratio)
+		b.atMost(fmt.Sprintf("%s, %d memories", way.promise, memories), 1.5, ratio)
 	}
 	return nil
 }

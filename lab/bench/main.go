@@ -1,10 +1,10 @@
 // Bench measures what docs/benchmarks.md promises, on a private PostgreSQL that it removes afterwards.
 //
-//	go -C lab run ./bench recall                                  # print the tables
-//	go -C lab run ./bench -page ../docs/benchmarks.md recall      # and write the figures into the page
+//	go -C lab run ./bench recall                                # print the tables
+//	go -C lab run ./bench -page ../docs/benchmarks.md recall    # and write the figures into the page
 //
-// A benchmark is one file and one function. It compares things in turns within one run and reports the median of the
-// rounds' ratios, so that a busy machine slows both sides. Texts are made up from a fixed seed.
+// A benchmark is one function. It compares things in turns within one run and reports the median of the rounds' ratios, so that a
+// busy machine slows both sides. Texts are made up from a fixed seed.
 package main
 
 import (
@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 )
 
@@ -23,9 +22,21 @@ var benchmarks = []struct {
 	name, about string
 	run         func(context.Context, *bench) error
 }{
-	{"recall", "oxbow.recall against the bare vector query, and as a login", recall},
-	{"filters", "recall with filters, in the past, with a long history and by common words", filters},
+	{"recall", "recall against the bare vector query, and as a login", recall},
+	{"filters", "recall with filters, in the past, with a long history, and by common words", filters},
 	{"load", "recall by 1, 4 and 16 clients at once", recallLoad},
+	{"hnsw", "recall of a large user by the index against the exact scan", hnsw},
+	{"insert", "rows with triggers against a table without, and against a bare table", insert},
+	{"latency", "from COMMIT to recallable", latency},
+	{"pipeline", "memories embedded a second: single rows, jobs of 128, and a bare loop", pipeline},
+	{"import", "an import until every memory is recallable", importing},
+	{"import-v1", "an import of version 1 against COPY", importV1},
+	{"queue", "jobs a second against a bare River client", queue},
+	{"settle", "settling traits that are due against refreshing a view", settle},
+	{"reflect", "memories reflected on a second, and as a history grows", reflection},
+	{"extract", "messages extracted a second", extraction},
+	{"growth", "pages touched as the database grows to 1,000,000 memories", growth},
+	{"soak", "a mixed load for -size minutes (30), a row of figures every 30 seconds", soaking},
 }
 
 func main() {
@@ -53,7 +64,13 @@ func command(ctx context.Context) error {
 	flag.Parse()
 	for _, m := range benchmarks {
 		if flag.NArg() == 1 && flag.Arg(0) == m.name {
-			b.command = strings.Join(append([]string{"go -C lab run ./bench"}, m.name), " ")
+			b.name, b.command = m.name, "go -C lab run ./bench "
+			flag.Visit(func(f *flag.Flag) {
+				if f.Name != "page" {
+					b.command += "-" + f.Name + " " + f.Value.String() + " "
+				}
+			})
+			b.command += m.name
 			return b.measure(ctx, m.run)
 		}
 	}

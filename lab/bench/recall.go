@@ -73,10 +73,7 @@ func (b *bench) crowd(ctx context.Context, name string, each int) (pool *pgxpool
 	if pool, err = openPool(ctx, dsn, 16); err != nil {
 		return nil, nil, err
 	}
-	w, left := newWriter(seed), max(b.size, 100_000)
-	if b.size > 0 {
-		left = b.size
-	}
+	w, left := newWriter(seed), b.sized(100_000)
 	for _, s := range sizes {
 		var asked []question
 		for i := range s.users {
@@ -186,7 +183,7 @@ func recallLoad(ctx context.Context, b *bench) error {
 				tails = append(tails, float64(p99)/float64(p50))
 			}
 			t.row(s.memories, clients, median(rates), median(p50s), median(p99s), median(tails))
-			b.atMost(fmt.Sprintf("recall p99/p50, user of %d memories, %d clients", s.memories, clients), 5, median(tails))
+			b.atMost(fmt.Sprintf("recall p99/p50, 1 to 16 clients, user of %d memories", s.memories), 5, median(tails))
 		}
 	}
 	return nil

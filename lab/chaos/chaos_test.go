@@ -13,13 +13,14 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/internal/programtest"
+	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 // A short run of one seed finds nothing; and whatever is then put wrong by hand is found, and named.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	binary := programtest.Oxbow(t, "failpoints")
+	binary, err := program.Build(t.Context(), "failpoints")
+	require.NoError(t, err)
 	var report, notes strings.Builder
 	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true, Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/internal/programtest"
+	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 // While applications write and two workers work, some jobs of them failing, a database is dumped, copied and recovered to a
@@ -116,7 +116,9 @@ func newProvider(t *testing.T) *provider {
 
 func newLoad(t *testing.T) *load {
 	root := pgtest.Dir(t)
-	l := &load{killing: &killing{T: t, binary: programtest.Oxbow(t, "failpoints")}, root: root, provider: newProvider(t)}
+	binary, err := program.Build(t.Context(), "failpoints")
+	require.NoError(t, err)
+	l := &load{killing: &killing{T: t, binary: binary}, root: root, provider: newProvider(t)}
 	l.Server = l.cluster("source", map[string]string{
 		"archive_mode": "on", "archive_command": "cp %p " + root + "/%f", "max_wal_senders": "4", "wal_level": "replica", "fsync": "off",
 	})

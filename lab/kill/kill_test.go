@@ -19,7 +19,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
-	"github.com/oxbow-memory/oxbow/internal/programtest"
+	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 // killing is the binary, and a database with everything embedded and nothing reflected on.
@@ -32,9 +32,10 @@ type killing struct {
 }
 
 func newKilling(t *testing.T) *killing {
-	k := &killing{T: t, binary: programtest.Oxbow(t, "failpoints"), dsn: pgtest.Database(t), seed: rand.Uint64()}
+	binary, err := program.Build(t.Context(), "failpoints")
+	require.NoError(t, err)
+	k := &killing{T: t, binary: binary, dsn: pgtest.Database(t), seed: rand.Uint64()}
 	if s := os.Getenv("OXBOW_KILL_SEED"); s != "" {
-		var err error
 		k.seed, err = strconv.ParseUint(s, 10, 64)
 		require.NoError(t, err)
 	}

@@ -1,4 +1,4 @@
-package eval_test
+package main
 
 import (
 	"math/rand/v2"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/oxbow-memory/oxbow/internal/eval"
 )
 
 const twoPersons = `{
@@ -20,11 +18,11 @@ const twoPersons = `{
 
 func TestReadPersonas(t *testing.T) {
 	t.Parallel()
-	personas, err := eval.ReadPersonas(strings.NewReader(twoPersons))
+	personas, err := ReadPersonas(strings.NewReader(twoPersons))
 	require.NoError(t, err)
 	require.Len(t, personas, 2)
 	require.Equal(t, "ada", personas[0].User, "in the order of the users' names")
-	require.Equal(t, eval.Interest{Kind: "food", Name: "noodles", Match: []string{"noodles"}}, personas[1].Interests[2])
+	require.Equal(t, Interest{Kind: "food", Name: "noodles", Match: []string{"noodles"}}, personas[1].Interests[2])
 
 	for _, bad := range []struct{ name, json, says string }{
 		{"not JSON", `wen`, "must be a JSON object"},
@@ -33,18 +31,18 @@ func TestReadPersonas(t *testing.T) {
 		{"an empty word", `{"wen":{"interests":[{"name":"chess","match":["a",""]}]}}`, "not empty"},
 		{"no name", `{"wen":{"interests":[{"match":["a"]}]}}`, "interests[0].name"},
 	} {
-		_, err := eval.ReadPersonas(strings.NewReader(bad.json))
+		_, err := ReadPersonas(strings.NewReader(bad.json))
 		require.ErrorContains(t, err, bad.says, bad.name)
 	}
 }
 
 func TestSeenInterests(t *testing.T) {
 	t.Parallel()
-	personas, err := eval.ReadPersonas(strings.NewReader(twoPersons))
+	personas, err := ReadPersonas(strings.NewReader(twoPersons))
 	require.NoError(t, err)
 	category := func(text string) (string, bool) { return "health", strings.Contains(text, "ill") }
 
-	report := eval.SeenInterests(personas, map[string][]string{
+	report := SeenInterests(personas, map[string][]string{
 		"wen": {"Often plays chess", "Likes board games", "Is ill"},
 		"eve": {"Often goes sailing"},
 	}, category)
@@ -53,34 +51,34 @@ func TestSeenInterests(t *testing.T) {
 	require.InDelta(t, 0.5, report.Share, 1e-9)
 	require.Equal(t, 3, report.Most)
 	require.Equal(t, []string{"sailing"}, report.Persons[0].Missed, "another user's traits do not count")
-	require.Equal(t, []eval.Sighting{{"chess", "Often plays chess"}, {"board games", "Likes board games"}}, report.Persons[1].Sightings)
+	require.Equal(t, []Sighting{{"chess", "Often plays chess"}, {"board games", "Likes board games"}}, report.Persons[1].Sightings)
 	require.Equal(t, []string{"noodles"}, report.Persons[1].Missed)
-	require.Equal(t, []eval.Sensible{{"Is ill", "health"}}, report.Persons[1].Sensitive)
+	require.Equal(t, []Sensible{{"Is ill", "health"}}, report.Persons[1].Sensitive)
 
-	one := eval.SeenInterests(personas[1:], map[string][]string{"wen": {"CHESS"}}, nil)
+	one := SeenInterests(personas[1:], map[string][]string{"wen": {"CHESS"}}, nil)
 	require.Equal(t, 1, one.Seen, "a trait counts for one interest only")
 	require.Empty(t, one.Persons[0].Sensitive)
-	require.Zero(t, eval.SeenInterests(nil, nil, nil).Share)
+	require.Zero(t, SeenInterests(nil, nil, nil).Share)
 }
 
 // A greedy choice would give the first interest the only trait that the second could have.
 func TestSeenInterestsMatchesAsManyAsPossible(t *testing.T) {
 	t.Parallel()
-	personas := []eval.Persona{{User: "u", Interests: []eval.Interest{
+	personas := []Persona{{User: "u", Interests: []Interest{
 		{Name: "either", Match: []string{"tea", "coffee"}}, {Name: "tea", Match: []string{"tea"}},
 	}}}
-	require.Equal(t, 2, eval.SeenInterests(personas, map[string][]string{"u": {"likes tea", "likes coffee"}}, nil).Seen)
+	require.Equal(t, 2, SeenInterests(personas, map[string][]string{"u": {"likes tea", "likes coffee"}}, nil).Seen)
 
 	// Against trying every assignment, on small random graphs.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		nInterests, nTraits := 1+rng.IntN(5), rng.IntN(6)
-		p := eval.Persona{User: "u"}
+		p := Persona{User: "u"}
 		texts := make([]string, nTraits)
 		edge := make([][]bool, nInterests)
 		for i := range nInterests {
 			word := string(rune('a' + i))
-			p.Interests = append(p.Interests, eval.Interest{Name: word, Match: []string{word}})
+			p.Interests = append(p.Interests, Interest{Name: word, Match: []string{word}})
 			edge[i] = make([]bool, nTraits)
 			for j := range nTraits {
 				if edge[i][j] = rng.IntN(3) == 0; edge[i][j] {
@@ -88,7 +86,7 @@ func TestSeenInterestsMatchesAsManyAsPossible(t *testing.T) {
 				}
 			}
 		}
-		require.Equal(t, best(edge, 0, map[int]bool{}), eval.SeenInterests([]eval.Persona{p}, map[string][]string{"u": texts}, nil).Seen)
+		require.Equal(t, best(edge, 0, map[int]bool{}), SeenInterests([]Persona{p}, map[string][]string{"u": texts}, nil).Seen)
 	}
 }
 

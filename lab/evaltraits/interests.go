@@ -1,4 +1,4 @@
-package eval
+package main
 
 import (
 	"encoding/json"
@@ -25,15 +25,11 @@ type Interest struct {
 // ReadPersonas reads {"USER":{"name":N,"interests":[{"kind":K,"name":N,"match":[WORD,…]},…]},…}. They come in the order of
 // their users' names. An error names the person, the field and the value.
 func ReadPersonas(r io.Reader) ([]Persona, error) {
-	plain, err := decompressed(r)
-	if err != nil {
-		return nil, err
-	}
 	var file map[string]struct {
 		Name      string     `json:"name"`
 		Interests []Interest `json:"interests"`
 	}
-	if err := json.NewDecoder(plain).Decode(&file); err != nil {
+	if err := json.NewDecoder(r).Decode(&file); err != nil {
 		return nil, fmt.Errorf("must be a JSON object of persons by their user: %w", err)
 	}
 	personas := make([]Persona, 0, len(file))

@@ -1,12 +1,14 @@
-package bench
+package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // pastime is something that people do again and again, as they word it.
@@ -41,14 +43,10 @@ var (
 	placesKnownZ = strings.Fields("柳树湾公园 青石巷书店 东湖公园 云杉体育馆")
 )
 
-const (
-	conversation = 10             // memories in one
-	twiceADay    = 12 * time.Hour // between the beginnings of two
-	newInterest  = 700            // memories after which one pastime has given way to another
-)
+const newInterest = 700 // memories after which one pastime gives way to another
 
-// life makes up what one person says over the years: what recurs (pastimes, dishes, company, places), what they say of
-// themselves and like, what they have given up, and, mostly, what happens once.
+// life makes up what one person says over the years: pastimes, dishes, company and places that recur, likes, things given up,
+// and, mostly, what happens once.
 type life struct {
 	writer
 	user      string
@@ -60,8 +58,8 @@ type life struct {
 	told      int      // memories so far
 }
 
-func (b *bench) newLife(user string, number int, english float64) *life {
-	l := &life{writer: newWriter(b.Seed + uint64(number)*1_000_003), user: user, english: english}
+func newLife(user string, number int, english float64) *life {
+	l := &life{writer: newWriter(seed + uint64(number)*1_000_003), user: user, english: english}
 	l.pastimes, l.dishes = l.some(pastimes, 8), l.some(dishes, 5)
 	l.character = characters[l.IntN(len(characters))]
 	return l
@@ -75,23 +73,23 @@ func (l *life) some(all []pastime, n int) []pastime {
 	return chosen
 }
 
-// memories writes the person's next n memories as lines, in conversations of ten, a tenth of them facts.
-func (l *life) memories(file io.Writer, n int) {
-	encoder := json.NewEncoder(file)
+// remember stores the person's next n memories, in conversations of ten, a tenth of them facts.
+func (l *life) remember(ctx context.Context, pool *pgxpool.Pool, n int) error {
 	begin := time.Date(2018, 1, 1, 8, 0, 0, 0, time.UTC)
-	for range n {
-		i := l.told
+	columns := []string{"user_id", "memory_type", "content", "session_id", "seq", "valid_at"}
+	_, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "memories"}, columns, pgx.CopyFromSlice(n, func(int) ([]any, error) {
+		i, kind := l.told, "episodic"
 		l.told++
 		if i%newInterest == newInterest-1 {
 			l.change()
 		}
-		kind := ""
-		if i%conversation == conversation-1 {
+		if i%10 == 9 {
 			kind = "fact"
 		}
-		at := begin.Add(time.Duration(i/conversation)*twiceADay + time.Duration(i%conversation)*7*time.Minute)
-		l.write(encoder, line{"memory", l.user, fmt.Sprintf("%s/%d", l.user, i), fmt.Sprintf("s%d", i/conversation), i, at, l.says(), kind})
-	}
+		at := begin.Add(time.Duration(i/10)*12*time.Hour + time.Duration(i%10)*7*time.Minute)
+		return []any{l.user, kind, l.says(), fmt.Sprint("s", i/10), i, at}, nil
+	}))
+	return err
 }
 
 // change gives up a pastime that is neither the dearest nor the least for one that is new.
