@@ -106,6 +106,7 @@ func TestSplitIntoContexts(t *testing.T) {
 	require.InDelta(t, 0.8*2/3, contexts["personal"].Confidence, 1e-12)
 	require.InDelta(t, 0.4, contexts["learning"].Confidence, 1e-12)
 	require.Equal(t, "contextual", b.only().Context)
+	require.Equal(t, "contradiction_split", p.order[0].Derived)
 	// it goes on to gather evidence, in each context
 	m := []reasoner.Memory{b.memory("x", 6, "", "work"), b.memory("y", 7, "", "social")}
 	b.reflect(day(7), m, reinforce(b.only().ID, from(m...)...))

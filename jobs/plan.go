@@ -181,6 +181,12 @@ func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 		c.touched = true
 		p.order = append(p.order, c)
 	}
+	switch {
+	case e.Kind == lifecycle.Promoted && c.State.Stage == lifecycle.Trend:
+		c.Derived = "trend_promotion"
+	case e.Kind == lifecycle.Split:
+		c.Derived = "contradiction_split"
+	}
 	c.State = c.State.Apply(e)
 	row := store.TraitEvent{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
 	if e.Kind == lifecycle.Reinforced || e.Kind == lifecycle.Contradicted {

@@ -255,11 +255,12 @@ func TestTrends(t *testing.T) {
 		b.reflect(day(11), m[:2], reinforce(trait.ID, from(m[:2]...)...))
 		require.Equal(t, lifecycle.Trend, b.only().State.Stage, "one cycle, whatever it brings")
 		require.Nil(t, b.events[trait.ID][1].Confidence)
-		b.reflect(day(20), m[2:], reinforce(trait.ID, from(m[2:]...)...))
+		p := b.reflect(day(20), m[2:], reinforce(trait.ID, from(m[2:]...)...))
 		require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Promoted}, b.kinds(trait.ID))
 		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
 		require.Equal(t, 0.30, b.only().State.Confidence)
 		require.Zero(t, b.only().State.WindowEnd)
+		require.Equal(t, "trend_promotion", p.order[0].Derived)
 	})
 	t.Run("after its window", func(t *testing.T) {
 		t.Parallel()

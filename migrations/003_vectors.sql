@@ -37,12 +37,13 @@ create table oxbow.embedding_refusals (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );
 
--- The users whose vectors of a type have outgrown the exact scan. Each has one of 16 slots, and each slot an HNSW index
--- that is made here once: no index definition names a user, and none is made or dropped at runtime.
+-- The users whose vectors of a type have outgrown the exact scan. Each has one of 20 slots, and each slot an HNSW index
+-- that is made here once: no index definition names a user, and none is made or dropped at runtime. Slots 17 to 20 are for
+-- traits, whose index is more exact (S §2.5).
 create table oxbow.vector_slots (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
-  slot        smallint not null check (slot between 1 and 16),
+  slot        smallint not null check (slot between 1 and 20),
   since       timestamptz not null default now(),
   born        xid8,           -- transactions that began before it may not know of the slot
   place       uuid,           -- how far the walk through the vectors has come
@@ -68,10 +69,10 @@ alter table oxbow.indexed_vectors alter embedding set storage external;
 create index indexed_vectors_waiting_idx on oxbow.indexed_vectors (user_id, memory_type) where slot is null;
 do $$
 begin
-  for _slot in 1 .. 16 loop
-    execute format('create index indexed_vectors_%s_idx on oxbow.indexed_vectors
-                    using hnsw (embedding halfvec_cosine_ops) with (m = 16, ef_construction = 64)
-                    where slot = %s', _slot, _slot);
+  for _slot in 1 .. 20 loop
+    execute format('create index indexed_vectors_%1$s_idx on oxbow.indexed_vectors
+                    using hnsw (embedding halfvec_cosine_ops) with (%2$s) where slot = %1$s',
+      _slot, case when _slot <= 16 then 'm = 16, ef_construction = 64' else 'm = 24, ef_construction = 128' end);
   end loop;
 end $$;
 

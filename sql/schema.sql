@@ -216,7 +216,15 @@ CREATE INDEX indexed_vectors_15_idx ON oxbow.indexed_vectors USING hnsw (embeddi
 
 CREATE INDEX indexed_vectors_16_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 16);
 
+CREATE INDEX indexed_vectors_17_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='24', ef_construction='128') WHERE (slot = 17);
+
+CREATE INDEX indexed_vectors_18_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='24', ef_construction='128') WHERE (slot = 18);
+
+CREATE INDEX indexed_vectors_19_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='24', ef_construction='128') WHERE (slot = 19);
+
 CREATE INDEX indexed_vectors_1_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 1);
+
+CREATE INDEX indexed_vectors_20_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='24', ef_construction='128') WHERE (slot = 20);
 
 CREATE INDEX indexed_vectors_2_idx ON oxbow.indexed_vectors USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE (slot = 2);
 
@@ -1559,7 +1567,7 @@ CREATE TABLE oxbow.vector_slots (
     walked_at timestamp with time zone,
     ready_at timestamp with time zone,
     ending boolean DEFAULT false NOT NULL,
-    CONSTRAINT vector_slots_slot_check CHECK (((slot >= 1) AND (slot <= 16)))
+    CONSTRAINT vector_slots_slot_check CHECK (((slot >= 1) AND (slot <= 20)))
 );
 
 ALTER TABLE ONLY oxbow.vector_slots

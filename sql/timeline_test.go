@@ -157,3 +157,21 @@ func TestErasedVersionLeavesNoHistory(t *testing.T) {
 		require.Equal(t, []string{"ADD", "UPDATE"}, all[string](t, tx, `select event from oxbow.history($1, $2) order by event`, user, old), policy)
 	}
 }
+
+// The view has what happened to all memories, the insertion of a plain row too, and shows an application only its user's.
+func TestHistoryView(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	user := ann(t)
+	old := remember(t, tx, row{"user_id": user, "content": "lives in Lisbon", "source": "form"})
+	created := one[string](t, tx, `select oxbow.supersede($1, $2, 'lives in Porto', reason => 'she moved')::text`, user, old)
+	remember(t, tx, row{"user_id": bob(t)})
+	exec(t, tx, `insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason) values ($1, 'fact', $2, 'ADD', 'lives in Porto', 'x', 'y')`, user, created)
+	asApp(t, tx)
+	setUser(t, tx, user)
+	require.Equal(t, []string{
+		"ADD <NULL> lives in Lisbon form <NULL> " + old,
+		"SUPERSEDE lives in Lisbon lives in Porto app she moved " + old,
+		"ADD <NULL> lives in Porto x y " + created,
+	}, all[string](t, tx, `select concat_ws(' ', event, coalesce(old_content, '<NULL>'), new_content, actor, coalesce(reason, '<NULL>'), memory_id) from oxbow.history order by at, memory_id = $1::uuid desc, event`, old))
+}

@@ -61,7 +61,7 @@ type TraitEvidence struct {
 type TraitChange struct {
 	ReflectedTrait
 	New         bool
-	Derived     string // of a new one: reflection, promotion
+	Derived     string // reflection, promotion, trend_promotion, contradiction_split; empty: as before
 	Tendencies  json.RawMessage
 	WindowStart time.Time
 	Reworded    string // the new wording; empty: none
@@ -248,7 +248,7 @@ const updateTraits = `
 	       trait_contexts = coalesce(r.tendencies, m.trait_contexts), trait_parent_id = r.parent, trait_reinforcement_count = r.reinforcements,
 	       trait_contradiction_count = r.contradictions, trait_first_observed = r.first, trait_last_reinforced = r.last,
 	       trait_window_start = case when r.window_end is not null then m.trait_window_start end, trait_window_end = r.window_end,
-	       trait_review_due_at = r.review, metadata = m.metadata || jsonb_build_object('evidence_contexts', r.evidence_in),
+	       trait_review_due_at = r.review, trait_derived_from = coalesce(nullif(r.derived, ''), m.trait_derived_from), metadata = m.metadata || jsonb_build_object('evidence_contexts', r.evidence_in),
 	       trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, m.trait_subtype, r.reinforcements, r.confidence_at, r.window_end),
 	       version = m.version + 1, updated_at = clock_timestamp()
 	  from json_to_recordset($2::json) r (` + traitColumns + `)

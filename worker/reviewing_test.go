@@ -71,6 +71,8 @@ func TestContradictionReview(t *testing.T) {
 				require.Equal(t, c.stage, after.Stage)
 				require.Equal(t, []int{3, 3}, []int{after.Supporting, after.Against}, "evidence stays with the newest wording")
 				require.Equal(t, []string{"created", "contradicted", c.event}, b.events(after.ID))
+				derived := map[bool]string{true: "contradiction_split", false: "reflection"}[c.event == "split"]
+				require.Equal(t, derived, get[string](b, `select derived_from from oxbow.traits where id = $1`, after.ID))
 				if c.content == before.Content {
 					require.Equal(t, before.ID, after.ID)
 				} else {
@@ -199,6 +201,7 @@ func TestExpireTrend(t *testing.T) {
 				b.reflect("ann")
 			}
 			require.Equal(b, "candidate", b.held("ann").Stage)
+			require.Equal(b, "trend_promotion", get[string](b, `select derived_from from oxbow.traits`))
 			require.InDelta(b, 0.30, b.held("ann").Confidence, 1e-12)
 		},
 		"the person worded it": func(b *bundle, made trait) { b.exec(`select oxbow.edit_trait('ann', $1, 'I like tea.')`, made.ID) },

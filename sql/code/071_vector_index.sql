@@ -41,7 +41,7 @@ end $$;
 call oxbow.watch_vectors();
 
 -- assign_slots decides who has a slot: with auto the users with the most vectors of a type, from a number of memories on; with
--- always the largest, as many as there are slots. Who has one keeps it until it is clearly too much: a fifth below. It reads the
+-- always the largest, as many as there are slots: 16, and 4 for traits, whose indexes are more exact. Who has one keeps it until it is clearly too much: a fifth below. It reads the
 -- statistics of all users, so it does that every 10 minutes, or when the setting has changed.
 create or replace function oxbow.assign_slots(out begun integer, out ended integer)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -66,19 +66,24 @@ begin
   _from := case _setting.policy when 'always' then 1000 when 'auto' then _setting."from" else 'infinity'::double precision end;
   select coalesce(array_agg(w.user_id), '{}') as users, coalesce(array_agg(w.memory_type::text), '{}') as types, coalesce(array_agg(w.has), '{}') as has
     into _wanted
-    from (select t.user_id, t.memory_type, s.user_id is not null as has
-            from oxbow.memory_term_stats t
-            left join oxbow.vector_slots s on s.user_id = t.user_id and s.memory_type = t.memory_type
-           where t.documents >= _from * case when s.user_id is not null then 0.8 else 1 end
-           order by t.documents * case when s.user_id is not null then 1.25 else 1 end desc, t.user_id, t.memory_type
-           limit case _setting.policy when 'always' then 16 else _setting.most end) w;
+    from (select t.user_id, t.memory_type, t.has
+            from (select t.*, row_number() over (partition by t.memory_type = 'trait' order by t.size desc, t.user_id, t.memory_type) as nth
+                    from (select t.user_id, t.memory_type, s.user_id is not null as has,
+                                 t.documents * case when s.user_id is not null then 1.25 else 1 end as size
+                            from oxbow.memory_term_stats t
+                            left join oxbow.vector_slots s on s.user_id = t.user_id and s.memory_type = t.memory_type) t
+                   where t.size >= _from) t
+           where t.nth <= case when t.memory_type = 'trait' then 4 else 16 end
+           order by t.size desc, t.user_id, t.memory_type
+           limit case _setting.policy when 'always' then 20 else _setting.most end) w;
   update oxbow.vector_slots s set ending = true, ready_at = null
    where not s.ending and (s.user_id, s.memory_type::text) not in (select * from unnest(_wanted.users, _wanted.types));
   get diagnostics ended = row_count;
   for i in 1 .. cardinality(_wanted.users) loop
     continue when _wanted.has[i];
-    select n into _slot from generate_series(1, 16) n where not exists (select from oxbow.vector_slots s where s.slot = n) order by n limit 1;
-    exit when not found; -- one that is ending will be free
+    select n into _slot from generate_series(1, 20) n
+     where (n > 16) = (_wanted.types[i] = 'trait') and not exists (select from oxbow.vector_slots s where s.slot = n) order by n limit 1;
+    continue when not found; -- one that is ending will be free
     insert into oxbow.vector_slots (user_id, memory_type, slot) values (_wanted.users[i], _wanted.types[i], _slot);
     begun := begun + 1;
   end loop;

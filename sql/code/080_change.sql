@@ -224,6 +224,18 @@ begin
 end $$;
 call oxbow.grant_app('versions');
 
+-- What happened to memories: the rows of memory_history, and an ADD for each memory that has none there. A plain INSERT writes
+-- no second row, because the memory itself is the record of its making.
+create or replace view oxbow.history with (security_invoker = true) as
+select h.user_id, h.memory_type, h.memory_id, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
+       h.message_ids, h.created_at as at
+  from oxbow.memory_history h
+union all
+select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata, coalesce(m.source, 'app'), null, '{}', m.created_at
+  from oxbow.memories m
+ where not exists (select from oxbow.memory_history h
+                    where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id and h.event = 'ADD');
+
 -- history returns what happened to a memory and to all its versions, in order: ADD for the making of each, the events of
 -- memory_history, and STAGE_CHANGE for the events that took a trait from one stage to another. Why a memory was added tells
 -- memory_history, where it was extracted; of any other its row tells all. message_ids are the messages that it rests on.
