@@ -55,14 +55,15 @@ func places(t *testing.T, conn db, user string) (inDays, inDefault int) {
 	return count(t, conn, "oxbow.sensory", user) - inDefault, inDefault
 }
 
-// countAll looks at everything that is there. It waits for the transactions of other tests, which run on the same server.
+// countAll looks at everything that is there. It waits for the transactions of other tests, which run on the same server and may
+// stay open for as long as the slowest of them.
 func countAll(t *testing.T, conn db) {
 	t.Helper()
 	until := one[string](t, conn, "select (coalesce(max(tx), '0'))::text from oxbow.sensory")
 	require.Eventually(t, func() bool {
 		return one[bool](t, conn, "select pg_snapshot_xmin(pg_current_snapshot()) > $1::text::xid8", until)
 	},
-		30*time.Second, 5*time.Millisecond)
+		10*time.Minute, 5*time.Millisecond)
 	for one[int](t, conn, "select oxbow.count_sensory(3)") >= 3 {
 	}
 }
