@@ -139,7 +139,7 @@ func (r *Reflection) loadCase(ctx context.Context, db store.DB, s *snapshot) (*r
 	}
 	s.traits = due[:1]
 	t := due[0]
-	c := &reasoner.Case{Now: s.now.In(s.person.Zone), Language: s.person.Language, Trait: s.shown(t)}
+	c := &reasoner.Case{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Trait: s.shown(t)}
 	if s.weighed, err = store.SeenEvidence(ctx, db, s.user, nil, map[uuid.UUID]int{t.ID: enough(t.State.Contradictions)}); err != nil {
 		return nil, err
 	}

@@ -185,20 +185,22 @@ func (r *Reflection) afford(ctx context.Context, userID string) error {
 
 // question is what the reasoner gets to see.
 func (s *snapshot) question() reasoner.Batch {
-	b := reasoner.Batch{Now: s.now.In(s.person.Zone), Language: s.person.Language, Memories: s.memories, Visible: s.visible}
+	b := reasoner.Batch{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Memories: s.memories, Visible: s.visible}
 	for _, t := range s.traits {
 		b.Traits = append(b.Traits, s.shown(t))
 	}
 	for _, c := range s.clues {
-		if c.Against {
-			continue
-		}
 		if n := len(b.Clues); n == 0 || b.Clues[n-1].Key != c.Key {
-			b.Clues = append(b.Clues, reasoner.Clue{Key: c.Key, Content: c.Content})
+			b.Clues = append(b.Clues, reasoner.Clue{Key: c.Key})
 		}
 		clue := &b.Clues[len(b.Clues)-1]
+		seen := reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.person.Zone), Session: c.Session, Context: c.Context}
+		if c.Against {
+			clue.Against, clue.SkippedAgainst = append(clue.Against, seen), clue.SkippedAgainst+c.Skipped
+			continue
+		}
 		clue.Content = c.Content // the latest wording
-		clue.Seen = append(clue.Seen, reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.person.Zone), Session: c.Session, Context: c.Context})
+		clue.Seen, clue.Skipped = append(clue.Seen, seen), clue.Skipped+c.Skipped
 	}
 	return b
 }

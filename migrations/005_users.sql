@@ -2,7 +2,7 @@
 
 create table oxbow.users (
   user_id           text not null primary key,
-  timezone          text not null default 'UTC',
+  timezone          text, -- null: not known; dates are read in UTC then, and nothing is concluded about hours
   language          text,
   forgetting_factor double precision not null default 1.0,
   opted_out         boolean not null default false,

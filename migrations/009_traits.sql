@@ -62,6 +62,7 @@ create table oxbow.trait_clues (
   observed_at timestamptz not null,
   created_at  timestamptz not null default clock_timestamp(),
   against     boolean not null default false, -- a denial may be read before anything that shows the pattern
+  skipped     integer not null default 0,     -- how many later memories were noted and are not kept any more
   primary key (user_id, key, memory_type, memory_id),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );

@@ -1446,7 +1446,8 @@ CREATE TABLE oxbow.trait_clues (
     stated boolean DEFAULT false NOT NULL,
     observed_at timestamp with time zone NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    against boolean DEFAULT false NOT NULL
+    against boolean DEFAULT false NOT NULL,
+    skipped integer DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.trait_clues
@@ -1539,7 +1540,7 @@ ALTER TABLE ONLY oxbow.trait_refusals
 
 CREATE TABLE oxbow.users (
     user_id text NOT NULL,
-    timezone text DEFAULT 'UTC'::text NOT NULL,
+    timezone text,
     language text,
     forgetting_factor double precision DEFAULT 1.0 NOT NULL,
     opted_out boolean DEFAULT false NOT NULL,

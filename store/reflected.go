@@ -294,8 +294,8 @@ func (c *Changes) reword(ctx context.Context, db DB) error {
 	return nil
 }
 
-// noteClues writes clues, drops those that became traits, and keeps the first and the latest that speak for each,
-// and the same of those against.
+// noteClues writes clues and drops those that became traits. Of the memories for a pattern it keeps the first and the latest,
+// and counts the others; and the same of those against it.
 func (c *Changes) noteClues(ctx context.Context, db DB) error {
 	if len(c.Closed) > 0 {
 		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
@@ -324,11 +324,18 @@ func (c *Changes) noteClues(ctx context.Context, db DB) error {
 		return fmt.Errorf("note clues: %w", stale(err))
 	}
 	_, err = db.Exec(ctx, `
-		delete from oxbow.trait_clues c where c.ctid = any(array( -- by place: a join is planned by what is known of a new table
-		  select o.ctid from (
-		    select ctid, row_number() over w as nth, count(*) over (partition by key, against) as n
-		      from oxbow.trait_clues where user_id = $1 and key = any($2) window w as (partition by key, against order by observed_at, memory_id)) o
-		   where o.nth > $3 and o.nth <= o.n - $4))`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
+		with noted as ( -- by place: a join is planned by what is known of a new table
+		  select ctid as place, key, against, skipped, row_number() over w as nth, count(*) over (partition by key, against) as n
+		    from oxbow.trait_clues where user_id = $1 and key = any($2)
+		  window w as (partition by key, against order by observed_at, memory_id)
+		), surplus as (
+		  select place, key, against, 1 + skipped as memories from noted where nth > $3 and nth <= n - $4
+		), gone as (
+		  delete from oxbow.trait_clues c where c.ctid = any(array(select place from surplus))
+		)
+		update oxbow.trait_clues c set skipped = c.skipped + s.memories
+		  from (select n.place, sum(s.memories) as memories from noted n join surplus s using (key, against) where n.nth = 1 group by n.place) s
+		 where c.ctid = s.place`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
 	if err != nil {
 		return fmt.Errorf("note clues: %w", err)
 	}

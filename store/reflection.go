@@ -17,28 +17,32 @@ import (
 
 // Person is what reflection needs to know of a user beside the memories.
 type Person struct {
-	Zone     *time.Location
-	Timezone string // its name
-	Language string // BCP 47; empty: not known
-	OptedOut bool
+	Zone      *time.Location // UTC unless ZoneKnown
+	Timezone  string         // its name
+	ZoneKnown bool           // the user has a time zone: without one, hours and days of the week say nothing
+	Language  string         // BCP 47; empty: not known
+	OptedOut  bool
 }
 
-// ReadPerson returns a user's settings. A user without any lives in UTC.
+// ReadPerson returns a user's settings. The dates of a user without a time zone are those of UTC.
 func ReadPerson(ctx context.Context, db DB, userID string) (Person, error) {
 	p := Person{Zone: time.UTC, Timezone: "UTC"}
-	rows, err := db.Query(ctx, `select timezone, coalesce(language, ''), opted_out from oxbow.users where user_id = $1`, userID)
+	rows, err := db.Query(ctx, `
+		select coalesce(timezone, 'UTC'), timezone is not null, coalesce(language, ''), opted_out from oxbow.users where user_id = $1`, userID)
 	if err != nil {
 		return p, fmt.Errorf("load the user's settings: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
-		Timezone, Language string
-		OptedOut           bool
+		Timezone  string
+		ZoneKnown bool
+		Language  string
+		OptedOut  bool
 	}])
 	if err != nil {
 		return p, fmt.Errorf("load the user's settings: %w", err)
 	}
 	for _, f := range found {
-		p.Timezone, p.Language, p.OptedOut = f.Timezone, f.Language, f.OptedOut
+		p.Timezone, p.ZoneKnown, p.Language, p.OptedOut = f.Timezone, f.ZoneKnown, f.Language, f.OptedOut
 		if zone, err := time.LoadLocation(f.Timezone); err == nil { // PostgreSQL knows some that Go does not
 			p.Zone = zone
 		}
@@ -243,6 +247,7 @@ type NotedClue struct {
 	Context    string
 	Stated     bool
 	ObservedAt time.Time
+	Skipped    int // later memories that were noted too, and are not kept
 }
 
 // CluesByKey returns what was noted for patterns, in the order of the keys, the earliest first.
@@ -258,7 +263,7 @@ func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]NotedC
 
 func collectClues(ctx context.Context, db DB, where string, args ...any) ([]NotedClue, error) {
 	rows, err := db.Query(ctx, `
-		select c.key, c.content, c.against, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at
+		select c.key, c.content, c.against, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at, c.skipped
 		  from oxbow.trait_clues c `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load the clues: %w", err)

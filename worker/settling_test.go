@@ -28,3 +28,59 @@ func TestUnknownContextIsNotASecondOne(t *testing.T) {
 	require.Equal(t, 3, b.count(`oxbow.trait_evidence where context = 'general'`))
 	b.consistent()
 }
+
+// at puts memories into the inbox as if they had been embedded, one at each moment.
+func (b *bundle) at(user, content string, moments ...time.Time) {
+	b.Helper()
+	b.exec(`
+		with m as (
+		  insert into oxbow.memories (user_id, memory_type, content, valid_at)
+		  select $1, 'episodic', $2 || ' ' || n, at from unnest($3::timestamptz[]) with ordinality x(at, n) returning id, valid_at, importance)
+		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
+		select $1, 'episodic', id, importance, valid_at from m`, user, content, moments)
+	b.exec(`delete from oxbow.river_job where kind = 'embed'`)
+}
+
+// Without a time zone nothing is concluded about hours: ten past nine in Shanghai is ten past one in UTC. A user who chose
+// UTC lives there.
+func TestHoursTakeATimeZone(t *testing.T) {
+	b := setup(t)
+	b.cfg.Now = func() time.Time { return morning }
+	b.exec(`insert into oxbow.users (user_id, language, timezone) values ('unset', 'zh', null), ('utc', 'zh', 'UTC'), ('hao', 'zh', 'Asia/Shanghai')`)
+	var walks []time.Time
+	for i := range 4 {
+		walks = append(walks, time.Date(2026, 2, 23+i, 1, 10, 0, 0, time.UTC))
+	}
+	for user, want := range map[string]string{"unset": "", "nobody": "", "hao": "", "utc": "习惯在深夜活动"} {
+		b.at(user, "出门走了一圈", walks...)
+		b.reflect(user)
+		require.Equal(t, want, get[string](b, `select coalesce(string_agg(content, ', '), '') from oxbow.traits where user_id = $1`, user), user)
+	}
+	require.Zero(t, b.count(`oxbow.trait_clues where user_id in ('unset', 'nobody') and key like 'time:%'`))
+	require.Zero(t, b.count(`oxbow.trait_evidence where user_id <> 'hao' and timezone <> 'UTC'`))
+	b.consistent()
+}
+
+// Eight nights make the same traits whether they are reflected on day by day or at once.
+func TestHoursReflectedDaily(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.users (user_id, timezone) values ('daily', 'Europe/Lisbon'), ('bulk', 'Europe/Lisbon')`)
+	var nights []time.Time
+	for i := range 8 {
+		nights = append(nights, time.Date(2026, 2, 10+i, 23, 20, 0, 0, time.UTC))
+	}
+	for _, night := range nights {
+		b.cfg.Now = func() time.Time { return night.Add(10 * time.Hour) }
+		b.at("daily", "Sorted screws in the workshop", night)
+		b.reflect("daily")
+	}
+	b.at("bulk", "Sorted screws in the workshop", nights...)
+	b.reflect("bulk")
+	visible := func(user string) string {
+		return get[string](b, `select string_agg(content, ', ' order by content) from oxbow.traits where user_id = $1 and stored_stage in ('emerging', 'established', 'core')`, user)
+	}
+	require.Equal(t, "Tends to be active late at night", visible("daily"))
+	require.Equal(t, visible("bulk"), visible("daily"))
+	require.Equal(t, 8, b.held("daily").Supporting)
+	b.consistent()
+}

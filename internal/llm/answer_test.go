@@ -160,7 +160,7 @@ func TestSentence(t *testing.T) {
 
 func reviewCase() reasoner.Case {
 	b := batch()
-	c := reasoner.Case{Now: now, Language: "en", Trait: b.Traits[0]}
+	c := reasoner.Case{Now: now, ZoneKnown: true, Language: "en", Trait: b.Traits[0]}
 	c.Supporting = []reasoner.Evidence{{Memory: b.Memories[0], Quality: lifecycle.QualityB}, {Memory: b.Memories[1], Quality: lifecycle.QualityC}}
 	c.Contradicting = []reasoner.Evidence{{Memory: b.Memories[2], Quality: lifecycle.QualityC}}
 	return c

@@ -62,7 +62,7 @@ func batch() reasoner.Batch {
 	memory := func(days int, session, content string) reasoner.Memory {
 		return reasoner.Memory{ID: uuid.New(), Type: "episodic", Content: content, Session: session, Time: now.AddDate(0, 0, -days), Importance: 0.5}
 	}
-	b := reasoner.Batch{Now: now, Language: "en", Visible: 2, Memories: []reasoner.Memory{
+	b := reasoner.Batch{Now: now, ZoneKnown: true, Language: "en", Visible: 2, Memories: []reasoner.Memory{
 		memory(9, session1, "Went for a run before work."),
 		memory(8, session1, "Made coffee by hand."),
 		memory(2, session2, "Another run before work, in the rain."),
@@ -116,6 +116,31 @@ func TestReflect(t *testing.T) {
 	require.WithinDuration(t, time.Now(), call.StartedAt, time.Minute)
 	require.Nil(t, b.Keys(m))
 	require.Equal(t, "openai/gpt-5-mini", b.Name())
+}
+
+// Without a time zone the model sees dates alone, and is told to conclude nothing about hours.
+func TestPromptWithoutTimeZone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	given := batch()
+	given.ZoneKnown = false
+	_, err := b.Reflect(b.ctx, given)
+	require.NoError(t, err)
+	b.server.Next(llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()))
+	disputed := reviewCase()
+	disputed.ZoneKnown = false
+	_, err = b.Review(b.ctx, disputed)
+	require.NoError(t, err)
+
+	requests := b.server.Requests()
+	require.Len(t, requests, 2)
+	require.Equal(t, "2025-10-25", requests[0].Data("memories")[0].Time)
+	require.Regexp(t, `^\d{4}-\d\d-\d\d$`, requests[0].Data("clues")[0].Seen[0].Time)
+	require.Regexp(t, `^\d{4}-\d\d-\d\d$`, requests[1].Data("supporting")[0].Time)
+	for _, r := range requests {
+		require.Contains(t, string(r.Body), "Conclude nothing about the time of day")
+		require.NotContains(t, string(r.Body), "local time")
+	}
 }
 
 // What the model sees: references, local time, sessions by number; no ids, no numbers, nothing dissolved.

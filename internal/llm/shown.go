@@ -29,12 +29,13 @@ type shown struct {
 }
 
 type reflectData struct {
-	Now      string
-	Language string
-	Memories []memoryShown
-	Traits   []traitShown
-	Rejected []string
-	Clues    []clueShown
+	Now       string
+	ZoneKnown bool
+	Language  string
+	Memories  []memoryShown
+	Traits    []traitShown
+	Rejected  []string
+	Clues     []clueShown
 }
 
 type memoryShown struct {
@@ -82,15 +83,25 @@ func (s sessions) name(session string) string {
 // local is a time as its user's clock and calendar show it.
 func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") }
 
+// clock returns how times are shown for reflection: without a known time zone as dates alone, since the hour and the day of
+// the week would be those of UTC.
+func clock(zoneKnown bool) func(time.Time) string {
+	if zoneKnown {
+		return local
+	}
+	return func(t time.Time) string { return t.Format(time.DateOnly) }
+}
+
 // show chooses what of a batch is sent, and names it.
 func show(b reasoner.Batch) *shown {
 	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{}, clues: map[string]string{}}
-	s.data = reflectData{Now: local(b.Now), Language: b.Language, Memories: []memoryShown{}, Traits: []traitShown{}, Rejected: []string{}, Clues: []clueShown{}}
-	named := sessions{}
+	s.data = reflectData{Now: local(b.Now), ZoneKnown: b.ZoneKnown, Language: b.Language, Memories: []memoryShown{},
+		Traits: []traitShown{}, Rejected: []string{}, Clues: []clueShown{}}
+	named, at := sessions{}, clock(b.ZoneKnown)
 	for i, m := range b.Memories {
 		ref := fmt.Sprintf("m%d", i+1)
 		s.memories[ref], s.suspect[m.ID] = m.ID, instructs(m.Content)
-		shown := showMemory(m, named)
+		shown := showMemory(m, named, at)
 		shown.Ref = ref
 		s.data.Memories = append(s.data.Memories, shown)
 	}
@@ -119,7 +130,7 @@ func show(b reasoner.Batch) *shown {
 	for i, c := range b.Clues[:min(len(b.Clues), maxClues)] {
 		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: provider.Beginning(c.Content, maxText), Seen: []sightingRef{}}
 		for _, seen := range c.Seen[max(len(c.Seen)-maxSightings, 0):] {
-			shown.Seen = append(shown.Seen, sightingRef{local(seen.Time), named.name(seen.Session)})
+			shown.Seen = append(shown.Seen, sightingRef{at(seen.Time), named.name(seen.Session)})
 		}
 		s.clues[shown.Ref] = c.Key
 		s.data.Clues = append(s.data.Clues, shown)
@@ -127,8 +138,8 @@ func show(b reasoner.Batch) *shown {
 	return s
 }
 
-func showMemory(m reasoner.Memory, named sessions) memoryShown {
-	return memoryShown{Time: local(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context, Speaker: m.Speaker,
+func showMemory(m reasoner.Memory, named sessions, at func(time.Time) string) memoryShown {
+	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context, Speaker: m.Speaker,
 		Text: provider.Beginning(m.Content, maxText)}
 }
 
@@ -139,6 +150,7 @@ func showTrait(t reasoner.Trait) traitShown {
 // reviewData is a case as the model sees it.
 type reviewData struct {
 	Now           string
+	ZoneKnown     bool
 	Language      string
 	Trait         []traitShown // one
 	Supporting    []memoryShown
@@ -146,15 +158,15 @@ type reviewData struct {
 }
 
 func showCase(c reasoner.Case) reviewData {
-	named := sessions{}
-	return reviewData{Now: local(c.Now), Language: c.Language, Trait: []traitShown{showTrait(c.Trait)},
-		Supporting: showEvidence(c.Supporting, named), Contradicting: showEvidence(c.Contradicting, named)}
+	named, at := sessions{}, clock(c.ZoneKnown)
+	return reviewData{Now: local(c.Now), ZoneKnown: c.ZoneKnown, Language: c.Language, Trait: []traitShown{showTrait(c.Trait)},
+		Supporting: showEvidence(c.Supporting, named, at), Contradicting: showEvidence(c.Contradicting, named, at)}
 }
 
-func showEvidence(evidence []reasoner.Evidence, named sessions) []memoryShown {
+func showEvidence(evidence []reasoner.Evidence, named sessions, at func(time.Time) string) []memoryShown {
 	all := []memoryShown{}
 	for _, e := range evidence {
-		shown := showMemory(e.Memory, named)
+		shown := showMemory(e.Memory, named, at)
 		shown.Quality = string(e.Quality)
 		all = append(all, shown)
 	}

@@ -62,6 +62,9 @@ type Clue struct {
 	Key     string
 	Content string
 	Seen    []Sighting // the earliest first
+	Against []Sighting // what was noted against it
+	// Skipped and SkippedAgainst are how many more there were between the earliest and the latest ones.
+	Skipped, SkippedAgainst int
 }
 
 // Sighting is a memory that was noted for a clue.
@@ -74,12 +77,15 @@ type Sighting struct {
 
 // Batch is what is reflected on at once.
 type Batch struct {
-	Now      time.Time // in the user's time zone
-	Language string    // BCP 47 of the user; empty: not known
-	Memories []Memory  // the earliest first
-	Traits   []Trait   // live ones, the surest first; of the dissolved ones those that a key names, and those that the user dissolved (Edited)
-	Clues    []Clue
-	Visible  int // how many traits the user has in the stages emerging, established and core
+	Now time.Time // in the user's time zone, as all times of the batch
+	// ZoneKnown is whether the user has a time zone. Otherwise all times are UTC: dates are near enough, hours and days of the
+	// week say nothing.
+	ZoneKnown bool
+	Language  string   // BCP 47 of the user; empty: not known
+	Memories  []Memory // the earliest first
+	Traits    []Trait  // live ones, the surest first; of the dissolved ones those that a key names, and those that the user dissolved (Edited)
+	Clues     []Clue
+	Visible   int // how many traits the user has in the stages emerging, established and core
 }
 
 // Proposals are what a reasoner concludes. The order within each list is the order of application.
@@ -141,6 +147,7 @@ type Cluster struct {
 // Case is a trait that evidence contradicts, with that evidence.
 type Case struct {
 	Now           time.Time // in the user's time zone
+	ZoneKnown     bool      // as of Batch
 	Language      string
 	Trait         Trait
 	Supporting    []Evidence // the latest, bounded

@@ -22,7 +22,8 @@ type life struct {
 	now    time.Time
 	clues  map[string]*reasoner.Clue
 	traits []*lived
-	size   int // of a batch
+	size   int  // of a batch
+	zone   bool // the user's time zone is known
 }
 
 // lived is a trait with its state and evidence.
@@ -36,7 +37,7 @@ type lived struct {
 }
 
 func newLife(t testing.TB, now time.Time) *life {
-	return &life{t: t, r: New(), now: now, clues: map[string]*reasoner.Clue{}, size: 200}
+	return &life{t: t, r: New(), now: now, clues: map[string]*reasoner.Clue{}, size: 200, zone: true}
 }
 
 // reflect works memories in batches, the earliest first.
@@ -49,14 +50,13 @@ func (l *life) reflect(memories []reasoner.Memory) {
 }
 
 func (l *life) batch(memories []reasoner.Memory) {
-	b := reasoner.Batch{Now: l.now, Memories: memories}
+	b := reasoner.Batch{Now: l.now, ZoneKnown: l.zone, Memories: memories}
 	keys := l.r.Keys(memories)
 	for _, k := range keys {
 		if c := l.clues[k]; c != nil {
 			shown := *c
-			if len(shown.Seen) > 24 {
-				shown.Seen = slices.Concat(c.Seen[:8], c.Seen[len(c.Seen)-16:])
-			}
+			shown.Seen, shown.Skipped = kept(c.Seen)
+			shown.Against, shown.SkippedAgainst = kept(c.Against)
 			b.Clues = append(b.Clues, shown)
 		}
 	}
@@ -75,17 +75,22 @@ func (l *life) batch(memories []reasoner.Memory) {
 	l.apply(b, p)
 }
 
+// kept are the sightings of a clue that the database keeps: the first 8 and the latest 16.
+func kept(seen []reasoner.Sighting) (shown []reasoner.Sighting, skipped int) {
+	n := len(seen)
+	if n <= 24 {
+		return seen, 0
+	}
+	return slices.Concat(seen[:8], seen[n-16:]), n - 24
+}
+
 func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 	byID := map[uuid.UUID]reasoner.Memory{}
 	for _, m := range b.Memories {
 		byID[m.ID] = m
 	}
 	for _, n := range p.Patterns {
-		c := l.clues[n.Key]
-		if c == nil {
-			c = &reasoner.Clue{Key: n.Key, Content: n.Content}
-			l.clues[n.Key] = c
-		}
+		c := l.clue(n.Key)
 		c.Content = n.Content // the latest wording
 		for _, e := range n.Evidence {
 			m, ok := byID[e.Memory]
@@ -139,11 +144,16 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		}
 	}
 	for _, n := range p.Contradictions {
-		t := l.byID(n.Trait)
-		if n.Key != "" {
-			if t = l.find(n.Key); t == nil {
-				continue
+		t := l.find(n.Key)
+		if n.Key == "" {
+			t = l.byID(n.Trait)
+		} else if t == nil {
+			c := l.clue(n.Key)
+			for _, e := range n.Evidence {
+				m := byID[e.Memory]
+				c.Against = append(c.Against, reasoner.Sighting{Memory: m.ID, Time: m.Time, Session: m.Session, Context: e.Context})
 			}
+			continue
 		}
 		for _, e := range n.Evidence {
 			m := byID[e.Memory]
@@ -183,6 +193,13 @@ func (l *life) review(t *lived) {
 	case reasoner.Revise, reasoner.Split:
 		t.Content = v.Content
 	}
+}
+
+func (l *life) clue(key string) *reasoner.Clue {
+	if l.clues[key] == nil {
+		l.clues[key] = &reasoner.Clue{Key: key}
+	}
+	return l.clues[key]
 }
 
 func (l *life) find(key string) *lived {

@@ -6,13 +6,6 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// habitHours is a time of day or of the week at which the user is active, with the memories that show it.
-type habitHours struct {
-	finding  finding
-	name     string
-	memories []int
-}
-
 // Hours that say something of a person. A memory at midnight sharp mostly has a date alone.
 var slots = []struct {
 	id, zh, en string
@@ -24,59 +17,60 @@ var slots = []struct {
 	{"dawn", "习惯早起活动", "Tends to be active early in the morning", func(t time.Time) bool { return t.Hour() >= 4 && t.Hour() < 7 }},
 }
 
-// hoursOf finds the hours that mark at least half of the days on which the user did something.
-func hoursOf(memories []reasoner.Memory, heard []said) []habitHours {
-	type of struct {
-		days map[int64]bool
-		hit  []map[int64]int // by slot: the first memory of each day
-		zh   int
-		n    int
+// anyHour is the id of the sign that counts the days on which the user did something, at whatever hour. It never becomes a
+// trait: it is what the days of a slot are compared with, also those of earlier batches.
+const anyHour = "any"
+
+// active is a time of day at which the user did something, with the first memory of each day that shows it.
+type active struct {
+	finding  finding
+	name     string // of the person in a dialogue; else ""
+	memories []int
+}
+
+// hoursOf finds when the user is active: at any hour, then by slot. The times have to be in the user's own zone.
+func hoursOf(memories []reasoner.Memory, heard []said) (all []active) {
+	type person struct {
+		zh, n int
+		hits  [][]int // at any hour, then by slot
+		last  []int64 // the day of the last hit
 	}
-	people := map[string]*of{}
+	people := map[string]*person{}
 	var order []string
 	for i, m := range memories {
 		if heard[i].voice != own || m.Time.Hour() == 0 && m.Time.Minute() == 0 && m.Time.Second() == 0 {
 			continue
 		}
-		name := heard[i].name
-		p := people[name]
+		p := people[heard[i].name]
 		if p == nil {
-			p = &of{days: map[int64]bool{}, hit: make([]map[int64]int, len(slots))}
-			for j := range p.hit {
-				p.hit[j] = map[int64]int{}
-			}
-			people[name] = p
-			order = append(order, name)
+			p = &person{hits: make([][]int, 1+len(slots)), last: make([]int64, 1+len(slots))}
+			people[heard[i].name] = p
+			order = append(order, heard[i].name)
 		}
 		p.n++
 		if hasHan(m.Content) {
 			p.zh++
 		}
-		d := day(m.Time.Add(-4 * time.Hour)) // a night belongs to the day before
-		p.days[d] = true
-		for j, s := range slots {
-			if _, there := p.hit[j][d]; !there && s.in(m.Time) {
-				p.hit[j][d] = i
+		d := dayOf(hours, m.Time)
+		for j := range p.hits {
+			if (j == 0 || slots[j-1].in(m.Time)) && (len(p.hits[j]) == 0 || p.last[j] < d) {
+				p.hits[j], p.last[j] = append(p.hits[j], i), d
 			}
 		}
 	}
-	var all []habitHours
 	for _, name := range order {
 		p := people[name]
-		for j, s := range slots {
-			if len(p.hit[j]) < 3 || 2*len(p.hit[j]) < len(p.days) {
+		for j, hits := range p.hits {
+			f := finding{kind: hours, id: anyHour, zh: 2*p.zh > p.n}
+			switch {
+			case len(hits) == 0:
 				continue
+			case j > 0 && f.zh:
+				f.id, f.say = slots[j-1].id, slots[j-1].zh
+			case j > 0:
+				f.id, f.say = slots[j-1].id, slots[j-1].en
 			}
-			h := habitHours{name: name, finding: finding{kind: hours, id: s.id, zh: 2*p.zh > p.n, say: s.en}}
-			if h.finding.zh {
-				h.finding.say = s.zh
-			}
-			for i := range memories {
-				if first, ok := p.hit[j][day(memories[i].Time.Add(-4*time.Hour))]; ok && first == i {
-					h.memories = append(h.memories, i)
-				}
-			}
-			all = append(all, h)
+			all = append(all, active{f, name, hits})
 		}
 	}
 	return all
@@ -89,7 +83,7 @@ var (
 
 // weekly says on which day of the week an activity mostly takes place, if it does on one of them or at weekends; else "".
 func weekly(c *candidate) string {
-	if c.kind != doing {
+	if c.kind != doing || !c.zoneKnown {
 		return ""
 	}
 	total := 0

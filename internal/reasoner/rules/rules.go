@@ -42,9 +42,10 @@ type sign struct {
 	surfaces map[string]int
 }
 
-// signs returns the patterns of a batch in the order in which they first show. With meaning, memories that name none take
-// part in those of memories that mean nearly the same; that adds evidence and no pattern.
-func (r *Reasoner) signs(memories []reasoner.Memory, meaning bool) []*sign {
+// signs returns the patterns of a batch in the order in which they first show; those of hours come last, and only where the
+// user's time zone is known. With meaning, memories that name none take part in those of memories that mean nearly the same;
+// that adds evidence and no pattern.
+func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
 	byKey := map[string]*sign{}
 	var all []*sign
 	heard := listen(memories)
@@ -113,9 +114,11 @@ func (r *Reasoner) signs(memories []reasoner.Memory, meaning bool) []*sign {
 			}
 		}
 	}
-	for _, n := range hoursOf(memories, heard) {
-		for _, i := range n.memories {
-			note(i, n.name, n.finding)
+	if zoneKnown {
+		for _, n := range hoursOf(memories, heard) {
+			for _, i := range n.memories {
+				note(i, n.name, n.finding)
+			}
 		}
 	}
 	return all
@@ -135,7 +138,7 @@ func keyOf(n finding, name string) string {
 
 // Keys returns the keys of the patterns in memories, in the order in which they first show.
 func (r *Reasoner) Keys(memories []reasoner.Memory) []string {
-	all := r.signs(memories, false)
+	all := r.signs(memories, true, false)
 	keys := make([]string, len(all))
 	for i, s := range all {
 		keys[i] = s.key
@@ -151,17 +154,30 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 	var p reasoner.Proposals
 	traits := r.index(b.Traits)
 	room := r.newRoom(b)
-	clues := map[string]*reasoner.Clue{}
-	for i := range b.Clues {
-		clues[b.Clues[i].Key] = &b.Clues[i]
+	clues := map[string]reasoner.Clue{}
+	for _, c := range b.Clues {
+		clues[c.Key] = c
 	}
 	var fresh []*candidate
-	for _, s := range r.signs(b.Memories, true) {
+	days, hereDays := map[string]int{}, map[string]int{} // of a person: on which they did something, ever and in this batch
+	for _, s := range r.signs(b.Memories, b.ZoneKnown, true) {
+		if s.kind == hours && s.finding.id == anyHour {
+			known := newTally(hours, clues[s.key].Against, clues[s.key].SkippedAgainst)
+			more := known.unseen(s)
+			days[s.name], hereDays[s.name] = known.days+len(more), len(s.pro)
+			if len(more) > 0 { // noted against a pattern that nothing speaks for, so that it never becomes a trait
+				p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Key: s.key, Evidence: more,
+					Reason: "the user did something on that day"})
+			}
+			continue
+		}
 		t := traits.find(s)
 		switch {
 		case t == nil, !live(t):
 			if len(s.pro) > 0 {
-				fresh = append(fresh, newCandidate(s, clues[s.key], t))
+				c := newCandidate(s, clues[s.key])
+				c.zoneKnown, c.of = b.ZoneKnown, days[s.name]
+				fresh = append(fresh, c)
 			}
 			if len(s.con) > 0 {
 				p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Key: s.key, Evidence: s.con, Reason: denied(s)})
@@ -169,6 +185,8 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 			continue
 		case t.Edited && !r.stillSays(t, s):
 			p.Dropped = append(p.Dropped, unsaid(t, s))
+			continue
+		case s.kind == hours && 2*len(s.pro) < hereDays[s.name]:
 			continue
 		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind, s.finding.rank)):
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
@@ -286,61 +304,73 @@ func (h held) find(s *sign) *reasoner.Trait {
 // candidate is a pattern that is no trait yet, with what is known of it beyond the batch.
 type candidate struct {
 	*sign
-	days     int // on which it showed, as far as is known
-	memories int
-	sessions int
-	need     float64
-	worded   string // how it was named when it was noted
-	weekdays [7]int // how many of the days that are known are Sundays, Mondays…
-	old      bool   // a trait of this key was dissolved
+	days      int // on which it showed, as far as is known
+	of        int // of hours: on how many days the user did something at all
+	memories  int
+	sessions  int
+	daily     []reasoner.Support // the evidence that a clue takes: one memory of each day that it does not have
+	need      float64
+	worded    string // how it was named when it was noted
+	weekdays  [7]int // how many of the days that are known are Sundays, Mondays…
+	zoneKnown bool
 }
 
-// shownSeen is how many sightings of a clue are shown: the first 8 and the latest 16.
-const shownSeen, firstSeen = 24, 8
+// tally is what is known of a pattern by its sightings in earlier batches.
+type tally struct {
+	kind     kind
+	days     int // those of memories that are not kept any more included
+	shown    map[int64]bool
+	sessions map[string]bool
+	memories map[uuid.UUID]bool
+}
 
-func newCandidate(s *sign, clue *reasoner.Clue, dissolved *reasoner.Trait) *candidate {
-	days, sessions, memories := map[int64]bool{}, map[string]bool{}, map[uuid.UUID]bool{}
-	add := func(id uuid.UUID, at time.Time, session string) {
-		memories[id], sessions[session], days[day(at)] = true, true, true
+func newTally(k kind, seen []reasoner.Sighting, skipped int) *tally {
+	t := &tally{k, 0, map[int64]bool{}, map[string]bool{}, map[uuid.UUID]bool{}}
+	for _, s := range seen {
+		t.shown[dayOf(k, s.Time)], t.sessions[s.Session], t.memories[s.Memory] = true, true, true
 	}
-	c := &candidate{sign: s, old: dissolved != nil}
-	if clue != nil {
-		for _, seen := range clue.Seen {
-			add(seen.Memory, seen.Time, seen.Session)
-		}
-		c.days, c.worded = unseen(clue.Seen), clue.Content
-	}
+	t.days = len(t.shown) + skipped // a clue takes one memory of each day
+	return t
+}
+
+// unseen returns the first memory of each day of a sign that the tally does not have yet.
+func (t *tally) unseen(s *sign) (evidence []reasoner.Support) {
+	seen := map[int64]bool{}
 	for i, e := range s.pro {
-		add(e.Memory, s.at[i], s.sessions[i])
+		if d := dayOf(t.kind, s.at[i]); !seen[d] && !t.shown[d] {
+			seen[d] = true
+			evidence = append(evidence, e)
+		}
 	}
-	c.days += len(days)
-	for d := range days {
+	return evidence
+}
+
+func newCandidate(s *sign, clue reasoner.Clue) *candidate {
+	known := newTally(s.kind, clue.Seen, clue.Skipped)
+	c := &candidate{sign: s, daily: known.unseen(s), worded: clue.Content}
+	c.days = known.days + len(c.daily)
+	for i, e := range s.pro {
+		known.memories[e.Memory], known.sessions[s.sessions[i]], known.shown[dayOf(s.kind, s.at[i])] = true, true, true
+	}
+	for d := range known.shown {
 		c.weekdays[(d%7+7+4)%7]++ // day 0 was a Thursday
 	}
-	c.memories, c.sessions = len(memories), len(sessions)
+	c.memories, c.sessions = len(known.memories), len(known.sessions)
 	return c
-}
-
-// unseen estimates on how many days a pattern showed between the first sightings of a clue and the latest, where those
-// between are not shown: as often as in the time that is.
-func unseen(seen []reasoner.Sighting) int {
-	if len(seen) < shownSeen {
-		return 0
-	}
-	of := func(i int) float64 { return float64(day(seen[i].Time)) }
-	last := len(seen) - 1
-	shown := of(firstSeen-1) - of(0) + of(last) - of(firstSeen)
-	gap := of(firstSeen) - of(firstSeen-1)
-	if shown <= 0 || gap <= 0 {
-		return 0
-	}
-	return int(gap * min(1, float64(last-1)/shown))
 }
 
 // day numbers the days of a time zone.
 func day(t time.Time) int64 {
 	_, offset := t.Zone()
 	return (t.Unix() + int64(offset)) / (24 * 60 * 60)
+}
+
+// dayOf numbers the days by which patterns of a kind count. Of hours, a night belongs to the day before.
+func dayOf(k kind, t time.Time) int64 {
+	if k == hours {
+		t = t.Add(-4 * time.Hour)
+	}
+	return day(t)
 }
 
 // choose says which patterns are strong enough, the strongest first, as long as there is room; the others are noted.
@@ -358,7 +388,7 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	})
 	strong := map[*candidate]bool{}
 	for _, c := range ranked {
-		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || covered(c, fresh, traits) {
+		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || 2*c.days < c.of || covered(c, fresh, traits) {
 			continue
 		}
 		strong[c] = room.take(c.kind, c.finding.rank)
@@ -367,7 +397,10 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	for _, c := range fresh {
 		p := reasoner.Pattern{Key: c.key, Content: r.content(c), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
 		if p.Tentative {
-			p.Evidence = daily(c.sign)
+			p.Evidence = c.daily
+		}
+		if len(p.Evidence) == 0 {
+			continue // noted already
 		}
 		patterns = append(patterns, p)
 	}
@@ -381,19 +414,6 @@ func (r *Reasoner) content(c *candidate) string {
 		return c.worded
 	}
 	return text + weekly(c)
-}
-
-// daily is the evidence of a pattern, one memory a day: what recurs counts by days, and a clue shows only so many sightings.
-func daily(s *sign) []reasoner.Support {
-	seen := map[int64]bool{}
-	var all []reasoner.Support
-	for i, e := range s.pro {
-		if d := day(s.at[i]); !seen[d] {
-			seen[d] = true
-			all = append(all, e)
-		}
-	}
-	return all
 }
 
 // covered tells whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.

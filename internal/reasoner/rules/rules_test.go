@@ -92,6 +92,47 @@ func TestHours(t *testing.T) {
 	l = newLife(t, later)
 	l.reflect(dates)
 	require.Empty(t, l.visible(), "midnight sharp is a date without an hour")
+
+	l = newLife(t, later)
+	l.zone = false
+	l.reflect(at(1, "还在改稿子"))
+	require.Empty(t, l.visible(), "without a time zone an hour says nothing")
+	require.Empty(t, l.clues)
+}
+
+// What is known of hours does not depend on how the memories are cut into batches: clues carry the nights, and the days that
+// they are compared with.
+func TestHoursAcrossBatches(t *testing.T) {
+	t.Parallel()
+	at := func(hours ...int) (all []reasoner.Memory) {
+		for i, h := range hours {
+			m := days("still up")[0]
+			m.ID = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i, h))
+			m.Time = m.Time.AddDate(0, 0, i/2).Add(time.Duration(h-9) * time.Hour)
+			m.Session = m.Time.Format(time.DateOnly)
+			all = append(all, m)
+		}
+		return all
+	}
+	nights := at(14, 23, 15, 25, 14, 23, 14, 26, 10, 23, 14, 24, 16, 23, 14, 23) // an afternoon and a night, eight times
+	seldom := at(slices.Repeat([]int{10, 14}, 8)...)
+	seldom = append(seldom, at(slices.Concat(slices.Repeat([]int{10, 14}, 8), []int{23, 24, 25, 23, 10, 23})...)[16:]...)
+	many := at(slices.Repeat([]int{12, 23}, 60)...) // more days than a clue keeps
+	for name, c := range map[string]struct {
+		memories []reasoner.Memory
+		want     []string
+	}{
+		"every night":          {nights, []string{"Tends to be active late at night"}},
+		"three nights of many": {seldom, []string{}},
+		"sixty nights":         {many, []string{"Tends to be active late at night"}},
+	} {
+		for _, size := range []int{1, 2, 3, 200} {
+			l := newLife(t, later)
+			l.size = size
+			l.reflect(c.memories)
+			require.Equal(t, c.want, l.visible(), "%s, %d at a time", name, size)
+		}
+	}
 }
 
 func TestWeekdays(t *testing.T) {
@@ -116,6 +157,13 @@ func TestWeekdays(t *testing.T) {
 		l := newLife(t, later)
 		l.reflect(c.memories)
 		require.Equal(t, []string{c.want}, l.visible())
+
+		l = newLife(t, later)
+		l.zone = false
+		l.reflect(c.memories)
+		wording, _, _ := strings.Cut(strings.ReplaceAll(c.want, "，", ", "), ", mostly")
+		wording, _, _ = strings.Cut(wording, ", 多在")
+		require.Equal(t, []string{wording}, l.visible(), "without a time zone a day of the week says nothing")
 	}
 }
 
@@ -321,7 +369,7 @@ func TestNotOfTheUser(t *testing.T) {
 	for i := range mixed[1:] {
 		mixed[1+i].Speaker = []string{"Anna", "Bo"}[i%2]
 	}
-	require.Empty(t, New().Keys(mixed))
+	require.Equal(t, []string{"time:any"}, New().Keys(mixed), "the hour of the hello")
 }
 
 // What is named is not always what is done or eaten, and half of a sentence is not its meaning.
