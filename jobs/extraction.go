@@ -196,7 +196,7 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	}
 	texts := make([]store.Embeddable, len(candidates))
 	for i, c := range candidates {
-		texts[i] = store.Embeddable{ID: uuid.New(), Text: store.EmbeddedText(c.Speaker, c.Content)}
+		texts[i] = store.Embeddable{MemoryRef: store.MemoryRef{ID: uuid.New()}, Text: store.EmbeddedText(c.Speaker, c.Content)}
 	}
 	made := map[uuid.UUID][]float32{}
 	for _, call := range Calls(texts, x.embed.callTexts, func(m store.Embeddable) int { return len(m.Text) }) {
@@ -204,8 +204,8 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 		if err != nil {
 			return nil, err
 		}
-		for i, id := range part.ids {
-			made[id] = part.vectors[i]
+		for i, m := range part.memories {
+			made[m.ID] = part.vectors[i]
 		}
 	}
 	all := make([][]float32, len(candidates))

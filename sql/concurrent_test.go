@@ -33,7 +33,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for i := range batch {
 				batch[i] = ids[random.IntN(len(ids))]
 			}
-			_, err := conn.Exec(t.Context(), "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), batch)
+			_, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$1], $2::text[]::uuid[])", ann(t), batch)
 			return err
 		},
 		"touch": func(conn *pgx.Conn, random *rand.Rand) error {

@@ -45,7 +45,7 @@ func TestIndexPassesOverWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": ann(t)})
-	const sql = "select oxbow.index_memories($1, $2::text[]::uuid[])::text"
+	const sql = "select oxbow.index_memories(array[$1], $2::text[]::uuid[])::text"
 	require.Empty(t, all[string](t, tx, sql, bob(t), []string{id}), "another's")
 	require.Empty(t, all[string](t, tx, sql, ann(t), []string{}))
 	require.Empty(t, all[string](t, tx, sql, ann(t), nil))
@@ -121,7 +121,7 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea.", "memory_type": "episodic"})
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea!"})
 	// the youngest first: it is not the order of the jobs that decides
-	exec(t, tx, "select oxbow.index_memories($2, array[$1::text::uuid])", ids[3], ann(t))
+	exec(t, tx, "select oxbow.index_memories(array[$2], array[$1::text::uuid])", ids[3], ann(t))
 	index(t, tx, ann(t))
 	index(t, tx, bob(t))
 
@@ -231,7 +231,7 @@ func TestFoldingOfTwoOpenTransactions(t *testing.T) {
 			dsn := pgtest.Database(t)
 			conn := connect(t, dsn)
 			ids := facts(t, conn, ann(t), "She likes tea.", 2)
-			const sql = "select oxbow.index_memories($2, array[$1::text::uuid])"
+			const sql = "select oxbow.index_memories(array[$2], array[$1::text::uuid])"
 			first, second := begin(t, dsn), begin(t, dsn)
 			exec(t, second, "set local lock_timeout = 0")
 			pid := one[int](t, second, "select pg_backend_pid()")
@@ -280,7 +280,7 @@ func TestIndexInParallel(t *testing.T) {
 			random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			for len(mine) > 0 {
 				n := min(len(mine), 1+random.IntN(8))
-				if _, err := conn.Exec(t.Context(), "select oxbow.index_memories($2, $1::text[]::uuid[])", mine[:n], ann(t)); err != nil {
+				if _, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$2], $1::text[]::uuid[])", mine[:n], ann(t)); err != nil {
 					done <- err
 					return
 				}

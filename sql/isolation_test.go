@@ -287,7 +287,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	asApp(t, tx)
 	setUser(t, tx, ann(t))
 	for _, sql := range []string{
-		"select oxbow.index_memories($1, '{}')", "select oxbow.fold_facts($1, '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
+		"select oxbow.index_memories(array[$1], '{}')", "select oxbow.fold_facts(array[$1], '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
 		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
 		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')", "select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.ensure_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
 		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
@@ -322,7 +322,7 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 		require.Positive(t, count(t, tx, table, ann(t)), table)
 		require.Positive(t, count(t, tx, table, bob(t)), table)
 	}
-	require.EqualValues(t, 1, one[int](t, tx, "select oxbow.write_vectors($1, 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])", ann(t), fresh, axis(2)))
+	require.EqualValues(t, 1, one[int](t, tx, "select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])", ann(t), fresh, axis(2)))
 	require.Equal(t, []string{fresh}, index(t, tx, ann(t)))
 	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 5, "with no setting")
 	exec(t, tx, "select oxbow.touch($1, array[$2]::uuid[])", ann(t), fresh)

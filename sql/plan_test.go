@@ -111,17 +111,17 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 	}
 	steps := map[string]func(ids []string){
 		"embeddables": func(ids []string) {
-			exec(t, tx, "select from oxbow.embeddables($1, $2::text[]::uuid[], 'local-v1')", ann(t), ids)
+			exec(t, tx, "select from oxbow.embeddables(array[$1], $2::text[]::uuid[], 'local-v1')", ann(t), ids)
 		},
 		"write_vectors": func(ids []string) {
-			exec(t, tx, `select oxbow.write_vectors($1, 'local-v1', 1024, $2::text[]::uuid[], array_fill($3::text::halfvec, array[cardinality($2)]))`,
+			exec(t, tx, `select oxbow.write_vectors(array[$1], 'local-v1', 1024, $2::text[]::uuid[], array_fill($3::text::halfvec, array[cardinality($2)]))`,
 				ann(t), ids, axis(1))
 		},
 		"index_memories": func(ids []string) {
-			exec(t, tx, "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), ids)
+			exec(t, tx, "select oxbow.index_memories(array[$1], $2::text[]::uuid[])", ann(t), ids)
 		},
 		"nothing left": func(ids []string) {
-			exec(t, tx, "select oxbow.index_memories($1, $2::text[]::uuid[])", ann(t), ids)
+			exec(t, tx, "select oxbow.index_memories(array[$1], $2::text[]::uuid[])", ann(t), ids)
 		},
 	}
 	remember(t, tx, row{"user_id": ann(t)})

@@ -30,7 +30,7 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 		require.NotContains(t, err.Message+err.Detail+err.Hint, "swordfish")
 	}
 	require.Len(t, index(t, tx, ann(t)), 3)
-	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.embeddables($1, array[$2]::uuid[], 'local-v1')", ann(t), id))
+	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.embeddables(array[$1], array[$2]::uuid[], 'local-v1')", ann(t), id))
 	require.False(t, one[bool](t, tx, "select oxbow.is_unembedded($1, 'fact', $2, 'local-v1')", ann(t), id))
 	// not even a vector that somebody puts beside it
 	addVector(t, tx, ann(t), "fact", id, axis(5))

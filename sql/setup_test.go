@@ -66,7 +66,7 @@ func remember(t testing.TB, tx db, r row) string {
 func index(t testing.TB, tx db, user string) []string {
 	t.Helper()
 	return all[string](t, tx, `
-		select oxbow.index_memories($1, array(select id from oxbow.memories where user_id = $1))::text`, user)
+		select oxbow.index_memories(array[$1], array(select id from oxbow.memories where user_id = $1))::text`, user)
 }
 
 func exec(t testing.TB, tx db, sql string, args ...any) {

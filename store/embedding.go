@@ -34,25 +34,43 @@ func (e *ModelMismatchError) Error() string {
 
 // Embeddable is a memory and what embed still has to do for it.
 type Embeddable struct {
-	ID        uuid.UUID
+	MemoryRef
 	Text      string // what is embedded: the content, with its speaker before it
 	HasTerms  bool   // it can be found by its words
 	HasVector bool   // it has a vector, or the provider refuses to make one
 }
 
-// Embeddables returns those of the memories that exist and are not forgotten, in the order of their ids.
-func Embeddables(ctx context.Context, db DB, userID string, ids []uuid.UUID, model string) ([]Embeddable, error) {
-	memories, err := Collect(ctx, db, func(row pgx.CollectableRow) (e Embeddable, err error) {
+// Refs names memories of one user.
+func Refs(userID string, ids []uuid.UUID) []MemoryRef {
+	refs := make([]MemoryRef, len(ids))
+	for i, id := range ids {
+		refs[i] = MemoryRef{userID, id}
+	}
+	return refs
+}
+
+// columns returns the users and the ids of memories.
+func columns(memories []MemoryRef) (users []string, ids []uuid.UUID) {
+	users, ids = make([]string, len(memories)), make([]uuid.UUID, len(memories))
+	for i, m := range memories {
+		users[i], ids[i] = m.UserID, m.ID
+	}
+	return users, ids
+}
+
+// Embeddables returns those of the memories that exist and are not forgotten, in the order of their users and ids.
+func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string) ([]Embeddable, error) {
+	users, ids := columns(memories)
+	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (e Embeddable, err error) {
 		var speaker, content string
-		err = row.Scan(&e.ID, &content, &speaker, &e.HasTerms, &e.HasVector)
+		err = row.Scan(&e.UserID, &e.ID, &content, &speaker, &e.HasTerms, &e.HasVector)
 		e.Text = EmbeddedText(speaker, content)
 		return e, err
-	}, `select e.id, e.content, e.speaker, e.has_terms, e.has_vector from oxbow.embeddables($1::text, $2::uuid[], $3::text) e`,
-		userID, ids, model)
+	}, `select user_id, id, content, speaker, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`, users, ids, model)
 	if err != nil {
 		return nil, fmt.Errorf("load the memories to embed: %w", err)
 	}
-	return memories, nil
+	return found, nil
 }
 
 // EmbeddedText is the text of a memory that a vector is made of.
@@ -65,13 +83,14 @@ func EmbeddedText(speaker, content string) string {
 
 // WriteVectors stores the vectors of memories that exist and have none, and returns how many those were. Where the
 // database's model is not the given one, nothing is stored and the error is a *ModelMismatchError.
-func WriteVectors(ctx context.Context, db DB, userID string, model EmbeddingModel, ids []uuid.UUID, vectors [][]float32) (int64, error) {
-	if len(ids) == 0 {
+func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef, vectors [][]float32) (int64, error) {
+	if len(memories) == 0 {
 		return 0, nil
 	}
+	users, ids := columns(memories)
 	var written int64
 	err := db.QueryRow(ctx, `select oxbow.write_vectors($1, $2, $3, $4, $5)`,
-		userID, model.Model, model.Dimension, ids, halfVectors(vectors)).Scan(&written)
+		users, model.Model, model.Dimension, ids, halfVectors(vectors)).Scan(&written)
 	if err != nil {
 		return 0, fmt.Errorf("write vectors: %w", modelMismatch(err, model))
 	}
@@ -107,22 +126,23 @@ func IsDataError(err error) bool {
 }
 
 // RefuseVectors notes that the model's provider refuses the texts of memories, so that it is not asked again.
-func RefuseVectors(ctx context.Context, db DB, userID, model string, ids []uuid.UUID, reason string) error {
-	_, err := Exec(ctx, db, `select oxbow.refuse_vectors($1::text, $2::text, $3::uuid[], $4::text)`, userID, model, ids, reason)
-	if err != nil {
+func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRef, reason string) error {
+	users, ids := columns(memories)
+	if _, err := Exec(ctx, db, `select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason); err != nil {
 		return fmt.Errorf("note refused texts: %w", err)
 	}
 	return nil
 }
 
 // IndexMemories makes those of the memories that are new searchable by their words and puts them into the inbox of
-// reflection. It returns how many were new.
-func IndexMemories(ctx context.Context, db DB, userID string, ids []uuid.UUID) (int64, error) {
-	taken, err := CollectOne(ctx, db, pgx.RowTo[int64], `select count(*) from oxbow.index_memories($1::text, $2::uuid[])`, userID, ids)
+// reflection. It returns the ids of the new ones.
+func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]uuid.UUID, error) {
+	users, ids := columns(memories)
+	fresh, err := Collect(ctx, db, pgx.RowTo[uuid.UUID], `select oxbow.index_memories($1, $2)`, users, ids)
 	if err != nil {
-		return 0, fmt.Errorf("index memories: %w", err)
+		return nil, fmt.Errorf("index memories: %w", err)
 	}
-	return taken, nil
+	return fresh, nil
 }
 
 // CurrentModel returns the model of the vectors in the database.

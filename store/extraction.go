@@ -211,13 +211,13 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if err != nil {
 		return counts, fmt.Errorf("write the extraction: %w", staleTarget(err))
 	}
-	if _, err := WriteVectors(ctx, db, e.Session.UserID, e.Model, ids, vectors); err != nil {
+	if _, err := WriteVectors(ctx, db, e.Model, Refs(e.Session.UserID, ids), vectors); err != nil {
 		return counts, err
 	}
 	if embed || len(ids) == 0 {
 		return counts, nil
 	}
-	_, err = IndexMemories(ctx, db, e.Session.UserID, ids)
+	_, err = IndexMemories(ctx, db, Refs(e.Session.UserID, ids))
 	counts.Indexed = err == nil
 	return counts, err
 }

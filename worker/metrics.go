@@ -181,20 +181,26 @@ type counting struct {
 }
 
 func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) (err error) {
-	begun := time.Now()
-	c.jobWait.WithLabelValues(job.Kind).Observe(max(begun.Sub(job.ScheduledAt), 0).Seconds())
+	ended := c.begun(job)
 	outcome := outcomePanicked
-	defer func() {
-		ended := time.Now()
-		c.jobs.WithLabelValues(job.Kind, outcome).Inc()
-		c.jobDuration.WithLabelValues(job.Kind).Observe(ended.Sub(begun).Seconds())
-		if outcome == outcomeCompleted && job.Kind == (jobs.EmbedArgs{}).Kind() {
-			c.embedLag.Observe(max(ended.Sub(job.CreatedAt), 0).Seconds())
-		}
-	}()
+	defer func() { ended(outcome) }()
 	err = work(ctx)
 	outcome = jobOutcome(job, err)
 	return err
+}
+
+// begun counts that a job runs, and returns what counts its end.
+func (m *metrics) begun(job *rivertype.JobRow) (ended func(outcome string)) {
+	begun := time.Now()
+	m.jobWait.WithLabelValues(job.Kind).Observe(max(begun.Sub(job.ScheduledAt), 0).Seconds())
+	return func(outcome string) {
+		now := time.Now()
+		m.jobs.WithLabelValues(job.Kind, outcome).Inc()
+		m.jobDuration.WithLabelValues(job.Kind).Observe(now.Sub(begun).Seconds())
+		if outcome == outcomeCompleted && job.Kind == (jobs.EmbedArgs{}).Kind() {
+			m.embedLag.Observe(max(now.Sub(job.CreatedAt), 0).Seconds())
+		}
+	}
 }
 
 func jobOutcome(job *rivertype.JobRow, err error) string {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -256,11 +255,13 @@ func (r *reembed) call(ctx context.Context, call []store.Unreembedded) ([][]floa
 func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32, refused *jobs.RefusedError) error {
 	if refused != nil {
 		no := map[int]bool{}
+		var refs []store.MemoryRef
 		for _, i := range refused.Texts {
 			no[i] = true
-			if err := store.RefuseVectors(ctx, tx, call[i].UserID, r.model.Model, []uuid.UUID{call[i].ID}, refused.Error()); err != nil {
-				return err
-			}
+			refs = append(refs, store.MemoryRef{UserID: call[i].UserID, ID: call[i].ID})
+		}
+		if err := store.RefuseVectors(ctx, tx, r.model.Model, refs, refused.Error()); err != nil {
+			return err
 		}
 		call, vectors = without(call, no), without(vectors, no)
 		r.progress.Refused += int64(len(no))

@@ -108,7 +108,7 @@ func TestReflectInBatches(t *testing.T) {
 	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 's')`)
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) select 'ann', 'episodic', 'memory ' || i, 's' from generate_series(1, 450) i`)
 	// embedded without a worker, so that all of it is in the inbox at once
-	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`delete from oxbow.river_job`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())
@@ -161,7 +161,7 @@ func TestIdleFoldsActivity(t *testing.T) {
 func TestReflectOptedOut(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)
-	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('reflect', 'reflect', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -33,26 +34,67 @@ func (t *tracing) Work(ctx context.Context, job *rivertype.JobRow, work func(con
 	if !trace.SpanContextFromContext(parent).IsValid() && jobs.IsPeriodic(job.Kind) {
 		return work(ctx)
 	}
-	ctx, span := t.tracer.Start(parent, "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
-		attribute.String("oxbow.job.kind", job.Kind), attribute.Int64("oxbow.job.id", job.ID), attribute.Int("oxbow.job.attempt", job.Attempt)))
-	defer span.End()
+	ctx, ended := startJob(parent, t.tracer, job)
+	outcome := outcomePanicked
+	defer func() { ended(outcome) }()
 	err := work(ctx)
-	outcome := jobOutcome(job, err)
-	span.SetAttributes(attribute.String("oxbow.outcome", outcome))
-	if outcome == outcomeFailed || outcome == outcomeDiscarded || outcome == outcomeCancelled {
-		span.SetStatus(codes.Error, outcome)
-	}
+	outcome = jobOutcome(job, err)
 	return err
+}
+
+// startJob starts the span of a job, and returns what ends it.
+func startJob(ctx context.Context, tracer trace.Tracer, job *rivertype.JobRow, options ...trace.SpanStartOption) (context.Context, func(outcome string)) {
+	options = append(options, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+		attribute.String("oxbow.job.kind", job.Kind), attribute.Int64("oxbow.job.id", job.ID), attribute.Int("oxbow.job.attempt", job.Attempt)))
+	ctx, span := tracer.Start(ctx, "job "+job.Kind, options...)
+	return ctx, func(outcome string) {
+		span.SetAttributes(attribute.String("oxbow.outcome", outcome))
+		if outcome == outcomeFailed || outcome == outcomeDiscarded || outcome == outcomeCancelled || outcome == outcomePanicked {
+			span.SetStatus(codes.Error, outcome)
+		}
+		span.End()
+	}
+}
+
+// joining counts and traces what the jobs come to, and the jobs that run together with another one.
+type joining struct {
+	*metrics
+	tracer trace.Tracer
+}
+
+// Joined implements jobs.Observer. The span belongs to what caused the job, and links to that of the job that it runs with.
+func (j joining) Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error)) {
+	counted := j.begun(job)
+	with := trace.LinkFromContext(ctx)
+	parent := remote(trace.ContextWithSpanContext(ctx, trace.SpanContext{}), job.Metadata)
+	spanned, traced := startJob(parent, j.tracer, job, trace.WithLinks(with))
+	return traceMetadata(spanned), func(err error) {
+		outcome := outcomeCompleted
+		if !errors.Is(err, rivertype.ErrNotFound) { // it was erased
+			outcome = jobOutcome(job, err)
+		}
+		counted(outcome)
+		traced(outcome)
+	}
+}
+
+// traceMetadata is the metadata of jobs that belong to the trace of ctx.
+func traceMetadata(ctx context.Context) []byte {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return nil
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	metadata, _ := json.Marshal(map[string]string{traceKey: carrier[traceKey]}) // strings are always JSON
+	return metadata
 }
 
 // InsertMany lets the jobs that a job causes belong to its trace.
 func (t *tracing) InsertMany(ctx context.Context, many []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
-	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		carrier := propagation.MapCarrier{}
-		propagation.TraceContext{}.Inject(ctx, carrier)
+	if metadata := traceMetadata(ctx); metadata != nil {
 		for _, params := range many {
 			if len(params.Metadata) == 0 || bytes.Equal(params.Metadata, []byte("{}")) {
-				params.Metadata, _ = json.Marshal(map[string]string{traceKey: carrier[traceKey]}) // strings are always JSON
+				params.Metadata = metadata
 			}
 		}
 	}

@@ -196,7 +196,7 @@ func (w *Worker) jobs() jobs.Config {
 	return jobs.Config{
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
-		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: w.metrics, Now: w.cfg.Now,
+		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,
 	}
 }
 

@@ -82,7 +82,7 @@ func (r *evaluation) embed(ctx context.Context) error {
 }
 
 func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
-	memories, err := store.Embeddables(ctx, r.pool, b.userID, b.ids, r.embedder.Model())
+	memories, err := store.Embeddables(ctx, r.pool, store.Refs(b.userID, b.ids), r.embedder.Model())
 	if err != nil {
 		return err
 	}
@@ -94,19 +94,19 @@ func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
 	if err != nil {
 		return err
 	}
-	var ids []uuid.UUID
+	var embedded []store.MemoryRef
 	var vectors [][]float32
 	for i, v := range made {
 		if v != nil { // nil: the provider refuses the text
-			ids, vectors = append(ids, memories[i].ID), append(vectors, v)
+			embedded, vectors = append(embedded, memories[i].MemoryRef), append(vectors, v)
 		}
 	}
 	model := store.EmbeddingModel{Model: r.embedder.Model(), Dimension: r.embedder.Dimension()}
 	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		if _, err := store.WriteVectors(ctx, tx, b.userID, model, ids, vectors); err != nil {
+		if _, err := store.WriteVectors(ctx, tx, model, embedded, vectors); err != nil {
 			return err
 		}
-		_, err := store.IndexMemories(ctx, tx, b.userID, b.ids)
+		_, err := store.IndexMemories(ctx, tx, store.Refs(b.userID, b.ids))
 		return err
 	})
 }

@@ -26,7 +26,7 @@ func TestReflect(t *testing.T) {
 	require.Equal(t, "Nothing waits to be reflected on.\n", r.out)
 	require.Equal(t, "5 memories wait to be embedded, and only then to be reflected on. Is a worker running? (oxbow work)\n", r.err)
 	d.exec(`insert into oxbow.users (user_id, timezone) values ('ada', 'Asia/Shanghai')`)
-	d.exec(`select oxbow.index_memories('ada', array(select id from oxbow.memories))`)
+	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
 
 	dry := d.ok("reflect", "ada", "--dry-run", "--now", "2025-05-01")
 	require.Regexp(t, `(?m)^Cycle 1: 5 memories; 0 clues noted for later$`, dry)
@@ -56,11 +56,11 @@ func TestReflect(t *testing.T) {
 
 	// what denied a pattern before it was seen counts when it is
 	d.exec(`insert into oxbow.memories (user_id, content, valid_at, session_id) values ('林', '我不再打篮球了。', '2025-06-20', 'later')`)
-	d.exec(`select oxbow.index_memories('林', array(select id from oxbow.memories where user_id = '林'))`)
+	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林'))`)
 	require.Contains(t, d.ok("reflect", "林", "--now", "2025-07-01"), "1 clue noted for later")
 	d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
 		select '林', 'episodic', '和朋友打篮球，第' || n || '次', '2025-03-01 10:00+00'::timestamptz + n * interval '10 days', 's' || n from generate_series(1, 5) n`)
-	d.exec(`select oxbow.index_memories('林', array(select id from oxbow.memories where user_id = '林' and memory_type = 'episodic'))`)
+	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林' and memory_type = 'episodic'))`)
 	require.Regexp(t, `(?s)created +经常打篮球.*contradicted +经常打篮球`, d.ok("reflect", "林", "--now", "2025-07-01"))
 
 	d.exec(`update oxbow.users set opted_out = true`)

@@ -117,7 +117,7 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 	d.ok("remember", "ada", "The boat is called Heron.")
 	says(`Nothing of user "ada" was reflected on yet: 1 memory waits to be embedded. Is a worker running? (oxbow work)`)
 	says(`Nothing was held of user "ada" then.`, "--as-of", "2020")
-	d.exec(`select oxbow.index_memories('ada', array(select id from oxbow.memories))`)
+	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
 	says(`Nothing of user "ada" was reflected on yet: 1 memory waits for it. A worker does it when it is due (oxbow work), oxbow reflect at once.`)
 	d.exec(`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at) values ('ada', 'manual', 'completed', now())`)
 	says(`The reflections on user "ada" have found no traits yet; 1 memory waits for the next one.`)

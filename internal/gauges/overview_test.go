@@ -20,7 +20,7 @@ func TestOverview(t *testing.T) {
 	}
 	exec(`insert into oxbow.memories (user_id, content) select 'ada', 'fact ' || n from generate_series(1, 5) n`)
 	exec(`insert into oxbow.memories (user_id, memory_type, content) select 'ada', 'document', 'x' from generate_series(1, 300)`)
-	exec(`select oxbow.index_memories('ada', array(select id from oxbow.memories_fact order by id limit 2))`)
+	exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories_fact order by id limit 2))`)
 	exec(`update oxbow.memories_fact set forgotten_at = now() where content = 'fact 1'`)
 	exec(`update oxbow.memories_fact set expired_at = now() where content = 'fact 2'`)
 	exec(`update oxbow.memories_document set forgotten_at = now() where ctid = '(0,1)'`)

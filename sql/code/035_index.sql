@@ -1,57 +1,74 @@
--- index_memories makes memories searchable by their words and hands them to reflection. It takes up those of the
--- memories that have no row in memory_terms yet, so a repeated job changes nothing: it writes their terms, counts them
--- in the user's statistics, puts facts and episodes into the inbox of reflection (not for a user who opted out, nor
--- summaries: what they tell counts in the memories that they tell of), folds facts that repeat a current one, and notes the
--- entities in their metadata. It returns the ids that it took up. Each memory is looked up by itself (lateral,
--- or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
--- nothing, and every job would read all of its user's memories. Planning takes longer than doing it: the plan is kept, and so are those of
--- the foreign keys and of terms.
-create or replace function oxbow.index_memories(_user_id text, _ids uuid[]) returns setof uuid
+-- index_memories makes memories searchable by their words and hands them to reflection. Each memory is named by its user and
+-- its id; one user stands for all. It takes up those that have no row in memory_terms yet, so a repeated job changes nothing: it
+-- writes their terms, counts them in their users' statistics, puts facts and episodes into the inbox of reflection (not for a
+-- user who opted out, nor summaries: what they say counts in the memories that they summarize), folds facts that repeat a
+-- current one, and notes the entities in their metadata. It returns the ids that it took up. Each memory is looked up by itself
+-- (lateral, or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
+-- nothing, and every job would read all of its user's memories. Planning takes longer than doing it: the plan is kept, and so
+-- are those of the foreign keys and of terms. Locks of one sort are taken in the order of users, so that two batches of the same
+-- users wait for each other and never both.
+create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[]) returns setof uuid
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  _timezone text := 'UTC';
-  _opted_out boolean := false;
+  _user text;
+  _users text[];
   _fresh uuid[];
-  _naming uuid[];
+  _facts boolean;
+  _naming boolean;
 begin
-  -- what is sealed has no words
-  select coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.id) filter (where m.names), '{}') into _ids, _naming
-    from (select distinct unnest(_ids) as id) i
+  -- sealed memories have no words
+  select array_agg(i.user_id order by i.user_id, i.id), array_agg(i.id order by i.user_id, i.id),
+         coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false)
+    into _users, _ids, _facts, _naming
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)) i
    cross join lateral (
-    select m.sensitivity,
-           case when m.metadata ? 'entities' then not exists (
-             select from oxbow.entity_mentions n where n.user_id = _user_id and n.memory_type = m.memory_type and n.memory_id = i.id) end as names
-      from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+    select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names
+      from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
    where m.sensitivity < 3;
-  -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
-  perform oxbow.fold_facts(_user_id, _ids);
-  if _naming <> '{}' then
-    perform oxbow.note_entities(_user_id, _naming);
+  if _ids is null then
+    return;
   end if;
-  select u.timezone, u.opted_out into _timezone, _opted_out from oxbow.users u where u.user_id = _user_id;
+  -- a user who opts out meanwhile empties the inbox after this has committed: see empty_inbox
+  foreach _user in array array(select distinct u from unnest(_users) u order by u) loop
+    perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.inbox ' || _user, 0));
+  end loop;
+  -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
+  if _facts then
+    perform oxbow.fold_facts(_users, _ids);
+  end if;
+  if _naming then
+    perform oxbow.note_entities(n.user_id, n.ids)
+       from (select i.user_id, array_agg(i.id) as ids
+               from unnest(_users, _ids) i(user_id, id)
+              cross join lateral (select m.memory_type, m.metadata ? 'entities' as names from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
+              where m.names and not exists (
+                select from oxbow.entity_mentions n where n.user_id = i.user_id and n.memory_type = m.memory_type and n.memory_id = i.id)
+              group by i.user_id order by i.user_id) n;
+  end if;
   with memory as (
-    select m.*
-      from (select distinct unnest(_ids) as id order by id) i
-     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
+    select m.*, coalesce(p.timezone, 'UTC') as timezone, coalesce(p.opted_out, false) as opted_out
+      from unnest(_users, _ids) i(user_id, id) -- in their order
+     cross join lateral (select m.* from oxbow.memories m where m.user_id = i.user_id and m.id = i.id for key share) m
+      left join lateral (select u.timezone, u.opted_out from oxbow.users u where u.user_id = i.user_id) p on true
      where (select true from oxbow.memory_terms t
-             where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is null
+             where t.user_id = i.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is null
   ), fresh as (
     insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
     select m.user_id, m.memory_type, m.id, t.len,
-           t.tsv || array_to_tsvector(oxbow.date_terms(coalesce(m.valid_at, m.created_at) at time zone coalesce(_timezone, 'UTC')))
+           t.tsv || array_to_tsvector(oxbow.date_terms(coalesce(m.valid_at, m.created_at) at time zone m.timezone))
       from memory m, oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) t
     on conflict do nothing
-    returning memory_type, memory_id, len
+    returning user_id, memory_type, memory_id, len
   ), counted as (
     insert into oxbow.memory_term_stats as s (user_id, memory_type, documents, terms)
-    select _user_id, memory_type, count(*), sum(len) from fresh group by memory_type order by memory_type
+    select user_id, memory_type, count(*), sum(len) from fresh group by user_id, memory_type order by user_id, memory_type
     on conflict (user_id, memory_type) do update
       set documents = s.documents + excluded.documents, terms = s.terms + excluded.terms
   ), noticed as (
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
-    select _user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
-      from memory m join fresh f on f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not coalesce(_opted_out, false)
+    select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
+      from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
+     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not m.opted_out
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
@@ -66,40 +83,43 @@ call oxbow.grant_worker('index_memories');
 
 -- fold_facts keeps one of several current facts that say the same by oxbow.content_hash: the oldest, by (created_at, id). The others are superseded by
 -- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
--- the same for both, and the lock lets the second see what the first did. What was kept is as delicate as what was folded. Rows are locked in the order of their ids, as
--- everywhere, and no more than embed's own lock of the memories that it indexes allows.
-create or replace function oxbow.fold_facts(_user_id text, _ids uuid[]) returns void
+-- the same for both, and the lock lets the second see what the first did. What was kept is as delicate as what was folded. Rows
+-- are locked in the order of users and ids, as everywhere, and no more than embed's own lock of the memories that it indexes
+-- allows.
+create or replace function oxbow.fold_facts(_user_ids text[], _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _repeated constant uuid[] := array(
-    select n.hash
-      from (select distinct (select n.content_hash from oxbow.memories_fact n where n.user_id = _user_id and n.id = i.id) as hash
-              from unnest(_ids) i(id)) n
-     where (select count(*) from oxbow.memories_fact f
-             where f.user_id = _user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null and f.sensitivity < 3) > 1
-     order by n.hash);
+  _users text[];
+  _hashes uuid[];
+  _user text;
   _hash uuid;
   _keep uuid;
   _folded integer;
   _level smallint;
+  _named uuid[];
+  _gone_users text[] := '{}';
   _gone uuid[] := '{}';
-  _naming uuid[];
 begin
-  if _repeated = '{}' then
+  select array_agg(n.user_id order by n.user_id, n.hash), array_agg(n.hash order by n.user_id, n.hash) into _users, _hashes
+    from (select distinct i.user_id, (select n.content_hash from oxbow.memories_fact n where n.user_id = i.user_id and n.id = i.id) as hash
+            from unnest(_user_ids, _ids) i(user_id, id)) n
+   where (select count(*) from oxbow.memories_fact f
+           where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null and f.sensitivity < 3) > 1;
+  if _users is null then
     return;
   end if;
-  foreach _hash in array _repeated loop
-    perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user_id || ':' || _hash, 0));
+  for _user, _hash in select * from unnest(_users, _hashes) loop
+    perform pg_advisory_xact_lock(hashtextextended('oxbow.fold:' || _user || ':' || _hash, 0));
   end loop;
-  perform from (select f.id
-                  from unnest(_repeated) h(hash)
-                 cross join lateral (select f.id from oxbow.memories_fact f
-                                      where f.user_id = _user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
-                 order by f.id) d
-    cross join lateral (select from oxbow.memories_fact f where f.user_id = _user_id and f.id = d.id for no key update) f;
-  foreach _hash in array _repeated loop
+  perform from (select f.user_id, f.id
+                  from unnest(_users, _hashes) h(user_id, hash)
+                 cross join lateral (select f.user_id, f.id from oxbow.memories_fact f
+                                      where f.user_id = h.user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
+                 order by f.user_id, f.id) d
+    cross join lateral (select from oxbow.memories_fact f where f.user_id = d.user_id and f.id = d.id for no key update) f;
+  for _user, _hash in select * from unnest(_users, _hashes) loop
     select id into _keep from oxbow.memories_fact f
-     where f.user_id = _user_id and f.content_hash = _hash
+     where f.user_id = _user and f.content_hash = _hash
        and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
      order by f.created_at, f.id limit 1;
     continue when not found;
@@ -107,24 +127,25 @@ begin
       update oxbow.memories_fact d
          set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep, updated_at = now()
         from oxbow.memories_fact k
-       where k.user_id = _user_id and k.id = _keep
-         and d.user_id = _user_id and d.content_hash = _hash and d.id <> _keep
+       where k.user_id = _user and k.id = _keep
+         and d.user_id = _user and d.content_hash = _hash and d.id <> _keep
          and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null and d.sensitivity < 3
       returning d.id, d.mention_count, d.sensitivity, d.content, k.content as kept, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-      select _user_id, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats an earlier fact' from folded
+      select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0), array_agg(id) filter (where names), max(sensitivity) into _folded, _naming, _level from folded;
-    _gone := _gone || _naming;
+    select coalesce(sum(mention_count), 0), coalesce(array_agg(id) filter (where names), '{}'), max(sensitivity) into _folded, _named, _level from folded;
+    _gone_users := _gone_users || array_fill(_user, array[cardinality(_named)]);
+    _gone := _gone || _named;
     if _folded > 0 then
       update oxbow.memories_fact set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
-       where user_id = _user_id and id = _keep;
+       where user_id = _user and id = _keep;
     end if;
   end loop;
-  if _gone <> '{}' then -- what they named, the facts that were kept name now
-    perform oxbow.note_entities(_user_id, _gone);
-  end if;
+  -- what they named, the facts that were kept name now
+  perform oxbow.note_entities(g.user_id, g.ids)
+     from (select i.user_id, array_agg(i.id) as ids from unnest(_gone_users, _gone) i(user_id, id) group by i.user_id order by i.user_id) g;
 end $$;
 call oxbow.grant_worker('fold_facts');
 

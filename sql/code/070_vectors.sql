@@ -1,8 +1,8 @@
--- write_vectors stores vectors of one user's memories, those of them that still exist and have none. The model must be
--- the one in the settings (error OX001). The lock is shared: reembed takes it alone while it exchanges table and
--- setting, so no vector of the old model gets among those of the new one. In these functions each memory is looked up by
--- itself, as in index_memories.
-create or replace function oxbow.write_vectors(_user_id text, _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
+-- write_vectors stores vectors of memories, those of them that still exist and have none. Each memory is named by its user and its
+-- id; one user stands for all. The model must be the one in the settings (error OX001). The lock is shared: reembed takes it alone
+-- while it exchanges table and setting, so no vector of the old model gets among those of the new one. In these functions each
+-- memory is looked up by itself, as in index_memories.
+create or replace function oxbow.write_vectors(_user_ids text[], _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
 returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -18,11 +18,12 @@ begin
                        coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), left(_model, 200), _dimension),
       detail  = _current::text;
   end if;
-  -- in the order of their ids, as all do who lock several memories
+  -- in the order of their users and ids, as all do who lock several memories
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, v.embedding
-    from (select * from unnest(_ids, _embeddings) v(id, embedding) order by id) v
-   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = v.id for key share) m
+    from (select coalesce(v.user_id, _user_ids[1]) as user_id, v.id, v.embedding
+            from unnest(_user_ids, _ids, _embeddings) v(user_id, id, embedding) order by 1, 2) v
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = v.user_id and m.id = v.id for key share) m
   on conflict do nothing;
   get diagnostics _written = row_count;
   return _written;
@@ -30,32 +31,32 @@ end $$;
 call oxbow.grant_worker('write_vectors');
 
 -- refuse_vectors notes that a provider refuses the texts of memories.
-create or replace function oxbow.refuse_vectors(_user_id text, _model text, _ids uuid[], _reason text)
+create or replace function oxbow.refuse_vectors(_user_ids text[], _model text, _ids uuid[], _reason text)
 returns void language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
   select m.user_id, m.memory_type, m.id, _model, left(_reason, 1000)
-    from (select distinct unnest(_ids) as id order by id) i
-   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id) order by 1, 2) i
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = i.user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
 call oxbow.grant_worker('refuse_vectors');
 
--- embeddables tells what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the provider
--- of the model refuses counts as having its vector. Planning takes longer than looking: the plan is kept.
-create or replace function oxbow.embeddables(_user_id text, _ids uuid[], _model text)
-returns table (id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
+-- embeddables returns what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the
+-- provider of the model refuses counts as having its vector. Planning takes longer than looking: the plan is kept.
+create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
+returns table (user_id text, id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   return query
-  select m.id, m.content, coalesce(m.speaker, ''),
+  select m.user_id, m.id, m.content, coalesce(m.speaker, ''),
          (select true from oxbow.memory_terms t
-           where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
+           where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
          (select true from oxbow.memory_vectors v
-           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
+           where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
          or (select true from oxbow.embedding_refusals r
-              where r.user_id = _user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
-    from (select distinct u.id from unnest(_ids) u(id) order by u.id) i
-   cross join lateral (select * from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+              where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id) order by 1, 2) i
+   cross join lateral (select * from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
    where m.forgotten_at is null and m.sensitivity < 3;
 end $$;
 call oxbow.grant_worker('embeddables');

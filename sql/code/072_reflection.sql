@@ -71,10 +71,12 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('inbox_users');
 
--- What waits for reflection when a user opts out is not reflected on, also if they opt in again.
+-- What waits for reflection when a user opts out is not reflected on, also if they opt in again. Whoever is just writing into the
+-- inbox holds the lock shared until it commits: index_memories.
 create or replace function oxbow.empty_inbox() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.inbox ' || new.user_id, 0));
   delete from oxbow.reflection_inbox i where i.user_id = new.user_id;
   return null;
 end $$;
