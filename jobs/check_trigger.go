@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,25 +25,65 @@ func (CheckTriggerArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueDefault, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
 }
 
-// checkTriggerWorker asks whether a user's inbox is to be reflected on.
-type checkTriggerWorker struct {
-	river.WorkerDefaults[CheckTriggerArgs]
-	db store.DB
+func (a CheckTriggerArgs) valid() error {
+	if a.UserID == "" {
+		return errors.New("the arguments name no user")
+	}
+	return nil
 }
 
-// Work goes by the machine's clock, also where reflection's is set: it is about when memories came in. It completes its job first and looks into the inbox then. In this order nothing is missed: an embed that changes the
-// inbox either finds this job live and, by finding it, holds its row until it has committed, which the completion waits
-// for; or it finds it completed and enqueues the next.
+// checkedUsers is how many users one transaction asks about.
+const checkedUsers = 128
+
+// checkTriggerWorker asks whether users' inboxes are to be reflected on.
+type checkTriggerWorker struct {
+	river.WorkerDefaults[CheckTriggerArgs]
+	db       store.DB
+	together *coalescer[CheckTriggerArgs]
+}
+
+// Work asks about a user, and about others whose jobs wait.
 func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTriggerArgs]) error {
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		if err := complete(ctx, tx, job); err != nil {
+	return w.together.work(ctx, job, 1, w.check)
+}
+
+// check goes by the machine's clock, also where reflection's is set: it is about when memories came in. It completes the jobs first
+// and looks into the inboxes then. In this order nothing is missed: an embed that changes an inbox either finds the job live and,
+// by finding it, holds its row until it has committed, which the completion waits for; or it finds it completed and enqueues the
+// next.
+func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArgs]) error {
+	var completed map[int64]bool
+	_, err := pastDeadlocks(func() (int, error) {
+		return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
+			if completed, err = completeAll(ctx, tx, b.ids()); err != nil {
+				return err
+			}
+			var users []string
+			metadata := map[string][]byte{}
+			for _, job := range b.jobs {
+				if completed[job.row.ID] {
+					users = append(users, job.args.UserID)
+					metadata[job.args.UserID] = job.metadata
+				}
+			}
+			due, err := store.ReflectionTriggers(ctx, tx, users, time.Now())
+			if err != nil || len(due) == 0 {
+				return err
+			}
+			failpoint.Reach(failpoint.TriggerAsked)
+			reflections := make([]river.InsertManyParams, len(due))
+			for i, d := range due {
+				reflections[i] = river.InsertManyParams{
+					Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}}
+			}
+			_, err = river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, reflections)
 			return err
-		}
-		trigger, err := store.ReflectionTrigger(ctx, tx, job.Args.UserID, time.Now())
-		if err != nil || !trigger.Due() {
-			return err
-		}
-		failpoint.Reach(failpoint.TriggerAsked)
-		return enqueue(ctx, tx, reflectOn(job.Args.UserID, trigger))
+		})
 	})
+	if err != nil {
+		return err
+	}
+	b.endErased(completed)
+	b.end(b.jobs, nil)
+	return nil
 }

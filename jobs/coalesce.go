@@ -3,7 +3,9 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +20,145 @@ import (
 // it, so River's rescuer returns them if the worker dies. A job that was attempted before, or that a batch failed with, runs
 // alone: what is wrong with it does not take others with it, and its errors say nothing of others.
 
+// putBackTime bounds putting jobs back.
+const putBackTime = 5 * time.Second
+
 // aloneKey marks, in the metadata of a job, that it runs alone from now on.
 const aloneKey = "alone"
+
+// errAlone ends a job whose error may be about the others that it ran with.
+var errAlone = errors.New("failed together with other jobs and runs alone next")
+
+// batchArgs are the arguments of a kind that coalesces.
+type batchArgs interface {
+	river.JobArgs
+	// valid returns why a job with these arguments can never be worked.
+	valid() error
+}
+
+// member is a job of a batch.
+type member[T batchArgs] struct {
+	row      *rivertype.JobRow
+	args     T
+	metadata []byte // of the jobs that it causes
+	end      func(error)
+}
+
+// batch is the jobs that are worked together, until each has ended.
+type batch[T batchArgs] struct{ jobs []*member[T] }
+
+// end takes out jobs that ended with err, and returns their ids.
+func (b *batch[T]) end(jobs []*member[T], err error) []int64 {
+	ids := make([]int64, len(jobs))
+	for i, job := range jobs {
+		ids[i] = job.row.ID
+		job.end(err)
+	}
+	b.jobs = slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return slices.Contains(jobs, job) })
+	return ids
+}
+
+// endErased takes out the jobs that were not completed because they are gone.
+func (b *batch[T]) endErased(completed map[int64]bool) {
+	b.end(slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return completed[job.row.ID] }), rivertype.ErrNotFound)
+}
+
+func (b *batch[T]) ids() []int64 {
+	ids := make([]int64, len(b.jobs))
+	for i, job := range b.jobs {
+		ids[i] = job.row.ID
+	}
+	return ids
+}
+
+// coalescer takes jobs that wait together with the one that River gave a worker.
+type coalescer[T batchArgs] struct {
+	db       store.DB
+	log      *slog.Logger
+	observer Observer
+	weight   string // of a job, an SQL expression over its args
+	room     int    // what the weights of a batch sum to at most
+}
+
+// work calls do with a batch of the job and of others that wait. Jobs that do leaves in the batch have not ended: they share its
+// error, but for one that is of no use to all of them. Then the others are put back to run alone, and so does this one, at once.
+func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, do func(context.Context, *batch[T]) error) error {
+	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
+	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
+	if len(b.jobs) == 1 {
+		return do(ctx, b)
+	}
+	outcome, pause, alone := river.JobSnooze(0), time.Duration(0), true
+	release := func() {
+		others := slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return job == own })
+		c.release(ctx, b, others, outcome, pause, alone)
+	}
+	defer release() // also if do panics
+	err := do(ctx, b)
+	snoozed, isSnooze := errors.AsType[*rivertype.JobSnoozeError](err)
+	switch {
+	case err == nil || errors.Is(err, rivertype.ErrNotFound):
+		return err
+	case isSnooze:
+		outcome, pause, alone = err, snoozed.Duration, false
+		return err
+	case errors.Is(ctx.Err(), context.Canceled): // the worker stops
+		alone = false
+		return err
+	}
+	c.log.WarnContext(ctx, "jobs that ran together run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
+	release()
+	if ctx.Err() != nil {
+		return errAlone
+	}
+	return do(ctx, b)
+}
+
+// gather takes jobs that wait. Where that fails the job runs by itself.
+func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) []*member[T] {
+	if weight >= c.room || !coalesces(own.row) {
+		return nil
+	}
+	rows, err := c.take(ctx, own.row, c.room-weight)
+	if err != nil {
+		c.log.WarnContext(ctx, "a job runs without others", "kind", own.row.Kind, "error", err)
+		return nil
+	}
+	var others []*member[T]
+	var invalid []int64
+	for _, row := range rows {
+		var args T
+		if err := json.Unmarshal(row.EncodedArgs, &args); err != nil || args.valid() != nil {
+			invalid = append(invalid, row.ID) // it says why when it runs alone
+			continue
+		}
+		metadata, end := c.observer.Joined(ctx, row)
+		others = append(others, &member[T]{row, args, metadata, end})
+	}
+	c.putBack(ctx, invalid, 0, true)
+	return others
+}
+
+// release puts jobs back that ended with err.
+func (c *coalescer[T]) release(ctx context.Context, b *batch[T], jobs []*member[T], err error, pause time.Duration, alone bool) {
+	c.putBack(ctx, b.end(jobs, err), pause, alone)
+}
+
+func (c *coalescer[T]) putBack(ctx context.Context, ids []int64, pause time.Duration, alone bool) {
+	if len(ids) == 0 {
+		return
+	}
+	key := ""
+	if alone {
+		key = aloneKey
+	}
+	// The job's own time may be over.
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBackTime)
+	defer cancel()
+	if err := store.PutBackJobs(within, c.db, ids, pause, key); err != nil {
+		c.log.WarnContext(ctx, "jobs wait until they are rescued", "jobs", len(ids), "error", err)
+	}
+}
 
 // coalesces reports whether a job may take others with it.
 func coalesces(job *rivertype.JobRow) bool {
@@ -31,79 +170,24 @@ func coalesces(job *rivertype.JobRow) bool {
 	return job.Attempt == 1 && !alone
 }
 
-// take marks other jobs of the same kind and queue as running, in the order in which River would take them. Their weights sum to
-// room at most; weight is an SQL expression over the job's args.
-func take(ctx context.Context, db store.DB, job *rivertype.JobRow, weight string, room int) ([]*rivertype.JobRow, error) {
-	rows, err := db.Query(ctx, `
-		with waiting as (
-		  select id, priority, scheduled_at, `+weight+` as weight
-		    from oxbow.river_job
-		   where state = 'available' and queue = $1 and kind = $2 and scheduled_at <= now()
-		     and attempt = 0 and not metadata ? '`+aloneKey+`'
-		   order by priority, scheduled_at, id limit $3 for update skip locked
-		), fitting as (
-		  select id from (select id, sum(weight) over (order by priority, scheduled_at, id) as total from waiting) w where total <= $3
-		)
-		update oxbow.river_job j
-		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(),
-		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4) -- River keeps 100
-		  from fitting f where j.id = f.id
-		returning j.id, j.kind, j.queue, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
-		job.Queue, job.Kind, room, river.ClientFromContext[pgx.Tx](ctx).ID())
-	if err != nil {
-		return nil, fmt.Errorf("take up other %s jobs: %w", job.Kind, err)
+// take takes other jobs of the same kind and queue.
+func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
+	taken, err := store.TakeJobs(ctx, c.db, store.Taking{
+		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(), Alone: aloneKey})
+	rows := make([]*rivertype.JobRow, len(taken))
+	for i, t := range taken {
+		rows[i] = &rivertype.JobRow{ID: t.ID, Kind: own.Kind, Queue: own.Queue, State: rivertype.JobStateRunning, EncodedArgs: t.Args,
+			Metadata: t.Metadata, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, CreatedAt: t.CreatedAt, ScheduledAt: t.ScheduledAt}
 	}
-	taken, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*rivertype.JobRow, error) {
-		j := &rivertype.JobRow{State: rivertype.JobStateRunning}
-		return j, row.Scan(&j.ID, &j.Kind, &j.Queue, &j.EncodedArgs, &j.Metadata, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ScheduledAt)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("take up other %s jobs: %w", job.Kind, err)
-	}
-	return taken, nil
+	return rows, err
 }
 
-// completeAll completes running jobs in tx and returns those that it did: the others were erased, or another worker has them.
-// Rows are locked in the order of their users, as embed locks the check_trigger jobs that it finds.
+// completeAll completes running jobs in tx and returns those that it completed: the others were erased, or another worker has them.
 func completeAll(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]bool, error) {
-	rows, err := tx.Query(ctx, `
-		with mine as materialized (
-		  select id from oxbow.river_job where id = any($1) and state = 'running' order by args ->> 'user_id' collate "C", id for update
-		)
-		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
-		returning j.id`, ids)
-	if err != nil {
-		return nil, fmt.Errorf("complete jobs: %w", err)
+	done, err := store.CompleteJobs(ctx, tx, ids)
+	completed := make(map[int64]bool, len(done))
+	for _, id := range done {
+		completed[id] = true
 	}
-	completed := make(map[int64]bool, len(ids))
-	var id int64
-	if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { completed[id] = true; return nil }); err != nil {
-		return nil, fmt.Errorf("complete jobs: %w", err)
-	}
-	return completed, nil
-}
-
-// putBackTime bounds putting jobs back. It does not depend on the job's own time, which may be over.
-const putBackTime = 5 * time.Second
-
-// putBack returns jobs that take took, due after a pause, as River snoozes a job: this was no attempt. A job that was to be
-// cancelled meanwhile is. With alone they run alone from now on. Where it fails, the rescuer returns them later.
-func putBack(ctx context.Context, db store.DB, ids []int64, pause time.Duration, alone bool) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBackTime)
-	defer cancel()
-	_, err := db.Exec(ctx, `
-		update oxbow.river_job
-		   set state = (case when metadata ? 'cancel_attempted_at' then 'cancelled'
-		                     when $2 < interval '5 seconds' then 'available' else 'scheduled' end)::oxbow.river_job_state,
-		       finalized_at = case when metadata ? 'cancel_attempted_at' then now() end,
-		       attempt = attempt - 1, scheduled_at = case when $2 > interval '0' then now() + $2 else scheduled_at end,
-		       metadata = case when $3 then metadata || '{"`+aloneKey+`": true}' else metadata end
-		 where id = any($1) and state = 'running'`, ids, pause, alone)
-	if err != nil {
-		return fmt.Errorf("put jobs back: %w", err)
-	}
-	return nil
+	return completed, err
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,6 +27,14 @@ type EmbedArgs struct {
 }
 
 const embedIDs = 128
+
+// embedWeight is how many memories a job has.
+const embedWeight = `coalesce(cardinality(string_to_array(args ->> 'ids', ',')), 1)`
+
+func (a EmbedArgs) valid() error {
+	_, err := a.memories()
+	return err
+}
 
 // Kind is "embed".
 func (EmbedArgs) Kind() string { return "embed" }
@@ -81,6 +88,7 @@ type embedWorker struct {
 	callTexts int           // texts in one call, at most
 	log       *slog.Logger
 	observer  Observer
+	together  *coalescer[EmbedArgs]
 }
 
 // limit is what a job takes at most: no call begins after callTime, and the last one takes callTime.
@@ -93,151 +101,54 @@ func (w *embedWorker) model() store.EmbeddingModel {
 	return store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()}
 }
 
-// embedJob is one of the jobs that are worked together.
-type embedJob struct {
-	row      *rivertype.JobRow
-	memories []store.MemoryRef
-	metadata []byte // of the jobs that it causes
-	end      func(error)
-}
-
-func newEmbedJob(row *rivertype.JobRow, args EmbedArgs) (*embedJob, error) {
-	ids, err := args.memories()
-	return &embedJob{row: row, memories: store.Refs(args.UserID, ids), end: func(error) {}}, err
-}
-
-// embedBatch is the jobs that are worked together, until each has ended.
-type embedBatch struct{ jobs []*embedJob }
-
-// end takes jobs out of the batch that ended with err.
-func (b *embedBatch) end(jobs []*embedJob, err error) (ids []int64) {
-	for _, job := range jobs {
-		job.end(err)
-		ids = append(ids, job.row.ID)
-	}
-	b.jobs = slices.DeleteFunc(slices.Clone(b.jobs), func(job *embedJob) bool { return slices.Contains(jobs, job) })
-	return ids
-}
-
-// memories are those of the batch, with the job that each is of.
-func (b *embedBatch) memories() (refs []store.MemoryRef, jobs map[store.MemoryRef]*embedJob) {
-	jobs = map[store.MemoryRef]*embedJob{}
+// memoriesOf returns the memories of a batch, and the job that each is of.
+func memoriesOf(b *batch[EmbedArgs]) (refs []store.MemoryRef, jobs map[store.MemoryRef]*member[EmbedArgs]) {
+	jobs = map[store.MemoryRef]*member[EmbedArgs]{}
 	for _, job := range b.jobs {
-		refs = append(refs, job.memories...)
-		for _, m := range job.memories {
+		ids, _ := job.args.memories() // valid
+		for _, m := range store.Refs(job.args.UserID, ids) {
+			refs = append(refs, m)
 			jobs[m] = job
 		}
 	}
 	return refs, jobs
 }
 
-// errAlone ends a job that was worked together with others and runs alone from now on.
-var errAlone = errors.New("failed together with other jobs and runs alone next")
-
 // Work embeds the memories of a job, and of others that wait, that have no vector, and indexes those that have no terms. Whatever
 // keeps the vectors away, the words are indexed at once: a memory can be found by them while its provider is down.
-func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) (err error) {
+func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limit())
 	defer cancel()
-	own, err := newEmbedJob(job.JobRow, job.Args)
+	ids, err := job.Args.memories()
 	if err != nil {
 		return river.JobCancel(err)
 	}
-	batch := &embedBatch{append([]*embedJob{own}, w.gather(ctx, own)...)}
-	if len(batch.jobs) == 1 {
-		return w.embedAll(ctx, batch)
-	}
-	outcome, pause, alone := river.JobSnooze(0), time.Duration(0), true
-	others := func() []*embedJob {
-		return slices.DeleteFunc(slices.Clone(batch.jobs), func(job *embedJob) bool { return job == own })
-	}
-	defer func() { w.release(ctx, batch, others(), outcome, pause, alone) }() // also if it panics
-	err = w.embedAll(ctx, batch)
-	snoozed, isSnooze := errors.AsType[*rivertype.JobSnoozeError](err)
-	switch {
-	case err == nil || errors.Is(err, rivertype.ErrNotFound):
-		return err
-	case isSnooze:
-		outcome, pause, alone = err, snoozed.Duration, false
-		return err
-	case errors.Is(ctx.Err(), context.Canceled): // the worker stops
-		alone = false
-		return err
-	}
-	w.log.WarnContext(ctx, "jobs that were embedded together are tried one by one", "jobs", len(batch.jobs), "error", err)
-	w.release(ctx, batch, others(), outcome, pause, alone)
-	if ctx.Err() != nil {
-		return errAlone // err may be about the memories of others
-	}
-	return w.embedAll(ctx, batch)
+	return w.together.work(ctx, job, len(ids), w.embedAll)
 }
 
-// gather takes jobs that wait, as many as fit into one call together with a job. Where that fails the job runs by itself.
-func (w *embedWorker) gather(ctx context.Context, own *embedJob) []*embedJob {
-	room := w.callTexts - len(own.memories)
-	if room <= 0 || !coalesces(own.row) {
-		return nil
-	}
-	rows, err := take(ctx, w.db, own.row, embedWeight, room)
-	if err != nil {
-		w.log.WarnContext(ctx, "an embed job runs without others", "error", err)
-		return nil
-	}
-	var others []*embedJob
-	var unreadable []int64
-	for _, row := range rows {
-		var args EmbedArgs
-		if err = json.Unmarshal(row.EncodedArgs, &args); err == nil {
-			var job *embedJob
-			if job, err = newEmbedJob(row, args); err == nil {
-				job.metadata, job.end = w.observer.Joined(ctx, row)
-				others = append(others, job)
-				continue
-			}
-		}
-		unreadable = append(unreadable, row.ID) // it is cancelled when it runs alone
-	}
-	w.putBack(ctx, unreadable, 0, true)
-	return others
-}
-
-// embedWeight is how many memories a job has.
-const embedWeight = `coalesce(cardinality(string_to_array(args ->> 'ids', ',')), 1)`
-
-// release puts jobs of the batch back, which ended with err.
-func (w *embedWorker) release(ctx context.Context, batch *embedBatch, jobs []*embedJob, err error, pause time.Duration, alone bool) {
-	w.putBack(ctx, batch.end(jobs, err), pause, alone)
-}
-
-func (w *embedWorker) putBack(ctx context.Context, ids []int64, pause time.Duration, alone bool) {
-	if err := putBack(ctx, w.db, ids, pause, alone); err != nil {
-		w.log.WarnContext(ctx, "embed jobs wait until they are rescued", "jobs", len(ids), "error", err)
-	}
-}
-
-// embedAll embeds the memories of a batch and completes its jobs. An error is that of all jobs that are left in it.
-func (w *embedWorker) embedAll(ctx context.Context, batch *embedBatch) error {
-	refs, _ := batch.memories()
+// embedAll embeds the memories of a batch and completes its jobs.
+func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
+	refs, _ := memoriesOf(b)
 	memories, err := store.Embeddables(ctx, w.db, refs, w.model().Model)
 	if err != nil {
 		return err
 	}
-	memories = w.cut(ctx, batch, memories)
+	memories = w.cut(ctx, b, memories)
 	made, err := w.embed(ctx, memories)
 	if err == nil {
 		failpoint.Reach(failpoint.EmbedComputed)
-		err = w.write(ctx, batch, memories, made)
+		err = w.write(ctx, b, memories, made)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, rivertype.ErrNotFound):
 		return err
-	case store.IsDataError(err) && len(batch.jobs) > 1:
+	case store.IsDataError(err) && len(b.jobs) > 1:
 		return err
-	case store.IsDataError(err) && len(batch.jobs[0].memories) > 1:
-		return w.split(ctx, batch.jobs[0])
+	case store.IsDataError(err) && len(refs) > 1:
+		return w.split(ctx, b.jobs[0])
 	}
 	_, indexErr := pastDeadlocks(func() (int, error) {
-		return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error { return w.index(ctx, tx, batch, memories) })
+		return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })
 	})
 	if indexErr != nil {
 		return indexErr
@@ -246,27 +157,25 @@ func (w *embedWorker) embedAll(ctx context.Context, batch *embedBatch) error {
 }
 
 // cut puts back the jobs whose texts do not fit into the call.
-func (w *embedWorker) cut(ctx context.Context, batch *embedBatch, memories []store.Embeddable) []store.Embeddable {
-	size := map[store.MemoryRef]int{}
+func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {
+	_, jobs := memoriesOf(b)
+	size := map[*member[EmbedArgs]]int{}
 	for _, m := range memories {
-		size[m.MemoryRef] = len(m.Text)
+		size[jobs[m.MemoryRef]] += len(m.Text)
 	}
 	sum := 0
-	for i, job := range batch.jobs {
-		for _, m := range job.memories {
-			sum += size[m]
-		}
-		if i > 0 && sum > callBytes {
-			w.release(ctx, batch, batch.jobs[i:], river.JobSnooze(0), 0, false)
-			return batch.of(memories)
+	for i, job := range b.jobs {
+		if sum += size[job]; i > 0 && sum > callBytes {
+			w.together.release(ctx, b, b.jobs[i:], river.JobSnooze(0), 0, false)
+			return batchMemories(b, memories)
 		}
 	}
 	return memories
 }
 
-// of returns those of the memories that are the batch's.
-func (b *embedBatch) of(memories []store.Embeddable) []store.Embeddable {
-	_, jobs := b.memories()
+// batchMemories returns those of the memories that are the batch's.
+func batchMemories(b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {
+	_, jobs := memoriesOf(b)
 	return slices.DeleteFunc(slices.Clone(memories), func(m store.Embeddable) bool { return jobs[m.MemoryRef] == nil })
 }
 
@@ -275,19 +184,19 @@ var errErased = errors.New("jobs were erased while they ran")
 
 // write stores what was made and completes the batch, in one transaction. A job that was erased meanwhile leaves nothing behind:
 // without it the others are written anew.
-func (w *embedWorker) write(ctx context.Context, batch *embedBatch, memories []store.Embeddable, made vectors) error {
-	for len(batch.jobs) > 0 {
+func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
+	for len(b.jobs) > 0 {
 		var completed map[int64]bool
 		_, err := pastDeadlocks(func() (int, error) {
 			return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
 				if err := w.save(ctx, tx, made); err != nil {
 					return err
 				}
-				if err := w.index(ctx, tx, batch, memories); err != nil {
+				if err := w.index(ctx, tx, b, memories); err != nil {
 					return err
 				}
 				failpoint.Reach(failpoint.EmbedWritten)
-				if completed, err = completeAll(ctx, tx, batch.ids()); err == nil && len(completed) < len(batch.jobs) {
+				if completed, err = completeAll(ctx, tx, b.ids()); err == nil && len(completed) < len(b.jobs) {
 					err = errErased
 				}
 				return err
@@ -295,38 +204,29 @@ func (w *embedWorker) write(ctx context.Context, batch *embedBatch, memories []s
 		})
 		if err == nil {
 			failpoint.Reach(failpoint.EmbedCommitted)
-			batch.end(batch.jobs, nil)
+			b.end(b.jobs, nil)
 			w.observer.Embedded(len(made.memories), len(made.refused))
 			return nil
 		}
 		if !errors.Is(err, errErased) {
 			return err
 		}
-		batch.end(slices.DeleteFunc(slices.Clone(batch.jobs), func(job *embedJob) bool { return completed[job.row.ID] }), rivertype.ErrNotFound)
-		memories, made = batch.of(memories), made.of(batch)
+		b.endErased(completed)
+		memories, made = batchMemories(b, memories), made.within(b)
 	}
 	return rivertype.ErrNotFound
 }
 
-func (b *embedBatch) ids() []int64 {
-	ids := make([]int64, len(b.jobs))
-	for i, job := range b.jobs {
-		ids[i] = job.row.ID
-	}
-	return ids
-}
-
 // split makes two jobs of one, because PostgreSQL does not accept something about one of its memories. The others are not
 // to suffer from it: after some rounds it is alone.
-func (w *embedWorker) split(ctx context.Context, job *embedJob) error {
+func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		n := len(job.memories) / 2
-		for _, half := range [][]store.MemoryRef{job.memories[:n], job.memories[n:]} {
-			ids := make([]uuid.UUID, len(half))
-			for i, m := range half {
-				ids[i] = m.ID
-			}
-			if err := enqueue(ctx, tx, EmbedMemories(half[0].UserID, ids)); err != nil {
+		ids, err := job.args.memories()
+		if err != nil {
+			return err
+		}
+		for _, half := range [][]uuid.UUID{ids[:len(ids)/2], ids[len(ids)/2:]} {
+			if err := enqueue(ctx, tx, EmbedMemories(job.args.UserID, half)); err != nil {
 				return err
 			}
 		}
@@ -346,9 +246,9 @@ type vectors struct {
 	reason   string // of the refusal
 }
 
-// of returns the vectors of a batch's memories.
-func (v vectors) of(batch *embedBatch) vectors {
-	_, jobs := batch.memories()
+// within returns the vectors of the batch's memories.
+func (v vectors) within(b *batch[EmbedArgs]) vectors {
+	_, jobs := memoriesOf(b)
 	kept := vectors{reason: v.reason}
 	for i, m := range v.memories {
 		if jobs[m] != nil {
@@ -475,7 +375,7 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 }
 
 // index makes memories of the batch searchable by their words, and asks for each user of a new one whether to reflect.
-func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, batch *embedBatch, memories []store.Embeddable) error {
+func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs], memories []store.Embeddable) error {
 	var refs []store.MemoryRef
 	for _, m := range memories {
 		if !m.HasTerms {
@@ -493,8 +393,8 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, batch *embedBatch, m
 	for _, id := range fresh {
 		isFresh[id] = true
 	}
-	_, jobs := batch.memories()
-	causes := map[string]*embedJob{} // by user
+	_, jobs := memoriesOf(b)
+	causes := map[string]*member[EmbedArgs]{} // by user
 	for _, m := range refs {
 		if isFresh[m.ID] && causes[m.UserID] == nil {
 			causes[m.UserID] = jobs[m]

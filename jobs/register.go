@@ -53,7 +53,7 @@ func Register(workers *river.Workers, c Config) {
 		c.Now = time.Now
 	}
 	river.AddWorker(workers, newEmbedWorker(c))
-	river.AddWorker(workers, &checkTriggerWorker{db: c.DB})
+	river.AddWorker(workers, &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}})
 	reflection := c.Reflection()
 	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
 	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
@@ -76,9 +76,11 @@ func (c Config) Reflection() *Reflection {
 }
 
 func newEmbedWorker(c Config) *embedWorker {
+	callTexts := min(max(c.CallTexts, 1), embedIDs)
 	return &embedWorker{
 		db: c.DB, embedder: c.Embedder, provider: c.Provider,
-		callTime: c.CallTime, callTexts: min(max(c.CallTexts, 1), embedIDs), log: c.Logger, observer: c.observer(),
+		callTime: c.CallTime, callTexts: callTexts, log: c.Logger, observer: c.observer(),
+		together: &coalescer[EmbedArgs]{c.DB, c.Logger, c.observer(), embedWeight, callTexts},
 	}
 }
 

@@ -34,15 +34,16 @@ type Unreflected struct {
 	SessionID  string
 }
 
-// ReflectionTrigger reports whether and why a user's inbox is due for reflection at a moment.
-func ReflectionTrigger(ctx context.Context, db DB, userID string, now time.Time) (Trigger, error) {
-	t, err := CollectOne(ctx, db, pgx.RowToStructByName[Trigger], `
-		select coalesce(trigger_type, '') as type, coalesce(trigger_value, 0)::double precision as value
-		  from oxbow.reflection_due($1::text, coalesce($2::timestamptz, now()))`, userID, now)
+// ReflectionTriggers returns those of the users whose inbox is due for reflection at a moment, and why.
+func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.Time) ([]UserTrigger, error) {
+	due, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
+		select u.user_id, d.trigger_type as type, d.trigger_value as value
+		  from unnest($1::text[]) u(user_id), oxbow.reflection_due(u.user_id, $2) d
+		 where d.trigger_type is not null order by u.user_id`, userIDs, now)
 	if err != nil {
-		return Trigger{}, fmt.Errorf("ask whether reflection is due: %w", err)
+		return nil, fmt.Errorf("ask whether reflection is due: %w", err)
 	}
-	return t, nil
+	return due, nil
 }
 
 // UserTrigger is a user with something in the inbox.
@@ -51,7 +52,7 @@ type UserTrigger struct {
 	Trigger
 }
 
-// InboxTriggers asks ReflectionTrigger for the next users after one, at most limit of them, who have something in their
+// InboxTriggers asks what ReflectionTriggers does for the next users after one, at most limit of them, who have something in their
 // inbox. The users are in order; fewer than limit: there are no more.
 func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
 	users, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `

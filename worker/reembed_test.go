@@ -151,7 +151,7 @@ func TestReembedWithProviderThatMisbehaves(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "fine", "a forbidden word", "fine too")
 	require.NoError(t, b.drain())
-	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', array(select id from oxbow.memories limit 1), 'of the old model')`)
+	b.exec(`select oxbow.refuse_vectors(array['ann'], 'local-v1', array(select id from oxbow.memories limit 1), 'of the old model')`)
 	server := embeddingtest.New(t, 32)
 	server.Always(embeddingtest.Status(503, "busy"))
 	target := b.target(32)

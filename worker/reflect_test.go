@@ -90,9 +90,12 @@ func TestReflectionTrigger(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
 			c.given(t, tx)
-			got, err := store.ReflectionTrigger(t.Context(), tx, "ann", now)
+			due, err := store.ReflectionTriggers(t.Context(), tx, []string{"ann"}, now)
 			require.NoError(t, err)
-			require.Equal(t, c.want, got)
+			for _, d := range due {
+				require.Equal(t, store.UserTrigger{UserID: "ann", Trigger: c.want}, d)
+			}
+			require.Equal(t, c.want != store.Trigger{}, len(due) == 1)
 			users, err := store.InboxTriggers(t.Context(), tx, "", 10, now)
 			require.NoError(t, err)
 			for _, u := range users {

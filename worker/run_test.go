@@ -284,7 +284,7 @@ func TestWorkerRole(t *testing.T) {
 	b.exec(`delete from oxbow.memory_vectors where memory_id = $1`, old[1])
 	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
 	b.exec(`update oxbow.memory_term_stats set terms = 0`)
-	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', $1, 'because')`, old[2:3])
+	b.exec(`select oxbow.refuse_vectors(array['ann'], 'local-v1', $1, 'because')`, old[2:3])
 	b.run()
 	b.eventually(`select access_count = 1 from oxbow.memories where id = $1`, old[6])
 	b.eventually(`select not exists (select from oxbow.memories where id = $1)`, old[0])

@@ -79,7 +79,7 @@ func TestSweepLeavesAlone(t *testing.T) {
 	b.exec(`delete from oxbow.river_job where args ->> 'ids' = $1`, refused[0].String())
 	b.exec(`update oxbow.river_job set state = 'retryable', scheduled_at = now() + interval '1 day'`)
 	b.exec(`select oxbow.index_memories(array['ann'], $1)`, refused)
-	b.exec(`select oxbow.refuse_vectors('ann', 'local-v1', $1, 'because')`, refused)
+	b.exec(`select oxbow.refuse_vectors(array['ann'], 'local-v1', $1, 'because')`, refused)
 	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))

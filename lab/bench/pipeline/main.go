@@ -1,7 +1,8 @@
 // Command pipeline measures how fast a worker makes stored memories recallable: 20,000 of 200 users, stored in single-row
 // statements and in statements of 128 rows, and the same rows by a bare loop that only writes their vectors and terms. All rows
 // are stored before the worker starts; the rate runs from its start until every memory has its vector and its terms. The ways
-// take turns in databases of their own.
+// take turns in databases of their own. Beside the rates stands the processor time of a memory, which other programs of the
+// machine disturb less.
 //
 //	go run ./bench/pipeline -oxbow ../bin/oxbow
 package main
@@ -15,8 +16,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -80,28 +83,71 @@ func run(ctx context.Context) (err error) {
 
 	ways := []way{{"single", 1, work}, {"jobs", statement, work}, {"bare", statement, bare}}
 	ways = slices.DeleteFunc(ways, func(w way) bool { return *only != "" && w.name != *only })
-	rates := map[string][]float64{}
+	rates, costs := map[string][]float64{}, map[string][]float64{}
 	for round := range *rounds {
 		for _, w := range ways {
-			rate, err := measure(ctx, server, w)
+			took, processor, err := measure(ctx, server, w)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
-			rates[w.name] = append(rates[w.name], rate)
-			fmt.Printf("round %d  %-6s  %6.0f memories a second\n", round+1, w.name, rate)
+			rates[w.name] = append(rates[w.name], float64(*memories)/took.Seconds())
+			costs[w.name] = append(costs[w.name], float64(processor.Microseconds())/float64(*memories))
+			fmt.Printf("round %d  %-6s  %6.0f memories a second, %5.0f µs of processor time each\n", round+1, w.name, rates[w.name][round], costs[w.name][round])
 		}
 		slices.Reverse(ways)
 	}
 	for _, w := range ways {
-		fmt.Printf("median   %-6s  %6.0f", w.name, median(rates[w.name]))
+		fmt.Printf("median   %-6s  %6.0f a second, %5.0f µs", w.name, median(rates[w.name]), median(costs[w.name]))
 		for _, other := range ways {
 			if other.name != w.name {
-				fmt.Printf("   /%s %.2f", other.name, median(ratios(rates[w.name], rates[other.name])))
+				fmt.Printf("   of %s: rate %.2f, cost %.2f", other.name, median(ratios(rates[w.name], rates[other.name])), median(ratios(costs[w.name], costs[other.name])))
 			}
 		}
 		fmt.Println()
 	}
 	return nil
+}
+
+// processorTime is what the server and all its processes have used, the ones that ended included, and the ended children of this
+// program.
+func processorTime(server *localpg.Server) (time.Duration, error) {
+	file, err := os.ReadFile(filepath.Join(server.Dir(), "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	postmaster, _, _ := strings.Cut(string(file), "\n")
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	var ticks, n int64
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended
+		}
+		id := filepath.Base(filepath.Dir(path))
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if fields[1] != postmaster && id != postmaster {
+			continue
+		}
+		count := 2 // user and system time
+		if id == postmaster {
+			count = 4 // and those of the children that ended
+		}
+		for _, field := range fields[11 : 11+count] {
+			if n, err = strconv.ParseInt(field, 10, 64); err != nil {
+				return 0, err
+			}
+			ticks += n
+		}
+	}
+	var children syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children); err != nil {
+		return 0, err
+	}
+	const tick = 10 * time.Millisecond
+	return time.Duration(ticks)*tick + time.Duration(children.Utime.Nano()+children.Stime.Nano()), nil
 }
 
 func ratios(a, b []float64) []float64 {
@@ -117,31 +163,38 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// measure returns how many memories a second a way makes recallable in a database of its own.
-func measure(ctx context.Context, server *localpg.Server, w way) (float64, error) {
+// measure returns how long a way takes in a database of its own, and the processor time of the server and the worker.
+func measure(ctx context.Context, server *localpg.Server, w way) (took, processor time.Duration, err error) {
 	const name = "pipeline"
 	admin, err := pgx.Connect(ctx, server.DSN("postgres"))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer admin.Close(ctx)
 	for _, sql := range []string{"drop database if exists " + name + " with (force)", "create database " + name} {
 		if _, err := admin.Exec(ctx, sql); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	dsn := server.DSN(name)
 	if out, err := command(ctx, dsn, "migrate", "up").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("migrate: %w: %s", err, out)
+		return 0, 0, fmt.Errorf("migrate: %w: %s", err, out)
 	}
 	if err := fill(ctx, dsn, w.rows); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if _, err := admin.Exec(ctx, "checkpoint"); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	took, err := w.run(ctx, dsn)
-	return float64(*memories) / took.Seconds(), err
+	before, err := processorTime(server)
+	if err != nil {
+		return 0, 0, err
+	}
+	if took, err = w.run(ctx, dsn); err != nil {
+		return 0, 0, err
+	}
+	after, err := processorTime(server)
+	return took, after - before, err
 }
 
 func command(ctx context.Context, dsn string, args ...string) *exec.Cmd {

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Taking describes the jobs that a worker takes beside the one that River gave it.
+type Taking struct {
+	Kind, Queue string
+	Weight      string // of a job, an SQL expression over its args
+	Room        int    // what the weights sum to at most
+	By          string // River's name for the worker
+	Alone       string // a key of the metadata of jobs that are left
+}
+
+// TakenJob is a job that TakeJobs marked as running.
+type TakenJob struct {
+	ID          int64
+	Args        []byte
+	Metadata    []byte
+	Attempt     int
+	MaxAttempts int
+	CreatedAt   time.Time
+	ScheduledAt time.Time
+}
+
+// TakeJobs marks jobs as running that wait and were not attempted yet, in the order in which River would take them.
+func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
+	taken, err := Collect(ctx, db, pgx.RowToStructByName[TakenJob], `
+		with waiting as (
+		  select id, priority, scheduled_at, `+t.Weight+` as weight
+		    from oxbow.river_job
+		   where state = 'available' and queue = $1 and kind = $2 and scheduled_at <= now() and attempt = 0 and not metadata ? $5
+		   order by priority, scheduled_at, id limit $3 for update skip locked
+		), fitting as (
+		  select id from (select id, sum(weight) over (order by priority, scheduled_at, id) as total from waiting) w where total <= $3
+		)
+		update oxbow.river_job j
+		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(),
+		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4) -- River keeps 100
+		  from fitting f where j.id = f.id
+		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
+		t.Queue, t.Kind, t.Room, t.By, t.Alone)
+	if err != nil {
+		return nil, fmt.Errorf("take %s jobs that wait: %w", t.Kind, err)
+	}
+	return taken, nil
+}
+
+// CompleteJobs completes those of the jobs that are running, and returns their ids. Rows are locked in the order of their users, as
+// embed locks the check_trigger jobs that it finds.
+func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
+	completed, err := Collect(ctx, db, pgx.RowTo[int64], `
+		with mine as materialized (
+		  select id from oxbow.river_job where id = any($1) and state = 'running' order by args ->> 'user_id' collate "C", id for update
+		)
+		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
+		returning j.id`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("complete jobs: %w", err)
+	}
+	return completed, nil
+}
+
+// PutBackJobs returns running jobs, due after a pause, as River snoozes a job: this was no attempt. A job that was to be cancelled
+// meanwhile is. A key is set in their metadata unless it is empty.
+func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, key string) error {
+	_, err := Exec(ctx, db, `
+		update oxbow.river_job
+		   set state = (case when metadata ? 'cancel_attempted_at' then 'cancelled'
+		                     when $2::interval < interval '5 seconds' then 'available' else 'scheduled' end)::oxbow.river_job_state,
+		       finalized_at = case when metadata ? 'cancel_attempted_at' then now() end,
+		       attempt = attempt - 1, scheduled_at = case when $2 > interval '0' then now() + $2 else scheduled_at end,
+		       metadata = case when $3 <> '' then metadata || jsonb_build_object($3::text, true) else metadata end
+		 where id = any($1) and state = 'running'`, ids, pause, key)
+	if err != nil {
+		return fmt.Errorf("put jobs back: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+)
+
+// singles stores a memory of each of n users, each in a job of its own.
+func (b *bundle) singles(n int) {
+	b.Helper()
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'episodic', 'memory of ' || n from generate_series(1, $1::int) n`, n)
+	require.Equal(b, n, b.count(`oxbow.river_job where kind = 'embed' and state = 'available'`))
+}
+
+// oneAtOnce has a provider that gets one call at a time, so that what waits meanwhile goes into the next.
+func (b *bundle) oneAtOnce() *embeddingtest.Server {
+	b.cfg.Concurrency = 1
+	return b.remote()
+}
+
+func TestCoalesce(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	b.singles(100)
+	require.NoError(t, b.drain())
+	require.Len(t, server.Requests(), 2, "64 texts in a call")
+	require.Equal(t, 100, b.count(`oxbow.memory_vectors join oxbow.memory_terms using (user_id, memory_type, memory_id)`))
+	require.Equal(t, 100, b.count(`oxbow.reflection_inbox`))
+	require.Equal(t, 100, b.count(`oxbow.memory_term_stats where documents = 1`))
+	require.Equal(t, 100, b.count(`oxbow.river_job where kind = 'check_trigger' and state = 'completed'`))
+	require.Equal(t, 200, b.count(`oxbow.river_job where state = 'completed' and attempt = 1 and attempted_at is not null
+		and finalized_at >= attempted_at and cardinality(attempted_by) = 1 and errors is null`), "as River leaves them")
+}
+
+// A call has 1 MiB at most, whoever's texts are in it.
+func TestCoalesceBytes(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'document', repeat('x', 400000) || n from generate_series(1, 5) n`)
+	require.NoError(t, b.drain())
+	var texts []int
+	for _, r := range server.Requests() {
+		texts = append(texts, len(r.Texts))
+	}
+	require.Equal(t, []int{2, 2, 1}, texts)
+	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1`))
+}
+
+// What PostgreSQL does not accept of one memory does not keep those of others away, nor is anything of it in their errors.
+func TestCoalesceBadMemory(t *testing.T) {
+	b := setup(t)
+	b.cfg.Concurrency = 1
+	b.exec(`create function oxbow.test_poison() returns trigger language plpgsql as $$ begin
+		if exists (select from oxbow.memories m where m.id = new.memory_id and m.content = 'memory of 7') then
+			raise 'too much: memory of 7' using errcode = 'program_limit_exceeded';
+		end if; return new; end $$;
+		create trigger test_poison before insert on oxbow.memory_terms_episodic for each row execute function oxbow.test_poison()`)
+	b.singles(20)
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 19, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 19, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1 and errors is null`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 7' and errors[1] ->> 'error' like '%memory of 7%'`))
+}
+
+// An answer that makes no sense may be because of one text: each is asked about alone.
+func TestCoalesceNonsense(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	server.Next(embeddingtest.Garbage())
+	b.singles(5)
+	require.NoError(t, b.drain())
+	require.Len(t, server.Requests(), 6)
+	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1 and errors is null`))
+}
+
+func TestCoalesceProviderDown(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	server.Always(embeddingtest.TooManyRequests(20 * time.Second))
+	b.singles(20)
+	var left *UnfinishedError
+	require.ErrorAs(t, b.drain(), &left)
+	require.Equal(t, int64(20), left.Jobs)
+	require.Equal(t, 20, b.count(`oxbow.memory_terms`), "words are indexed meanwhile")
+	require.Equal(t, 20, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0 and scheduled_at > now()`))
+	server.Always(embeddingtest.Fault{})
+	require.NoError(t, b.drain())
+	require.Equal(t, 20, b.count(`oxbow.memory_vectors`))
+}
+
+// A user who is erased while their memories are in a batch with others' leaves nothing behind; the others lose nothing.
+func TestErasedInBatch(t *testing.T) {
+	for _, erase := range []string{
+		`select oxbow.erase_user('user 3')`,
+		`select oxbow.erase_memory('user 3', (select id from oxbow.memories where user_id = 'user 3'))`,
+		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job where kind = 'embed' order by id limit 1`, // River's own
+	} {
+		t.Run(erase, func(t *testing.T) {
+			b := setup(t)
+			server := b.oneAtOnce()
+			b.singles(10)
+			erased := false
+			server.Refuse(func(texts []string) bool {
+				if !erased && slices.Contains(texts, "memory of 3") {
+					erased = true
+					_, err := b.pool.Exec(context.WithoutCancel(b.Context()), erase)
+					return err != nil
+				}
+				return false
+			})
+			require.NoError(t, b.drain())
+			require.True(t, erased)
+			for _, table := range get[[]string](b, `select array_agg(distinct c.table_name::text) from information_schema.columns c join information_schema.tables t
+				using (table_schema, table_name) where table_schema = 'oxbow' and column_name = 'user_id' and table_type = 'BASE TABLE'`) {
+				require.Zero(t, b.count(`oxbow.`+table+` where user_id = 'user 3'`), table)
+			}
+			require.Zero(t, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 3'`))
+			remain := b.count(`oxbow.memories`)
+			require.Equal(t, map[bool]int{true: 8, false: 9}[strings.Contains(erase, "args")], remain)
+			require.Equal(t, remain, b.count(`oxbow.memory_vectors join oxbow.memory_terms using (user_id, memory_type, memory_id)`))
+			require.Equal(t, remain, b.count(`oxbow.reflection_inbox`))
+			require.Equal(t, remain, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1`))
+		})
+	}
+}
+
+// A user who opts out while their memories are in a batch with others' is not reflected on.
+func TestOptedOutInBatch(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	b.singles(10)
+	server.Refuse(func([]string) bool {
+		_, err := b.pool.Exec(b.Context(), `insert into oxbow.users (user_id, opted_out) values ('user 3', true) on conflict do nothing`)
+		return err != nil
+	})
+	require.NoError(t, b.drain())
+	require.Equal(t, 10, b.count(`oxbow.memory_vectors`))
+	require.Equal(t, 9, b.count(`oxbow.reflection_inbox`))
+	require.Zero(t, b.count(`oxbow.reflection_inbox where user_id = 'user 3'`))
+}
+
+// A worker that stops returns what it took, as no attempt.
+func TestCoalesceStopped(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	server.Always(embeddingtest.Hang())
+	b.cfg.StopTimeout = time.Nanosecond
+	b.singles(10)
+	w := b.worker()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	<-server.Hanging()
+	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'running'`))
+	stop()
+	require.NoError(t, <-done)
+	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'available' and attempt = 0 and errors is null and not metadata ? 'alone'`))
+}
+
+// A worker that dies leaves what it took to River's rescuer: to it these are jobs like any other.
+func TestCoalescedAreRescued(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	server.Always(embeddingtest.Hang())
+	b.singles(10)
+	w := b.worker()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	<-server.Hanging()
+	// its connections end, and an hour passes
+	b.exec(`update oxbow.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'`)
+	other := b.worker()
+	otherCtx, stopOther := context.WithCancel(t.Context())
+	otherDone := make(chan error, 1)
+	go func() { otherDone <- other.Run(otherCtx) }()
+	server.Always(embeddingtest.Fault{})
+	b.eventually(`select count(*) = 10 from oxbow.memory_vectors`)
+	b.eventually(`select count(*) = 10 from oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 2 and errors[1] ->> 'error' like 'Stuck job%'`)
+	stop()
+	stopOther()
+	require.NoError(t, <-otherDone)
+	<-done
+}
