@@ -130,7 +130,7 @@ func TestReflectInBatches(t *testing.T) {
 func TestReflectBeforeExtraction(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)
-	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 'waits', 'I live in Porto.'), ('ann', 'failed', 'I live in Porto.')`)
 	b.exec(`update oxbow.messages set extract_failures = 1 where session_id = 'failed'`)
 	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 'extracted')`)
@@ -140,7 +140,7 @@ func TestReflectBeforeExtraction(t *testing.T) {
 	require.Equal(t, "extracted,failed", get[string](b, `select string_agg(id, ',' order by id) from oxbow.sessions where last_reflected_at is not null`))
 
 	b.insert("ann", "one more memory")
-	b.exec(`select oxbow.index_memories('ann', array(select id from oxbow.memories))`)
+	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`update oxbow.sessions set ended_at = clock_timestamp() where id = 'waits'`)
 	due := `select coalesce(trigger_type, '') from oxbow.reflection_due('ann', now() + interval '1 minute')`
 	require.Empty(t, get[string](b, due))
