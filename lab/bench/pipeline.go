@@ -109,10 +109,10 @@ func bareLoop(ctx context.Context, b *bench, batches []batch) error {
 		for i := next.Add(1) - 1; i < int64(len(batches)); i = next.Add(1) - 1 {
 			of := batches[i]
 			if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				if _, err := store.WriteVectors(ctx, tx, of.user, model, of.ids, of.vectors); err != nil {
+				if _, err := store.WriteVectors(ctx, tx, model, store.Refs(of.user, of.ids), of.vectors); err != nil {
 					return err
 				}
-				_, err := store.IndexMemories(ctx, tx, of.user, of.ids)
+				_, err := store.IndexMemories(ctx, tx, store.Refs(of.user, of.ids))
 				return err
 			}); err != nil {
 				return 0, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
@@ -97,22 +96,22 @@ func embed(ctx context.Context, pool *pgxpool.Pool, user string) error {
 		return err
 	}
 	for some := range slices.Chunk(ids, 128) {
-		memories, err := store.Embeddables(ctx, pool, user, some, local.Model())
+		memories, err := store.Embeddables(ctx, pool, store.Refs(user, some), local.Model())
 		if err != nil {
 			return err
 		}
 		var texts []string
-		var known []uuid.UUID
+		var known []store.MemoryRef
 		for _, m := range memories {
-			texts, known = append(texts, m.Text), append(known, m.ID)
+			texts, known = append(texts, m.Text), append(known, m.MemoryRef)
 		}
 		vectors, err := local.Embed(ctx, texts)
 		if err != nil {
 			return err
 		}
 		if err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			_, written := store.WriteVectors(ctx, tx, user, model, known, vectors)
-			_, indexed := store.IndexMemories(ctx, tx, user, some)
+			_, written := store.WriteVectors(ctx, tx, model, known, vectors)
+			_, indexed := store.IndexMemories(ctx, tx, store.Refs(user, some))
 			return errors.Join(written, indexed)
 		}); err != nil {
 			return err
