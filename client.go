@@ -15,30 +15,30 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// DB is the database of a Client, most often a *pgxpool.Pool. It must be safe for concurrent use if the client is used
-// by several goroutines, or reports uses (see WithoutUseReports).
+// DB is the database of a Client, usually a *pgxpool.Pool. It must be safe for concurrent use if several goroutines use
+// the client, or if the client reports uses (see WithoutUseReports).
 type DB interface {
 	store.DB
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Client remembers and recalls. It is safe for concurrent use when its DB is. End it with Close.
+// Client remembers and recalls. It is safe for concurrent use if its DB is. Call Close when done.
 type Client struct {
 	db       DB
 	tx       pgx.Tx // set by WithTx
 	embedder Embedder
 	timeout  time.Duration
 	log      *slog.Logger
-	checked  *atomic.Bool // that the schema is this program's; shared with the copies of WithTx
+	checked  *atomic.Bool // the schema was checked; shared with the copies that WithTx makes
 	sealer   Sealer       // nil: memories and messages of sensitivity 3 can neither be stored nor read
 	uses     *uses        // nil: they are not reported
 	tracer   trace.Tracer // nil: that of the span in the context of a call
 }
 
-// Option changes a Client.
+// Option configures a Client.
 type Option func(*Client) error
 
-// WithEmbedder sets what embeds the texts of queries. Default: LocalEmbedder.
+// WithEmbedder sets the embedder of queries. Default: LocalEmbedder.
 func WithEmbedder(e Embedder) Option {
 	return func(c *Client) error {
 		if e == nil {
@@ -49,7 +49,7 @@ func WithEmbedder(e Embedder) Option {
 	}
 }
 
-// WithEmbedTimeout limits how long Recall waits for the embedder before it searches by words alone. Default 5 seconds.
+// WithEmbedTimeout limits how long Recall waits for the embedder before it searches by words alone. Default: 5 seconds.
 func WithEmbedTimeout(d time.Duration) Option {
 	return func(c *Client) error {
 		if d <= 0 {
@@ -60,7 +60,7 @@ func WithEmbedTimeout(d time.Duration) Option {
 	}
 }
 
-// WithLogger sets where failures in the background are logged. Default: slog.Default().
+// WithLogger sets the logger of failures in the background. Default: slog.Default().
 func WithLogger(l *slog.Logger) Option {
 	return func(c *Client) error {
 		if l == nil {
@@ -71,8 +71,8 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithoutUseReports keeps the client from reporting, in the background, which memories were recalled or used: for a
-// read-only database, a measurement, or a DB that is not safe for concurrent use.
+// WithoutUseReports keeps the client from reporting in the background which memories were recalled or used: for a
+// read-only database, a benchmark, or a DB that is not safe for concurrent use.
 func WithoutUseReports() Option {
 	return func(c *Client) error {
 		c.uses = nil
@@ -93,8 +93,8 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	}
 }
 
-// New returns a client of the migrated database db. It does not talk to it: the first call of a method does, and
-// checks that the schema is this program's.
+// New returns a client of the migrated database db. It does not connect: the first call of a method does, and checks that
+// the schema fits this program.
 func New(db DB, options ...Option) (*Client, error) {
 	if db == nil {
 		return nil, errors.New("oxbow: New: the database is nil")
@@ -118,17 +118,17 @@ func New(db DB, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// WithTx returns a client whose methods run on tx: what they change is committed, or rolled back, with it. tx is used
-// by one goroutine at a time. Under row-level security its own setting oxbow.user_id holds; the client sets nothing.
-// Only the client that New made needs Close.
+// WithTx returns a client whose methods run on tx: their changes commit or roll back with it. Only one goroutine at a time
+// may use it. The client does not set oxbow.user_id then: under row-level security, the caller does. Close is needed only
+// for the client that New made.
 func (c *Client) WithTx(tx pgx.Tx) *Client {
 	bound := *c
 	bound.tx = tx
 	return &bound
 }
 
-// Close sends the reports of uses that are still waiting, and ends the background work. Another call does nothing.
-// The database stays open. ctx limits how long it takes.
+// Close sends the reports of uses that still wait, and ends the background work. ctx limits how long it takes. A second
+// call does nothing. The database stays open.
 func (c *Client) Close(ctx context.Context) error {
 	if c.uses == nil {
 		return nil
@@ -148,8 +148,7 @@ func (c *Client) InTx(ctx context.Context, userID string, f func(tx pgx.Tx) erro
 	})
 }
 
-// on runs f for one user: on the caller's transaction, or in one of its own, in which oxbow.user_id names the user
-// unless the connection names one already.
+// on is InTx without naming the trace, for methods that store nothing.
 func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) error {
 	if err := store.ValidateUserID(userID); err != nil {
 		return err
@@ -176,7 +175,7 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	return store.Explain(tx.Commit(ctx))
 }
 
-// beginAs begins a transaction and names the user in one round trip. What the connection has set already is left: it
+// beginAs begins a transaction and names the user in one round trip. A user that the connection names already stays: that
 // guards against crossed users.
 func beginAs(userID, traceparent string) pgx.TxOptions {
 	return begin("begin", userID, traceparent)
@@ -191,12 +190,12 @@ func begin(how, userID, traceparent string) pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: query}
 }
 
-// literal quotes a string for SQL, whatever standard_conforming_strings says.
+// literal quotes a string for SQL, whatever the value of standard_conforming_strings.
 func literal(s string) string {
 	return ` E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + `'`
 }
 
-// check looks at the schema before the first statement.
+// check checks the schema before the first statement.
 func (c *Client) check(ctx context.Context) error {
 	if c.checked.Load() {
 		return nil

@@ -12,52 +12,51 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ContextQuery asks for what a model should know of a user before the next turn. Only UserID is required; a zero value
-// means "not given".
+// ContextQuery asks what a model should know about a user before the next turn. Only UserID is required; a zero value is
+// the default.
 type ContextQuery struct {
 	UserID string
-	// Text is what the next turn is about, say the user's message. Its first 2,000 characters are searched by words; all of it
-	// is embedded. Without it the traits are followed by what is important or fresh.
+	// Text is what the next turn is about, such as the user's message. Its first 2,000 characters are searched by words;
+	// all of it is embedded. Without it, important and recent memories follow the traits.
 	Text string
-	// MaxTokens is how long the block may be, as oxbow.estimate_tokens counts: 1 to 1,000,000, by default 1,000. It counts one
-	// token for each Chinese, Japanese or Korean character and one for each four bytes of the rest, so it may differ from
-	// what a model counts; leave some room.
+	// MaxTokens is the length of the block at most, 1 to 1,000,000 tokens. Default: 1,000. oxbow.estimate_tokens counts one
+	// token for each Chinese, Japanese or Korean character and for each four bytes of other text. Models count otherwise,
+	// so leave some room.
 	MaxTokens int
-	// Types are those to choose from, by default facts, episodes and traits.
+	// Types are the types to choose from. Default: facts, episodes and traits.
 	Types []MemoryType
-	// Contexts are those of a trait (work, personal, …), or the key "context" in the metadata of another memory. Traits that
-	// hold in general are kept.
+	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the metadata of other memories.
+	// Traits of the context general are kept.
 	Contexts []string
-	// AgentID asks for the facts and episodes of one agent only. Traits are the person's.
+	// AgentID filters facts and episodes by agent. Traits belong to the user, and are kept.
 	AgentID string
-	// Now is the moment from which decay and recency are counted. Default: the database's clock.
+	// Now is the moment from which decay and recency count. Default: the database's clock.
 	Now time.Time
-	// Embedding is the vector of Text, if the application has it, of the database's model.
+	// Embedding is the vector of Text by the database's model, if the application has it.
 	Embedding []float32
 	// WordsOnly leaves the vectors out.
 	WordsOnly bool
 }
 
-// PromptContext is what a model should know of a user.
+// PromptContext is what a model should know about a user.
 type PromptContext struct {
-	// Text is the block for the prompt: a list under a heading for each of core traits, preferences, behaviors, and facts and
-	// events, in that order, in English or, if the user's language is zh, in Chinese. It is empty where nothing is known.
-	// What memories say is data: it cannot pretend a heading or an item. A model may still follow an instruction in it, so the
-	// prompt should say that the block is not one.
+	// Text is the block for the prompt: a list under each of the headings core traits, preferences, behaviors, and facts and
+	// events, in that order, in English or, if the user's language is zh, in Chinese. It is empty if nothing is known.
+	// Memories cannot imitate a heading or an item of the list. A model may still follow an instruction in a memory, so the
+	// prompt should say that the block is data.
 	Text string
-	// Parts are its lines, each with the memory that it comes from.
+	// Parts are the lines of Text, each with its memory.
 	Parts []ContextPart
-	// Tokens is what the lines are estimated at: at most MaxTokens.
+	// Tokens is the estimated length of Text, at most MaxTokens.
 	Tokens int
-	// Degraded is why the memories were found by their words alone, though vectors were asked for: the embedder could
-	// not be reached, or did not answer in time. Nil otherwise.
+	// Degraded is why only words were searched; see Results.
 	Degraded error
 }
 
 // ContextPart is one line of a PromptContext.
 type ContextPart = store.ContextPart
 
-// IDs are those of the memories in the block, in its order: of these a program can tell Used which ones a reply relied on.
+// IDs returns the ids of the memories in the block, in its order. Report those that a reply relied on with Used.
 func (p PromptContext) IDs() []uuid.UUID {
 	ids := make([]uuid.UUID, len(p.Parts))
 	for i, part := range p.Parts {
@@ -66,14 +65,12 @@ func (p PromptContext) IDs() []uuid.UUID {
 	return ids
 }
 
-// Context builds the block of a prompt that tells a model about a user: core traits and preferences always, the surest
-// first; behaviors, those that the query recalls before the others; then facts and episodes in the order of Recall; see
-// oxbow.context in the SQL interface. Traits of which the system is not sure enough yet (below a confidence of 0.30) are
-// left out.
+// Context builds the block of a prompt that describes a user to a model: core traits and preferences, the surest first;
+// behaviors, those that the query recalls first; then facts and episodes in the order of Recall; see oxbow.context in the
+// SQL interface. Traits with a confidence below 0.30 are left out.
 //
-// It writes nothing, and unlike Recall does not report the memories as used, since most are there whether or not the
-// reply needs them. If the embedder fails, PromptContext.Degraded says why. If it is not the one whose vectors the
-// database holds, the error is a *ModelMismatchError; a value that is not allowed is an *InvalidError.
+// It writes nothing, and unlike Recall does not report an access to the memories, since most are in the block whether or
+// not the reply needs them. If the embedder fails, PromptContext.Degraded says why. Errors are those of Recall.
 func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, err error) {
 	ctx, end := c.span(ctx, "Context")
 	defer end(&err)
@@ -109,7 +106,7 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 	return result, nil
 }
 
-// params checks the query like a Query, but that it may ask nothing.
+// params checks the query like a Query, except that Text may be empty.
 func (q ContextQuery) params() (store.ContextParams, error) {
 	var none store.ContextParams
 	if q.MaxTokens < 0 || q.MaxTokens > 1_000_000 {

@@ -41,10 +41,10 @@ func TestContext(t *testing.T) {
 	require.Equal(t, "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n## Behaviors\n- Rows at dawn\n"+
 		"## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ann: We painted the boat.", found.Text)
 	first := found.Parts[0]
-	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.Trait, Stage: "established", Text: "Is introverted",
+	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.TypeTrait, Stage: "established", Text: "Is introverted",
 		Line: "## Core traits\n- Is introverted", Tokens: 8}, first)
 	last := found.Parts[4]
-	require.Equal(t, oxbow.ContextPart{Section: "memory", ID: last.ID, Type: oxbow.Episodic, At: last.At, Text: "We painted the boat.",
+	require.Equal(t, oxbow.ContextPart{Section: "memory", ID: last.ID, Type: oxbow.TypeEpisodic, At: last.At, Text: "We painted the boat.",
 		Line: "- 2025-10-12, Ann: We painted the boat.", Tokens: 10}, last)
 	require.True(t, last.At.Equal(time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)))
 	require.Len(t, found.IDs(), 5)
@@ -58,12 +58,12 @@ func TestContext(t *testing.T) {
 		want  []string
 	}{
 		"little room":  {oxbow.ContextQuery{MaxTokens: 12}, []string{"Is introverted"}},
-		"types":        {oxbow.ContextQuery{Types: []oxbow.MemoryType{oxbow.Episodic}}, []string{"We painted the boat."}},
-		"agent":        {oxbow.ContextQuery{AgentID: "coach", Types: []oxbow.MemoryType{oxbow.Fact, oxbow.Episodic}}, []string{"The boat is called Heron."}},
+		"types":        {oxbow.ContextQuery{Types: []oxbow.MemoryType{oxbow.TypeEpisodic}}, []string{"We painted the boat."}},
+		"agent":        {oxbow.ContextQuery{AgentID: "coach", Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}}, []string{"The boat is called Heron."}},
 		"context":      {oxbow.ContextQuery{Contexts: []string{"social"}}, []string{"Is introverted", "Rows at dawn"}},
-		"words alone":  {oxbow.ContextQuery{Text: "Heron", WordsOnly: true, Types: []oxbow.MemoryType{oxbow.Fact, oxbow.Episodic}}, []string{"The boat is called Heron."}},
+		"words alone":  {oxbow.ContextQuery{Text: "Heron", WordsOnly: true, Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}}, []string{"The boat is called Heron."}},
 		"nobody known": {oxbow.ContextQuery{UserID: "nobody"}, nil},
-		"later":        {oxbow.ContextQuery{Now: time.Now().AddDate(20, 0, 0), Types: []oxbow.MemoryType{oxbow.Trait}}, nil},
+		"later":        {oxbow.ContextQuery{Now: time.Now().AddDate(20, 0, 0), Types: []oxbow.MemoryType{oxbow.TypeTrait}}, nil},
 	} {
 		c.query.UserID = cmp.Or(c.query.UserID, "ann")
 		found, err := b.client.Context(t.Context(), c.query)

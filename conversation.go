@@ -11,15 +11,18 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Message is something that was said in a conversation.
-type Message = store.NewMessage
+// NewMessage is a message of a conversation to store.
+type NewMessage = store.NewMessage
 
-// AddMessages stores messages, and begins the sessions that are new. The worker makes memories of what is worth
-// remembering, when a session has been quiet for a while. A message whose id is there already is left as it was, so that a
-// repeated call adds nothing. It returns the ids in the order of the messages.
+// Message is a stored message of a conversation.
+type Message = store.Message
+
+// AddMessages stores messages of one user, and begins the sessions that are new. The worker extracts memories from a
+// session once it has been quiet for a while. A message whose id exists is left as it is, so that the call can be repeated.
+// It returns the ids in the order of the messages.
 //
-// An error of a wrong value is an *InvalidError that names the field; then nothing is stored.
-func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uuid.UUID, err error) {
+// A wrong value is an *InvalidError with the index of the message; then nothing is stored.
+func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []uuid.UUID, err error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -35,23 +38,23 @@ func (c *Client) AddMessages(ctx context.Context, messages []Message) (ids []uui
 	return ids, err
 }
 
-// Messages returns what was said in a conversation, in its order. Messages of sensitivity 3 are opened with the client's keys; those
-// that these do not open come without their text, and with an ErrSealed.
-func (c *Client) Messages(ctx context.Context, userID, sessionID string) (said []Said, err error) {
+// Messages returns the messages of a conversation in their order. The client's Sealer opens messages of sensitivity 3;
+// those that it cannot open come without their text, and with ErrSealed.
+func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messages []Message, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		said, err = store.SessionSaid(ctx, tx, userID, sessionID)
+		messages, err = store.Messages(ctx, tx, userID, sessionID)
 		return err
 	})
-	for i := range said {
-		if sealed := said[i].Open(userID, c.sealer); err == nil {
+	for i := range messages {
+		if sealed := messages[i].Open(userID, c.sealer); err == nil {
 			err = sealed
 		}
 	}
-	return said, err
+	return messages, err
 }
 
-// EndSession ends a conversation: what was said in it is extracted at once, and then reflected on. It tells whether the
-// session was open; an *InvalidError says that there is none of that name.
+// EndSession ends a conversation: the worker extracts from it at once, and then reflects. It reports whether the session
+// was open. An unknown session is an *InvalidError.
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {
 	ctx, end := c.span(ctx, "EndSession")
 	defer end(&err)
@@ -65,14 +68,22 @@ func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open
 	return open, err
 }
 
-// Known is a fact as it was known at a moment.
-type Known = store.Known
+// Fact is a fact about a user as it was known at a moment.
+type Fact = store.KnownFact
 
-// FactsAsOf returns the facts that were true of a user at the moment valid, as far as was believed at the moment believed;
-// zero: now. The earliest comes first.
-func (c *Client) FactsAsOf(ctx context.Context, userID string, valid, believed time.Time) (facts []Known, err error) {
+// FactsOptions says as of when Facts answers. The zero value is now.
+type FactsOptions struct {
+	// ValidAsOf is when the facts were true. Default: now.
+	ValidAsOf time.Time
+	// BelievedAsOf is when the system knew them. Default: now.
+	BelievedAsOf time.Time
+}
+
+// Facts returns the facts that were true of a user at one moment, as the system believed at another. The earliest comes
+// first.
+func (c *Client) Facts(ctx context.Context, userID string, o FactsOptions) (facts []Fact, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		facts, err = store.FactsAsOf(ctx, tx, userID, valid, believed)
+		facts, err = store.FactsAsOf(ctx, tx, userID, o.ValidAsOf, o.BelievedAsOf)
 		return err
 	})
 	return facts, err

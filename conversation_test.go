@@ -15,7 +15,7 @@ func TestConversation(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
-	said := []oxbow.Message{
+	said := []oxbow.NewMessage{
 		{ID: uuid.New(), UserID: "mia", SessionID: "s1", Content: "I live in Bergen.", At: at},
 		{UserID: "mia", SessionID: "s1", Role: "assistant", Content: "How nice!", At: at, Metadata: map[string]any{"recalled": []string{"no id", uuid.NewString()}}},
 	}
@@ -29,17 +29,17 @@ func TestConversation(t *testing.T) {
 	require.True(t, open)
 	_, err = b.client.EndSession(ctx, "mia", "s9")
 	require.ErrorAs(t, err, new(*oxbow.InvalidError))
-	_, err = b.client.AddMessages(ctx, []oxbow.Message{{UserID: "mia", SessionID: "s1", Role: "owner", Content: "x"}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s1", Role: "owner", Content: "x"}})
 	require.ErrorAs(t, err, new(*oxbow.InvalidError))
 	b.work(t)
 
-	facts, err := b.client.FactsAsOf(ctx, "mia", time.Time{}, time.Time{})
+	facts, err := b.client.Facts(ctx, "mia", oxbow.FactsOptions{})
 	require.NoError(t, err)
 	require.Len(t, facts, 1)
 	require.Equal(t, "I live in Bergen.", facts[0].Content)
 	require.True(t, facts[0].ValidAt.Equal(at))
 	require.Zero(t, facts[0].InvalidAt)
-	facts, err = b.client.FactsAsOf(ctx, "mia", at.Add(-time.Hour), time.Time{})
+	facts, err = b.client.Facts(ctx, "mia", oxbow.FactsOptions{ValidAsOf: at.Add(-time.Hour)})
 	require.NoError(t, err)
 	require.Empty(t, facts, "it was not true yet")
 }
@@ -48,7 +48,7 @@ func TestPromote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	id := b.remember(t, oxbow.NewMemory{UserID: "mia", Content: "We talked about Bergen.", Type: oxbow.Episodic, Source: "summary"})
+	id := b.remember(t, oxbow.NewMemory{UserID: "mia", Content: "We talked about Bergen.", Type: oxbow.TypeEpisodic, Source: "summary"})
 	changed, err := b.client.Promote(ctx, "mia", id, "")
 	require.NoError(t, err)
 	require.False(t, changed, "it was not to expire")

@@ -1,17 +1,21 @@
-// Package oxbow remembers things about an application's users, and recalls them, in the application's own PostgreSQL.
+// Package oxbow gives an application long-term memory of its users, in the application's own PostgreSQL.
 //
-// A plain INSERT into oxbow.memories is all that an application in any language needs; this package does the same from
-// Go, with types, and with the embedding of queries:
+// A plain INSERT into oxbow.memories is all that an application in any language needs. This package does the same from
+// Go, with types, and embeds queries:
 //
 //	client, err := oxbow.New(pool)
 //	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "Ann plays the cello."})
-//	found, err := client.Recall(ctx, oxbow.Query{UserID: "ann", Text: "Which instrument does she play?"})
+//	results, err := client.Recall(ctx, oxbow.Query{UserID: "ann", Text: "Which instrument does she play?"})
 //
-// A method of a client runs in a transaction of its own. Bound to a transaction of the caller's, it commits or rolls
-// back with whatever else happens there:
+// A method runs in a transaction of its own, unless the client is bound to a transaction of the caller's: then it
+// commits or rolls back with everything else there.
 //
 //	id, err := client.WithTx(tx).Remember(ctx, memory)
 //
-// What is remembered can be recalled as soon as a worker (`oxbow work`, or package worker) has embedded it. The schema
-// is made by `oxbow migrate up`.
+// A memory can be recalled as soon as a worker (oxbow work, or package worker) has embedded it. oxbow migrate up, or
+// package migrations, makes the schema. Package documents ingests files, and package sealed has the keys of secret
+// memories.
+//
+// An error of a wrong value is an *InvalidError. Other errors are for errors.Is: ErrNotFound, ErrDenied, ErrUnreachable
+// and the rest.
 package oxbow

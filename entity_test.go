@@ -36,7 +36,7 @@ func TestEntitiesOfConversations(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
-	_, err := b.client.AddMessages(ctx, []oxbow.Message{
+	_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "s1", Content: "My sister Anna lives in Porto.", At: at},
 		{UserID: "mia", SessionID: "s2", Content: "Yesterday I went sailing on the lake with Tom and Anna, it was wonderful.", At: at.Add(time.Minute)},
 		{UserID: "林", SessionID: "s1", Content: "我姐姐小红在北京工作。", At: at},
@@ -67,7 +67,7 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.ElementsMatch(t, []string{"user sister Anna", "Anna related Porto", "Tom related Anna"}, said)
 
 	// what a newer fact takes the place of ends its edge, and not the entity's history
-	_, err = b.client.AddMessages(ctx, []oxbow.Message{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.", At: at.AddDate(0, 1, 0)}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.", At: at.AddDate(0, 1, 0)}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "mia", "s3")
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestRecallByEntities(t *testing.T) {
 	require.Less(t, by[kurt].Score, by[met].Score)
 	require.Len(t, found(oxbow.Query{Text: "ANNA BERG’s plans"}), 2)
 	require.Equal(t, 1, found(oxbow.Query{Text: "咪咪怎么样了？"})[cat].Rank)
-	require.Empty(t, found(oxbow.Query{Text: "anna", Types: []oxbow.MemoryType{oxbow.Episodic}}))
+	require.Empty(t, found(oxbow.Query{Text: "anna", Types: []oxbow.MemoryType{oxbow.TypeEpisodic}}))
 	require.Empty(t, found(oxbow.Query{Text: "anna", BelievedAsOf: time.Now().Add(-time.Hour)}), "nothing was known then")
 	require.Len(t, found(oxbow.Query{Text: "anna", ValidAsOf: time.Now().Add(time.Hour)}), 2)
 

@@ -44,7 +44,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user,
 		Metadata: map[string]any{"entities": []any{map[string]any{"name": "Berlin of " + user, "kind": "place"}},
 			"relations": []any{map[string]any{"relation": "lives_in", "to": "Berlin of " + user}}}})
-	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.Episodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.TypeEpisodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})

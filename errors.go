@@ -2,41 +2,41 @@ package oxbow
 
 import "github.com/oxbow-memory/oxbow/store"
 
-// InvalidError is a value that cannot be stored or asked for: it names the field, the value and the rule, in
-// RememberMany the index, in an import the line.
+// InvalidError reports a value that cannot be stored or asked for. It names the field, the value and the rule, and the
+// index in RememberMany or the line in an import.
 type InvalidError = store.InvalidError
 
-// For errors.Is. The text of the error that wraps one says which memory or database it is, and what to do.
+// Errors for errors.Is. The text of the error that wraps one names the memory or the database, and says what to do.
 var (
-	// ErrNotFound: the user has no such memory. Whether another user has it is not told.
+	// ErrNotFound reports that the user has no such memory. It is the same if another user has it.
 	ErrNotFound = store.ErrNotFound
-	// ErrSuperseded: the memory is an older version; the error names the newer one.
+	// ErrSuperseded reports that the memory is an older version. The error names the newer one.
 	ErrSuperseded = store.ErrSuperseded
-	// ErrForgotten: the memory is forgotten, and must be restored first.
+	// ErrForgotten reports that the memory is forgotten. Restore it first.
 	ErrForgotten = store.ErrForgotten
-	// ErrNotForgotten: there is nothing to restore.
+	// ErrNotForgotten reports that the memory is not forgotten, so that it cannot be restored.
 	ErrNotForgotten = store.ErrNotForgotten
-	// ErrNotTrait: the memory is a fact, an episode or a document, and what was asked for concerns traits.
+	// ErrNotTrait reports that the memory is a fact, an episode or a document, where a trait is needed.
 	ErrNotTrait = store.ErrNotTrait
-	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
+	// ErrNoReceipt reports that the proof belongs to no erasure, or to that of another user or memory.
 	ErrNoReceipt = store.ErrNoReceipt
-	// ErrSealed: the text of a memory or a message is sealed, and the client has no key that opens it.
+	// ErrSealed reports that the text of a memory or a message is sealed, and the client has no key that opens it.
 	ErrSealed = store.ErrSealed
-	// ErrDenied: the database role may not do this, or may see another user only.
+	// ErrDenied reports that the database role lacks a right, or may see another user only.
 	ErrDenied = store.ErrDenied
-	// ErrNotMigrated: the database has no Oxbow schema.
+	// ErrNotMigrated reports that the database has no Oxbow schema.
 	ErrNotMigrated = store.ErrNotMigrated
-	// ErrBehind: the database's schema is older than this program.
+	// ErrBehind reports that the schema of the database is older than this program.
 	ErrBehind = store.ErrBehind
-	// ErrAhead: the database's schema is newer than this program.
+	// ErrAhead reports that the schema of the database is newer than this program.
 	ErrAhead = store.ErrAhead
-	// ErrNoExtension: pgvector is not installed in the database.
+	// ErrNoExtension reports that pgvector is not installed in the database.
 	ErrNoExtension = store.ErrNoExtension
-	// ErrUnreachable: there is no connection to the database, or it broke.
+	// ErrUnreachable reports that a connection to the database failed or broke.
 	ErrUnreachable = store.ErrUnreachable
 )
 
-// ModelMismatchError is returned by Recall when the client's embedder is not the one that made the database's vectors.
+// ModelMismatchError reports that the embedder of the client is not the one that made the vectors of the database.
 type ModelMismatchError = store.ModelMismatchError
 
 // EmbeddingModel is the model of an embedder, and the length of its vectors.

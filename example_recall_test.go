@@ -36,7 +36,7 @@ func ExampleClient_Recall() {
 		panic(err)
 	}
 	then, err := client.Recall(ctx, oxbow.Query{
-		UserID: "recalled", Text: "Where did Ann live?", Types: []oxbow.MemoryType{oxbow.Fact}, ValidAsOf: moved.AddDate(-1, 0, 0)})
+		UserID: "recalled", Text: "Where did Ann live?", Types: []oxbow.MemoryType{oxbow.TypeFact}, ValidAsOf: moved.AddDate(-1, 0, 0)})
 	if err != nil {
 		panic(err)
 	}

@@ -22,7 +22,7 @@ func ExampleClient_Remember() {
 	memory := oxbow.NewMemory{
 		UserID:     "remembered",
 		Content:    "I adopted a cat. She is called Luna.",
-		Type:       oxbow.Episodic,
+		Type:       oxbow.TypeEpisodic,
 		ValidAt:    time.Date(2025, 10, 12, 8, 30, 0, 0, time.UTC),
 		SessionID:  "chat 17",
 		Speaker:    "Ann",
@@ -90,8 +90,8 @@ func ExampleClient_RememberMany() {
 	defer client.Close(ctx)
 
 	ids, err := client.RememberMany(ctx, []oxbow.NewMemory{
-		{UserID: "many", Content: "Where shall we go?", Type: oxbow.Episodic, SessionID: "chat 18", Speaker: "Mel"},
-		{UserID: "many", Content: "To the mountains.", Type: oxbow.Episodic, SessionID: "chat 18", Speaker: "Ann"},
+		{UserID: "many", Content: "Where shall we go?", Type: oxbow.TypeEpisodic, SessionID: "chat 18", Speaker: "Mel"},
+		{UserID: "many", Content: "To the mountains.", Type: oxbow.TypeEpisodic, SessionID: "chat 18", Speaker: "Ann"},
 	})
 	if err != nil {
 		panic(err)

@@ -23,7 +23,7 @@ func ExampleClient_CommitWorkingMemory() {
 		panic(err)
 	}
 	for _, item := range []oxbow.WorkingItem{
-		{Key: "table", Content: "Ann wants a table for four on Saturday.", Type: oxbow.Episodic},
+		{Key: "table", Content: "Ann wants a table for four on Saturday.", Type: oxbow.TypeEpisodic},
 		{Key: "weather", Content: "It rains."},
 		{Key: "nuts", Content: "Ann is allergic to nuts.", Importance: new(0.9)},
 	} {

@@ -9,21 +9,21 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ImportOptions say how Import reads a file.
+// ImportOptions configures Import.
 type ImportOptions = store.ImportOptions
 
-// ImportReport is what an Import did.
+// ImportReport says what an Import did.
 type ImportReport = store.ImportReport
 
-// Import stores the memories of a file of JSON Lines, which may be compressed with gzip; in the same transaction it
-// enqueues their jobs. All of it is stored or nothing: a line that cannot be stored is an *InvalidError with its Line,
-// unless the options skip it. Reading a file again adds nothing.
+// Import stores the memories of a file of JSON Lines, which may be compressed with gzip, and enqueues their jobs in the
+// same transaction. It stores all lines or none: a line that cannot be stored is an *InvalidError with its Line, unless
+// the options skip it. Importing a file again adds nothing.
 //
-// A line is an object with the members user, content, and if known id, session, seq, speaker, role, at (RFC 3339); or
+// A line is an object with the members user, content and, if known, id, session, seq, speaker, role and at (RFC 3339); or
 // any column of oxbow.memories by its name. It is an episode unless memory_type says otherwise. An id that is a UUID
-// becomes the memory's, any other one its external_id. Lines of type "question" are passed over. A user of whom
-// nothing is known gets the time zone of the offset, if all of the user's times (at) have the same. What ExportUser wrote
-// is read back whole, by the owner of the schema or the worker; an oxbow_app login may import memories.
+// becomes the id of the memory, any other id its external_id. Lines of type "question" are skipped. A new user gets the
+// time zone of the offset if all times (at) of the user have the same. The owner of the schema or the worker can import
+// what ExportUser wrote; an oxbow_app login can import memories.
 func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions) (report ImportReport, err error) {
 	ctx, end := c.span(ctx, "Import")
 	defer end(&err)
@@ -43,14 +43,13 @@ func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions)
 	return report, err
 }
 
-// ExportReport is what an ExportUser wrote.
+// ExportReport says what ExportUser wrote.
 type ExportReport = store.ExportReport
 
-// ExportUser writes everything of a user as JSON Lines, as it is at one moment: memories with all their versions,
-// forgotten ones and traits, history, links, sources, sessions, messages, the user's settings. Import reads it back, with
-// ImportOptions.Traits, ids included, so that the same is recalled. Left out is what the worker makes again (vectors,
-// search terms), what waits for it (uses to be counted, memories to be reflected on), and the sensory stream, which is raw and
-// gone in days.
+// ExportUser writes a snapshot of everything of a user as JSON Lines: memories with all versions, forgotten ones and
+// traits, history, links, sources, sessions, messages, settings. Import reads it back, ids included, with
+// ImportOptions.Traits. It leaves out what the worker makes again (vectors, search terms), what waits for the worker (uses
+// to count, memories to reflect on), and the sensory stream.
 func (c *Client) ExportUser(ctx context.Context, userID string, w io.Writer) (report ExportReport, err error) {
 	export := func(tx pgx.Tx) error {
 		report, err = store.Export(ctx, tx, userID, w)

@@ -35,7 +35,7 @@ func TestExportEraseImport(t *testing.T) {
 		select set_config('oxbow.origin', '', false)`)
 	require.NoError(t, err)
 	b.work(t)
-	ask := func() []oxbow.Recalled {
+	ask := func() []oxbow.Result {
 		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?", Limit: 100})
 		require.NoError(t, err)
 		for i := range found.Memories { // the age has grown by some milliseconds

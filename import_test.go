@@ -43,13 +43,13 @@ func TestImport(t *testing.T) {
 	require.True(t, m.ValidAt.Equal(time.Date(2023, 5, 8, 5, 56, 20, 0, time.UTC)))
 	require.WithinDuration(t, time.Now(), m.CreatedAt, time.Minute)
 	m.ValidAt, m.CreatedAt = time.Time{}, time.Time{}
-	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.Episodic, ID: id, Content: "What is its name?", Version: 1, SessionID: "s1", Seq: 2,
+	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.TypeEpisodic, ID: id, Content: "What is its name?", Version: 1, SessionID: "s1", Seq: 2,
 		Speaker: "Mel", ExternalID: "D1:2", Importance: 0.5, Strength: 1, MentionCount: 1, Metadata: map[string]any{"role": "assistant"}}, m)
 
 	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where user_id = 'conv-2'`).Scan(&id))
 	m, err = b.client.Get(ctx, "conv-2", id)
 	require.NoError(t, err)
-	require.Equal(t, oxbow.Fact, m.Type)
+	require.Equal(t, oxbow.TypeFact, m.Type)
 	require.Equal(t, 0.9, m.Importance)
 	require.Equal(t, "coach", m.AgentID)
 	require.Equal(t, map[string]any{"role": "kept", "n": 1.0}, m.Metadata)

@@ -11,28 +11,29 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// NewMemory is a memory to be remembered.
+// NewMemory is a memory to store.
 type NewMemory = store.NewMemory
 
-// Memory is a memory as it is stored.
+// Memory is a stored memory.
 type Memory = store.Memory
 
-// TraitState is what a trait has beyond other memories.
+// TraitState has the fields that only traits have.
 type TraitState = store.TraitState
 
 // MemoryType is one of the four kinds of memory.
 type MemoryType = store.MemoryType
 
+// The types of memory.
 const (
-	Fact     = store.Fact     // discrete and objective; a newer fact supersedes it
-	Episodic = store.Episodic // an event
-	Trait    = store.Trait    // a lasting quality of the person, made by reflection only
-	Document = store.Document // a piece of a file
+	TypeFact     = store.Fact     // discrete and objective; a newer fact supersedes it
+	TypeEpisodic = store.Episodic // an event
+	TypeTrait    = store.Trait    // a lasting quality of the person; only reflection makes traits
+	TypeDocument = store.Document // a chunk of a file
 )
 
-// Remember stores a memory and, in the same transaction, the job that makes it recallable: a worker embeds it as soon
-// as that is committed. It returns the memory's id. If the user has a memory of that type with that ExternalID already,
-// nothing is stored and the id is that one's. A value that cannot be stored is an *InvalidError.
+// Remember stores a memory and, in the same transaction, the job that makes it recallable; a worker embeds it after the
+// commit. It returns the id of the memory. If the user has a memory of that type with that ExternalID, nothing is stored,
+// and the id is that memory's. A wrong value is an *InvalidError.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)
@@ -46,9 +47,9 @@ func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err er
 	return ids[0], nil
 }
 
-// RememberMany is Remember for many memories, also of several users, in a few statements: all are stored or none. The
-// ids come in their order. An *InvalidError has the Index of the first memory that cannot be stored; then nothing was
-// sent to the database.
+// RememberMany is Remember for many memories, of any users, in a few statements. It stores all or none, and returns the
+// ids in the order of the memories. A wrong value is an *InvalidError with the Index of the first memory that has one;
+// nothing is sent to the database then.
 func (c *Client) RememberMany(ctx context.Context, memories []NewMemory) (_ []uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "RememberMany", attribute.Int("oxbow.memories", len(memories)))
 	defer end(&err)
@@ -80,8 +81,8 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	return batch.IDs, nil
 }
 
-// insert needs no transaction for a single statement, and no user: any role that may insert may do so for any user. Where it
-// is traced, it needs one to say so.
+// insert stores a batch. A single statement needs no transaction, unless it is traced; and no user, since a role that may
+// insert may do so for any user.
 func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, err error) {
 	if c.tx != nil {
 		if err := c.nameTrace(ctx); err != nil {
@@ -99,8 +100,8 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 	return added, err
 }
 
-// Get returns a memory of the user by its id, forgotten and superseded ones too (ForgottenAt and ExpiredAt tell), or
-// ErrNotFound. A memory of sensitivity 3 is opened with the client's keys; with ErrSealed it comes without its text.
+// Get returns a memory of the user, also if it is forgotten (ForgottenAt) or superseded (ExpiredAt). ErrNotFound if the
+// user has none of that id. The client's Sealer opens a memory of sensitivity 3; with ErrSealed it comes without its text.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
 	var m Memory
 	err := c.on(ctx, userID, func(db pgx.Tx) (err error) {

@@ -20,7 +20,7 @@ func TestRememberAndGet(t *testing.T) {
 	b := setup(t)
 	at := time.Date(2025, 10, 12, 8, 30, 0, 123456000, time.UTC)
 	given := oxbow.NewMemory{
-		UserID: "ann", Content: "安在乐团里拉大提琴 'quoted' \\ \n \U0001f3bb", Type: oxbow.Episodic, ID: uuid.New(), ExternalID: "D1:3",
+		UserID: "ann", Content: "安在乐团里拉大提琴 'quoted' \\ \n \U0001f3bb", Type: oxbow.TypeEpisodic, ID: uuid.New(), ExternalID: "D1:3",
 		ValidAt: at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann", AgentID: "coach",
 		Source: "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil}, "deep": map[string]any{"n": 0.1}},
 	}
@@ -35,14 +35,14 @@ func TestRememberAndGet(t *testing.T) {
 	require.True(t, m.ValidAt.Equal(at) && m.InvalidAt.Equal(at.Add(time.Hour)))
 	m.ValidAt, m.InvalidAt = given.ValidAt, given.InvalidAt
 	require.Equal(t, oxbow.Memory{
-		UserID: "ann", Type: oxbow.Episodic, ID: id, Content: given.Content, ValidAt: at, InvalidAt: at.Add(time.Hour), Version: 1,
+		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at, InvalidAt: at.Add(time.Hour), Version: 1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat", Category: "music",
 		Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
 	}, m)
 
 	plain, err := b.client.Get(t.Context(), "ann", b.remember(t, oxbow.NewMemory{}))
 	require.NoError(t, err)
-	require.Equal(t, oxbow.Fact, plain.Type)
+	require.Equal(t, oxbow.TypeFact, plain.Type)
 	require.Equal(t, 0.5, plain.Importance)
 	require.Empty(t, plain.Metadata)
 	require.NotZero(t, plain.Seq)
@@ -65,7 +65,7 @@ func TestRememberAgainUnderExternalID(t *testing.T) {
 	b := setup(t)
 	first := b.remember(t, oxbow.NewMemory{ExternalID: "x"})
 	require.Equal(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Content: "Something else."}))
-	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Type: oxbow.Episodic}), "another type")
+	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Type: oxbow.TypeEpisodic}), "another type")
 	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", UserID: "bob"}), "another user")
 
 	ids, err := b.client.RememberMany(t.Context(), []oxbow.NewMemory{
@@ -85,7 +85,7 @@ func TestRememberManyKeepsOrderAndIsWhole(t *testing.T) {
 	const n = 6000 // more than one statement
 	memories := make([]oxbow.NewMemory, n)
 	for i := range memories {
-		memories[i] = oxbow.NewMemory{UserID: fmt.Sprintf("user %d", i%3), Content: fmt.Sprintf("event %d", i), SessionID: "s", Type: oxbow.Episodic}
+		memories[i] = oxbow.NewMemory{UserID: fmt.Sprintf("user %d", i%3), Content: fmt.Sprintf("event %d", i), SessionID: "s", Type: oxbow.TypeEpisodic}
 	}
 	ids, err := b.client.RememberMany(t.Context(), memories)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestInvalidMemories(t *testing.T) {
 		{"NUL in content", oxbow.NewMemory{UserID: "ann", Content: "a\x00b"}, "content", `"a\x00b"`},
 		{"invalid UTF-8", oxbow.NewMemory{UserID: "ann", Content: "a\xffb"}, "content", `"a\xffb"`},
 		{"unknown type", oxbow.NewMemory{UserID: "ann", Content: "x", Type: "general"}, "memory_type", `"general"`},
-		{"trait", oxbow.NewMemory{UserID: "ann", Content: "x", Type: oxbow.Trait}, "memory_type", `"trait"`},
+		{"trait", oxbow.NewMemory{UserID: "ann", Content: "x", Type: oxbow.TypeTrait}, "memory_type", `"trait"`},
 		{"importance above 1", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(1.01)}, "importance", "1.01"},
 		{"importance below 0", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(-0.1)}, "importance", "-0.1"},
 		{"importance NaN", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(math.NaN())}, "importance", "NaN"},

@@ -20,7 +20,7 @@ func TestSecretMessage(t *testing.T) {
 	ctx := t.Context()
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	secrets := []string{"I live in Swordfish Street 4711.", "我住在剑鱼街四七一一号。"}
-	said := []oxbow.Message{
+	said := []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "s", Content: secrets[0], Sensitivity: 3, At: at},
 		{UserID: "mia", SessionID: "s", Content: "I live in Bergen.", Sensitivity: 2, At: at.Add(time.Minute)},
 		{UserID: "mia", SessionID: "s", Content: secrets[1], Sensitivity: 3, At: at.Add(2 * time.Minute)},
@@ -52,7 +52,7 @@ func TestSecretMessage(t *testing.T) {
 	require.Equal(t, 4, b.count(t, "select count(*) from oxbow.messages where extracted_at is not null"))
 
 	// what takes the place of something delicate is as delicate, and so is what is said again in a delicate message
-	_, err = b.client.AddMessages(ctx, []oxbow.Message{
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "t", Content: "I live in Oslo now.", At: at.Add(24 * time.Hour)},
 		{UserID: "mia", SessionID: "t", Content: "I play the cello.", Sensitivity: 1, At: at.Add(25 * time.Hour)},
 	})
@@ -120,10 +120,10 @@ func TestSecretMessageIsNotSummarised(t *testing.T) {
 	_, err := b.pool.Exec(ctx, `update oxbow.settings set value = value || '{"summary_after": 3}' where key = 'conversations'`)
 	require.NoError(t, err)
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
-	var said []oxbow.Message
+	var said []oxbow.NewMessage
 	for i, text := range []string{"I live in Bergen.", "I play the cello in an orchestra.", "My sister Kari visited me yesterday.", "I work as a nurse.", "I bought a red boat."} {
-		said = append(said, oxbow.Message{UserID: "mia", SessionID: "s", Content: text, Sensitivity: i % 2, At: at.Add(time.Duration(i) * time.Minute)},
-			oxbow.Message{UserID: "mia", SessionID: "s", Content: "I live in Swordfish Street.", Sensitivity: 3, At: at.Add(time.Duration(i)*time.Minute + time.Second)})
+		said = append(said, oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: text, Sensitivity: i % 2, At: at.Add(time.Duration(i) * time.Minute)},
+			oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: "I live in Swordfish Street.", Sensitivity: 3, At: at.Add(time.Duration(i)*time.Minute + time.Second)})
 	}
 	_, err = b.client.AddMessages(ctx, said)
 	require.NoError(t, err)
@@ -146,19 +146,19 @@ func TestSecretMessageRefused(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		client  *oxbow.Client
-		message oxbow.Message
+		message oxbow.NewMessage
 		says    string
 	}{
-		"no keys":     {newClient(t, b.pool), oxbow.Message{Content: "swordfish", Sensitivity: 3}, "sensitivity must be below 3 without keys"},
-		"a speaker":   {b.client, oxbow.Message{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"}, "with speaker or metadata"},
-		"metadata":    {b.client, oxbow.Message{Content: "swordfish", Sensitivity: 3, Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
-		"4":           {b.client, oxbow.Message{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
-		"a bad text":  {b.client, oxbow.Message{Content: "swordfish\x00", Sensitivity: 3}, "content must not contain a NUL character"},
-		"a blank one": {b.client, oxbow.Message{Content: " \n", Sensitivity: 3}, "content must not be blank"},
-		"a long text": {b.client, oxbow.Message{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3}, "nor longer than 1 MiB"},
+		"no keys":     {newClient(t, b.pool), oxbow.NewMessage{Content: "swordfish", Sensitivity: 3}, "sensitivity must be below 3 without keys"},
+		"a speaker":   {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"}, "with speaker or metadata"},
+		"metadata":    {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3, Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
+		"4":           {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
+		"a bad text":  {b.client, oxbow.NewMessage{Content: "swordfish\x00", Sensitivity: 3}, "content must not contain a NUL character"},
+		"a blank one": {b.client, oxbow.NewMessage{Content: " \n", Sensitivity: 3}, "content must not be blank"},
+		"a long text": {b.client, oxbow.NewMessage{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3}, "nor longer than 1 MiB"},
 	} {
 		c.message.UserID, c.message.SessionID = "ann", "s"
-		_, err := c.client.AddMessages(ctx, []oxbow.Message{{UserID: "ann", SessionID: "s", Content: "hello"}, c.message})
+		_, err := c.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "hello"}, c.message})
 		bad := new(oxbow.InvalidError)
 		require.ErrorAs(t, err, &bad, name)
 		require.Equal(t, 1, bad.Index, name)
@@ -168,7 +168,7 @@ func TestSecretMessageRefused(t *testing.T) {
 	require.Zero(t, b.count(t, "select count(*) from oxbow.messages"))
 
 	// a sealed text opens in its own place only, which no memory's is
-	ids, err := b.client.AddMessages(ctx, []oxbow.Message{{UserID: "ann", SessionID: "s", Content: "one", Sensitivity: 3}})
+	ids, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "one", Sensitivity: 3}})
 	require.NoError(t, err)
 	memory, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", ID: uuid.New(), Content: "other", Sensitivity: 3})
 	require.NoError(t, err)

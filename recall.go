@@ -18,67 +18,69 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Query asks for memories of one user. Only UserID and Text are required; a zero value means "not given".
+// Query asks for memories of one user. Only UserID and Text are required; a zero value is the default.
 type Query struct {
 	UserID string
-	// Text is what is asked for. Its first 2,000 characters are searched by words; all of it is embedded.
+	// Text is the question or the topic. Its first 2,000 characters are searched by words; all of it is embedded.
 	Text string
-	// Limit is how many memories at most, 1 to 1000, by default 10.
+	// Limit is how many memories to return at most, 1 to 1000. Default: 10.
 	Limit int
-	// Types are those to search, by default all.
+	// Types are the types to search. Default: all.
 	Types []MemoryType
-	// Contexts are those of a trait (work, personal, …), or the key "context" in the metadata of another memory.
+	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the metadata of other memories.
 	Contexts []string
-	// AgentID asks for the memories of one agent only.
+	// AgentID filters by agent.
 	AgentID string
-	// Metadata asks for memories whose metadata contains this object; see NewMemory.Metadata.
+	// Metadata filters by metadata: the memory's must contain this object; see NewMemory.Metadata.
 	Metadata any
-	// ValidAsOf asks what was true then, BelievedAsOf what was believed then. Default: now.
-	ValidAsOf, BelievedAsOf time.Time
-	// Now is the moment from which recency is counted. Default: the database's clock.
+	// ValidAsOf asks what was true at a moment. Default: now.
+	ValidAsOf time.Time
+	// BelievedAsOf asks what the system believed at a moment. Default: now.
+	BelievedAsOf time.Time
+	// Now is the moment from which recency counts. Default: the database's clock.
 	Now time.Time
-	// Embedding is the vector of Text, if the application has it, of the database's model.
+	// Embedding is the vector of Text by the database's model, if the application has it.
 	Embedding []float32
 	// WordsOnly leaves the vectors out.
 	WordsOnly bool
 }
 
-// Recollection is the answer to a Query.
-type Recollection struct {
-	// Memories are the best first.
-	Memories []Recalled
-	// Degraded is why the memories were found by their words alone, though vectors were asked for: the embedder could
-	// not be reached, or did not answer in time. Nil otherwise.
+// Results answers a Query.
+type Results struct {
+	// Memories are ordered by score, the best first.
+	Memories []Result
+	// Degraded is why only words were searched although vectors were asked for: the embedder failed or timed out. Nil
+	// otherwise.
 	Degraded error
 }
 
-// Recalled is one memory that answers a query, with what brought it there.
-type Recalled = store.Recalled
+// Result is a memory that answers a Query, with its score.
+type Result = store.Result
 
-// Explanation says where the score of a Recalled comes from.
+// Explanation breaks the score of a Result down.
 type Explanation = store.Explanation
 
-// ChannelScore is a memory's place in one channel of an Explanation.
+// ChannelScore is the score and the rank of a memory in one channel of an Explanation.
 type ChannelScore = store.ChannelScore
 
-// Recall returns the memories of a user that answer a query, best first: found by words and by vectors, each raising
-// its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing; the client counts the access
-// to what it returned later, in the background. What a reply relied on is for the program to report: see Used.
+// Recall returns the memories of a user that answer a query, the best first. It searches words and vectors, and a memory
+// raises its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing: the client reports
+// the accesses in the background. Report the memories that a reply relied on with Used.
 //
-// If the embedder fails, the words alone are searched and Recollection.Degraded says why. If it is not the one whose
-// vectors the database holds, the error is a *ModelMismatchError.
-func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error) {
+// If the embedder fails, Recall searches words alone, and Results.Degraded says why. If the database holds vectors of
+// another model, the error is a *ModelMismatchError. A wrong value is an *InvalidError.
+func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	ctx, end := c.span(ctx, "Recall")
 	defer end(&err)
 	params, err := q.params()
 	if err != nil {
-		return Recollection{}, err
+		return Results{}, err
 	}
-	var result Recollection
+	var result Results
 	if !q.WordsOnly && params.Embedding == nil {
 		params.Embedding, err = c.embed(ctx, q.Text)
 		if ctx.Err() != nil {
-			return Recollection{}, ctx.Err()
+			return Results{}, ctx.Err()
 		}
 		result.Degraded = err
 	}
@@ -88,10 +90,10 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error
 		return err
 	})
 	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return Recollection{}, mismatch // it explains err, too: vectors of two lengths cannot be compared
+		return Results{}, mismatch // it explains err, too: vectors of two lengths cannot be compared
 	}
 	if err != nil {
-		return Recollection{}, err
+		return Results{}, err
 	}
 	ids := make([]uuid.UUID, len(result.Memories))
 	for i, m := range result.Memories {
@@ -101,7 +103,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Recollection, err error
 	return result, nil
 }
 
-// mismatch compares what the database records with what made the query's vector.
+// mismatch compares the model that the database records with the one that made the query's vector.
 func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own bool) error {
 	mine := store.EmbeddingModel{Model: c.embedder.Model(), Dimension: c.embedder.Dimension()}
 	switch {
@@ -117,7 +119,7 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 	return nil
 }
 
-// embed gives the embedder as long as recall may wait for it.
+// embed embeds a query, within the timeout of the client.
 func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error) {
 	ctx, end := c.span(ctx, "embed", attribute.String("gen_ai.request.model", c.embedder.Model()))
 	defer end(&err)

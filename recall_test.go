@@ -19,7 +19,7 @@ func TestRecall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	at := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
-	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.Episodic, ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
+	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.TypeEpisodic, ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
 		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: "music", Importance: new(0.9), Metadata: map[string]any{"context": "work", "n": 1}})
 	b.remember(t, oxbow.NewMemory{Content: "Ann sold her cello case."})
 	b.remember(t, oxbow.NewMemory{Content: "Bob plays the cello.", UserID: "bob"})
@@ -39,13 +39,13 @@ func TestRecall(t *testing.T) {
 	require.Greater(t, first.Score, found.Memories[1].Score)
 	require.True(t, first.ValidAt.Equal(at))
 	first.Score, first.Explain, first.CreatedAt, first.ValidAt = 0, oxbow.Explanation{}, time.Time{}, time.Time{}
-	require.Equal(t, oxbow.Recalled{ID: id, Type: oxbow.Episodic, Content: "I play the cello in an orchestra.", SessionID: "s1", Seq: 3, Speaker: "Ann",
+	require.Equal(t, oxbow.Result{ID: id, Type: oxbow.TypeEpisodic, Content: "I play the cello in an orchestra.", SessionID: "s1", Seq: 3, Speaker: "Ann",
 		AgentID: "coach", ExternalID: "D1", Category: "music", Importance: 0.9, Metadata: map[string]any{"context": "work", "n": 1.0}}, first)
 
 	only := []string{"I play the cello in an orchestra."}
 	for name, q := range map[string]oxbow.Query{
 		"limit":       {Text: "orchestra cello", Limit: 1},
-		"type":        {Text: "cello", Types: []oxbow.MemoryType{oxbow.Episodic}},
+		"type":        {Text: "cello", Types: []oxbow.MemoryType{oxbow.TypeEpisodic}},
 		"agent":       {Text: "cello", AgentID: "coach"},
 		"context":     {Text: "cello", Contexts: []string{"work", "social"}},
 		"metadata":    {Text: "cello", Metadata: map[string]int{"n": 1}},
@@ -75,7 +75,7 @@ func TestInvalidQueries(t *testing.T) {
 		{"text", `"a\x00"`, oxbow.Query{UserID: "ann", Text: "a\x00"}},
 		{"limit", `-1`, oxbow.Query{UserID: "ann", Text: "x", Limit: -1}},
 		{"limit", `1001`, oxbow.Query{UserID: "ann", Text: "x", Limit: 1001}},
-		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x", Types: []oxbow.MemoryType{oxbow.Fact, "general"}}},
+		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x", Types: []oxbow.MemoryType{oxbow.TypeFact, "general"}}},
 		{"metadata", "[1]", oxbow.Query{UserID: "ann", Text: "x", Metadata: []int{1}}},
 		{"embedding", "NaN at 1", oxbow.Query{UserID: "ann", Embedding: []float32{0, float32(math.NaN())}}},
 		{"embedding", "3 dimensions", oxbow.Query{UserID: "ann", Embedding: []float32{1, 0, 0}}},

@@ -118,7 +118,7 @@ func TestSecretMemoryRefused(t *testing.T) {
 		"a bad text":   {b.client, oxbow.NewMemory{Content: "swordfish\x00", Sensitivity: 3}, "content must not contain a NUL character"},
 		"a bad id":     {b.client, oxbow.NewMemory{Content: "swordfish", ExternalID: strings.Repeat("swordfish", 200), Sensitivity: 3}, "external_id must have at most 1024 bytes"},
 		"a long text":  {b.client, oxbow.NewMemory{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3}, "content must not be longer than 1 MiB"},
-		"a trait even": {b.client, oxbow.NewMemory{Content: "swordfish", Type: oxbow.Trait, Sensitivity: 3}, "memory_type must be fact, episodic or document"},
+		"a trait even": {b.client, oxbow.NewMemory{Content: "swordfish", Type: oxbow.TypeTrait, Sensitivity: 3}, "memory_type must be fact, episodic or document"},
 	} {
 		c.memory.UserID = "ann"
 		_, err := c.client.Remember(ctx, c.memory)

@@ -9,35 +9,34 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// TimelineQuery asks what was known about a topic, as it changed. Only UserID and Topic are required; a zero value means
-// "not given".
+// TimelineQuery asks how knowledge about a topic changed. Only UserID and Topic are required; a zero value is the default.
 type TimelineQuery struct {
 	UserID string
-	// Topic is what it is about, as for Query.Text.
+	// Topic is what to search for, like Query.Text.
 	Topic string
-	// Limit is how many memories at most, the most relevant ones, 1 to 1000, by default 50.
+	// Limit is how many memories to return at most, the most relevant, 1 to 1000. Default: 50.
 	Limit int
-	// Types are Fact, Episodic; by default both.
+	// Types are TypeFact and TypeEpisodic. Default: both.
 	Types []MemoryType
-	// Embedding is the vector of Topic, if the application has it, of the database's model.
+	// Embedding is the vector of Topic by the database's model, if the application has it.
 	Embedding []float32
 	// WordsOnly leaves the vectors out.
 	WordsOnly bool
 }
 
-// Timeline is the answer to a TimelineQuery.
+// Timeline answers a TimelineQuery.
 type Timeline struct {
 	// Entries are in the order in which they became true, or happened.
 	Entries []TimelineEntry
-	// Degraded is why vectors were left out, though they were asked for; see Recollection.
+	// Degraded is why only words were searched; see Results.
 	Degraded error
 }
 
 // TimelineEntry is a fact or an episode of a Timeline.
 type TimelineEntry = store.TimelineEntry
 
-// Timeline returns the facts and episodes of a user that are about a topic, those of the past too, with the versions that
-// followed them; see oxbow.timeline in the SQL interface. It writes nothing. Errors are those of Recall.
+// Timeline returns the facts and episodes of a user about a topic, past ones included, with the versions that followed
+// them; see oxbow.timeline in the SQL interface. It writes nothing. Errors are those of Recall.
 func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
 	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding}
 	checked, err := asked.params()

@@ -16,7 +16,7 @@ func TestTimeline(t *testing.T) {
 	ctx := t.Context()
 	at := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)
 	for i, text := range []string{"我住在北京。", "我现在住在上海。"} {
-		_, err := b.client.AddMessages(ctx, []oxbow.Message{{UserID: "小明", SessionID: text, Content: text, At: at.AddDate(i, 0, 0)}})
+		_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "小明", SessionID: text, Content: text, At: at.AddDate(i, 0, 0)}})
 		require.NoError(t, err)
 		_, err = b.client.EndSession(ctx, "小明", text)
 		require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestTimeline(t *testing.T) {
 		require.False(t, old.Current)
 		require.True(t, current.Current)
 		require.Zero(t, current.InvalidAt)
-		require.Equal(t, oxbow.Fact, current.Type)
+		require.Equal(t, oxbow.TypeFact, current.Type)
 
 		versions, err := b.client.Versions(ctx, "小明", current.ID)
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestTimeline(t *testing.T) {
 		require.Len(t, said, 1)
 		require.True(t, said[0].At.Equal(at.AddDate(1, 0, 0)))
 		said[0].ID, said[0].At = uuid.Nil, time.Time{}
-		require.Equal(t, oxbow.Said{SessionID: "我现在住在上海。", Role: "user", Content: "我现在住在上海。"}, said[0])
+		require.Equal(t, oxbow.Message{SessionID: "我现在住在上海。", Role: "user", Content: "我现在住在上海。"}, said[0])
 	}
 	_, err := b.client.Versions(ctx, "bob", uuid.New())
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
@@ -56,7 +56,7 @@ func TestTimeline(t *testing.T) {
 		"topic":   {UserID: "小明", Topic: " "},
 		"user_id": {Topic: "x"},
 		"limit":   {UserID: "小明", Topic: "x", Limit: 1001},
-		"types":   {UserID: "小明", Topic: "x", Types: []oxbow.MemoryType{oxbow.Trait}},
+		"types":   {UserID: "小明", Topic: "x", Types: []oxbow.MemoryType{oxbow.TypeTrait}},
 	} {
 		_, err := b.client.Timeline(ctx, q)
 		var invalid *oxbow.InvalidError

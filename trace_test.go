@@ -79,7 +79,7 @@ func TestTraceFromCallToProvider(t *testing.T) {
 	inTx.End()
 
 	ctx, chat := tracer.Start(t.Context(), "chat")
-	_, err = b.client.AddMessages(ctx, []oxbow.Message{{UserID: "eve", SessionID: "s", Role: "user", Content: "我搬到了上海"}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "eve", SessionID: "s", Role: "user", Content: "我搬到了上海"}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "eve", "s")
 	require.NoError(t, err)

@@ -12,45 +12,44 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// TraitSummary is a trait as it stands at a moment.
-type TraitSummary = store.TraitSummary
+// Trait is a trait as it stands at a moment.
+type Trait = store.TraitSummary
 
-// Tendency is what a trait that depends on the context says in one.
+// Tendency is what a trait that depends on the context says in one context.
 type Tendency = store.Tendency
 
-// TraitDetails is a trait with all that led to it.
+// TraitDetails is a trait with its events, evidence, relatives and earlier wordings.
 type TraitDetails = store.TraitDetails
 
-// TraitEvent is something that happened to a trait.
+// TraitEvent is an event in the life of a trait.
 type TraitEvent = store.RecordedEvent
 
-// TraitEvidence is a memory that speaks for or against a trait.
+// TraitEvidence is a memory that supports or contradicts a trait.
 type TraitEvidence = store.RecordedEvidence
 
-// TraitWording is what a trait said for a time.
+// TraitWording is an earlier wording of a trait.
 type TraitWording = store.TraitWording
 
 // TraitEdit is a person's correction of a trait.
 type TraitEdit = store.TraitEdit
 
-// TraitsOptions says which traits to return. The zero value asks for those that recall tells of, as of now.
+// TraitsOptions selects traits. The zero value selects those that recall returns, as of now.
 type TraitsOptions struct {
-	// Stages are those to return: trend, candidate, emerging, established, core, dissolved. Default: emerging,
+	// Stages are the stages to return: trend, candidate, emerging, established, core, dissolved. Default: emerging,
 	// established and core.
 	Stages []string
-	// IncludeHidden asks for traits of every stage. It excludes Stages.
+	// IncludeHidden returns traits of every stage. It excludes Stages.
 	IncludeHidden bool
-	// AsOf asks what was held then: the wordings of then, with what had happened until then.
+	// AsOf returns the traits as they stood at a moment, in the wordings of that time.
 	AsOf time.Time
-	// Now is the moment to which confidence decays, for data that lies in the past. Default: the database's clock. It
-	// excludes AsOf.
+	// Now is the moment to which confidence decays, for data of the past. Default: the database's clock. It excludes AsOf.
 	Now time.Time
 }
 
-// Traits returns what is held of a user, with confidence and stage at the moment: the most abstract ones first (core,
-// then preference, then behavior), of each the surest first. ParentID makes a tree of them. A user of whom nothing is
-// held, or nothing is known, has none.
-func (c *Client) Traits(ctx context.Context, userID string, options TraitsOptions) (traits []TraitSummary, err error) {
+// Traits returns the traits of a user with their confidence and stage: the most abstract first (core, then preference,
+// then behavior), and of each the surest first. ParentID makes a tree of them. An unknown user has none. A wrong value is
+// an *InvalidError.
+func (c *Client) Traits(ctx context.Context, userID string, options TraitsOptions) (traits []Trait, err error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (c *Client) Traits(ctx context.Context, userID string, options TraitsOption
 	if len(stages) == 0 {
 		stages = []string{"emerging", "established", "core"}
 	}
-	return slices.DeleteFunc(traits, func(t TraitSummary) bool { return !slices.Contains(stages, t.Stage) }), nil
+	return slices.DeleteFunc(traits, func(t Trait) bool { return !slices.Contains(stages, t.Stage) }), nil
 }
 
 func (o *TraitsOptions) validate() error {
@@ -88,14 +87,14 @@ func (o *TraitsOptions) validate() error {
 	return nil
 }
 
-// Trait returns a trait with all that led to it: its events, the memories that speak for and against it, its parent and
-// children, its earlier wordings. ErrNotFound, ErrNotTrait, ErrForgotten, and ErrSuperseded, if it has a newer wording,
-// which the error names, say why there is none.
+// Trait returns a trait with its events, the memories that support and contradict it, its parent and children, and its
+// earlier wordings. ErrNotFound, ErrNotTrait, ErrForgotten, or ErrSuperseded if it has a newer wording, which the error
+// names.
 func (c *Client) Trait(ctx context.Context, userID string, id uuid.UUID) (TraitDetails, error) {
 	return c.TraitAt(ctx, userID, id, time.Time{})
 }
 
-// TraitAt is Trait with confidence and stage decayed to another moment, for data that lies in the past.
+// TraitAt is Trait with confidence and stage decayed to another moment, for data of the past.
 func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now time.Time) (t TraitDetails, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		t, err = store.GetTrait(ctx, tx, userID, id, now)
@@ -104,12 +103,11 @@ func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now t
 	return t, err
 }
 
-// EditTrait corrects a trait in the name of the person whom it is about, and returns its id: a new one if it was reworded.
-// Evidence and events go over to that; the old wording stays, as that of its time. A dissolved trait comes back.
-// Reflection goes on to weigh evidence, but leaves the wording alone from then on.
+// EditTrait corrects a trait on behalf of its user, and returns its id: a new one if it was reworded. Evidence and events
+// move to the new wording; the old one stays for questions about the past. A dissolved trait is revived. Reflection keeps
+// weighing evidence, but no longer changes the wording.
 //
-// ErrNotFound, ErrNotTrait, ErrSuperseded (the error names the newer wording), ErrForgotten and *InvalidError say why
-// nothing was corrected.
+// ErrNotFound, ErrNotTrait, ErrForgotten, ErrSuperseded (the error names the newer wording), or an *InvalidError.
 func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (edited uuid.UUID, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		edited, err = store.EditTrait(ctx, tx, userID, id, e)
@@ -118,16 +116,16 @@ func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e T
 	return edited, err
 }
 
-// DissolveTrait archives a trait in the name of the person whom it is about: it is not recalled any more, and reflection
-// does not bring it back; EditTrait does. The reason, which may be empty, is written into its events. Another call does
-// nothing. Errors are those of EditTrait.
+// DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not revive it;
+// EditTrait does. The reason, which may be empty, is written into its events. A second call does nothing. Errors are those
+// of EditTrait.
 func (c *Client) DissolveTrait(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.DissolveTrait(ctx, tx, userID, id, reason, "user") })
 }
 
-// DeleteTrait erases a trait with all its wordings, evidence and events; the memories that were evidence stay. What is left
-// is a hash of what it said, so that reflection does not make it again. It cannot be taken back. It returns how many rows
-// that were. Errors are those of EditTrait.
+// DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted. The memories
+// that were evidence stay. A hash of the wording is kept, so that reflection does not make the trait again. It cannot be
+// undone. Errors are those of EditTrait.
 func (c *Client) DeleteTrait(ctx context.Context, userID string, id uuid.UUID) (rows int64, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		rows, err = store.DeleteTrait(ctx, tx, userID, id)

@@ -27,7 +27,7 @@ func early() traittest.Trait {
 	}}
 }
 
-func traitContents(traits []oxbow.TraitSummary) []string {
+func traitContents(traits []oxbow.Trait) []string {
 	contents := []string{}
 	for _, t := range traits {
 		contents = append(contents, t.Content)
@@ -90,7 +90,7 @@ func TestTraitsAsOf(t *testing.T) {
 	newer, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Content: "Ann is a morning person."})
 	require.NoError(t, err)
 
-	held := func(at time.Time) []oxbow.TraitSummary {
+	held := func(at time.Time) []oxbow.Trait {
 		traits, err := b.client.Traits(ctx, "ann", oxbow.TraitsOptions{AsOf: at, IncludeHidden: true})
 		require.NoError(t, err)
 		return traits
@@ -150,7 +150,7 @@ func TestTrait(t *testing.T) {
 
 	require.Len(t, got.Evidence, 4)
 	said := got.Evidence[2]
-	require.Equal(t, []any{2, "supporting", "B", oxbow.Episodic, "I am a morning person.", "s3", "personal"},
+	require.Equal(t, []any{2, "supporting", "B", oxbow.TypeEpisodic, "I am a morning person.", "s3", "personal"},
 		[]any{said.EventSeq, said.Direction, said.Quality, said.MemoryType, said.Content, said.Session, said.Context})
 	require.Equal(t, []any{3, "contradicting", "day 2025-03-09"}, []any{got.Evidence[3].EventSeq, got.Evidence[3].Direction, got.Evidence[3].Session})
 

@@ -118,8 +118,8 @@ func (u *uses) close(ctx context.Context) error {
 }
 
 // Used reports that a reply used memories of the user: traits among them become a little surer, at most once a day each.
-// Recall reports by itself what it returned, which counts an access and no use. Reports are sent in the background, within a
-// few seconds or by Close; the worker adds them to the memories' AccessCount.
+// Recall reports what it returned, which counts as an access and not as a use. Reports are sent in the background, within
+// 5 seconds or by Close; the worker adds them to AccessCount.
 func (c *Client) Used(userID string, ids ...uuid.UUID) { c.report(report{userID, true}, ids) }
 
 func (c *Client) report(r report, ids []uuid.UUID) {

@@ -28,12 +28,12 @@ const (
 	maxWorking     = 9
 )
 
-// WorkingItem is something that a conversation is just about. Only Content is required; a zero value means "not given".
+// WorkingItem is an item that a conversation is about now. Only Content is required; a zero value is the default.
 type WorkingItem struct {
-	// Key names the item within its working memory. Default: the content.
+	// Key names the item within its working memory. Default: Content.
 	Key string
-	// Content, Type (Fact by default, or Episodic), Importance (0 to 1, by default 0.5), ValidAt, Speaker, Category and
-	// Metadata are those of the memory that it may become.
+	// Content, Type (TypeFact or TypeEpisodic; default TypeFact), Importance (0 to 1, default 0.5), ValidAt, Speaker,
+	// Category and Metadata are those of the memory that the item may become.
 	Content    string
 	Type       MemoryType
 	Importance *float64
@@ -41,13 +41,13 @@ type WorkingItem struct {
 	Speaker    string
 	Category   string
 	Metadata   any
-	// Rehearsals is how often the item came up again. Add does not read it.
+	// Rehearsals counts how often the item came up again. Add ignores it.
 	Rehearsals int
 }
 
-// WorkingMemory is what a conversation is just about: a few items, in this process's memory only. It belongs to one session of
-// one user, and is safe for concurrent use. What leaves it, or is in it when the process ends, is lost unless
-// Client.CommitWorkingMemory has written it.
+// WorkingMemory holds the few items that a conversation is about now, in the memory of this process. It belongs to one
+// session of one user, and is safe for concurrent use. An item that leaves it, or is in it when the process ends, is lost
+// unless Client.CommitWorkingMemory has stored it.
 type WorkingMemory struct {
 	userID, sessionID string
 	capacity          int
@@ -62,7 +62,8 @@ type heldItem struct {
 	committed string // the name under which this working memory knows it to be written
 }
 
-// NewWorkingMemory returns an empty working memory. sessionID has 1 to 1024 bytes, capacity is 5 to 9; 0 means 7.
+// NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes, and capacity is 5
+// to 9 items; 0 is 7. A wrong value is an *InvalidError.
 func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, error) {
 	if capacity == 0 {
 		capacity = defaultWorking
@@ -80,21 +81,21 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 	return w, nil
 }
 
-// Add takes an item in. Where the working memory is full, another leaves it first, and is returned: the one with the fewest
-// rehearsals, among equals the oldest. An item whose key is there already replaces that one in its place, which counts as a
-// rehearsal; importance does not fall by that. An item that could not be remembered is an *InvalidError.
+// Add adds an item. If the working memory is full, the item with the fewest rehearsals leaves, among equals the oldest, and
+// is returned. An item with the key of another replaces it in its place, which counts as a rehearsal; importance does not
+// fall. A wrong value is an *InvalidError.
 func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	if item.Type == "" {
-		item.Type = Fact
+		item.Type = TypeFact
 	}
-	if item.Type != Fact && item.Type != Episodic {
+	if item.Type != TypeFact && item.Type != TypeEpisodic {
 		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)), Rule: "must be fact or episodic"}
 	}
 	name := w.name(item)
 	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}, nil); err != nil {
 		return nil, plain(err)
 	}
-	// Encoded, it is nobody else's to change.
+	// encoded, nobody else can change it
 	if metadata, err := store.ValidateMetadata(item.Metadata); err != nil {
 		return nil, err
 	} else if item.Metadata = nil; metadata != nil {
@@ -126,7 +127,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	return left, nil
 }
 
-// Rehearse counts that an item came up again, and reports whether there is one with the key.
+// Rehearse counts that an item came up again. It reports whether the key exists.
 func (w *WorkingMemory) Rehearse(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +138,7 @@ func (w *WorkingMemory) Rehearse(key string) bool {
 	return i >= 0
 }
 
-// Remove takes an item out, and reports whether there was one with the key. What was committed of it stays.
+// Remove removes an item. It reports whether the key existed. A committed memory stays.
 func (w *WorkingMemory) Remove(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +149,7 @@ func (w *WorkingMemory) Remove(key string) bool {
 	return i >= 0
 }
 
-// Items returns what is held, the oldest first. Metadata is a json.RawMessage.
+// Items returns the items, the oldest first. Metadata is a json.RawMessage.
 func (w *WorkingMemory) Items() []WorkingItem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,8 +160,8 @@ func (w *WorkingMemory) Items() []WorkingItem {
 	return items
 }
 
-// Render returns the items as lines for a prompt, the oldest first, with who said it where that is known. Line breaks and control
-// characters become spaces, so that no item can pretend to be two.
+// Render returns the items as lines for a prompt, the oldest first, each with its speaker if it has one. Line breaks and
+// control characters become spaces, so that no item can look like two.
 func (w *WorkingMemory) Render() string {
 	var out strings.Builder
 	for _, item := range w.Items() {
@@ -177,15 +178,15 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// CommitOptions says what of a working memory deserves to be remembered. The zero value is ready to use.
+// CommitOptions selects the items of a working memory to store. The zero value is ready to use.
 type CommitOptions struct {
-	// MinRehearsals is how often an item must have come up again. Default 2.
+	// MinRehearsals is how often an item must have come up again. Default: 2.
 	MinRehearsals int
-	// MinImportance is the importance that suffices without that, 0 to 1. Default 0.6.
+	// MinImportance is the importance that suffices without rehearsals, 0 to 1. Default: 0.6.
 	MinImportance float64
-	// AgentID is which of the application's agents the memories belong to.
+	// AgentID is the agent that the memories belong to.
 	AgentID string
-	// Source is written into the memories. Default "working_memory".
+	// Source is the source of the memories. Default: "working_memory".
 	Source string
 }
 
@@ -202,16 +203,16 @@ func (o CommitOptions) withDefaults() (CommitOptions, error) {
 	return o, nil
 }
 
-// CommittedItem is an item that was written.
+// CommittedItem is an item that was stored.
 type CommittedItem struct {
 	WorkingItem
 	ID uuid.UUID // of the memory
 }
 
-// CommitWorkingMemory writes what deserves it, items that came up again or are important, as memories of the working memory's
-// user and session, all or none, and returns what it wrote, the oldest first. An item is written once, also by several commits
-// at the same time, or after a commit that may or may not have arrived: its ExternalID is made of session, type and
-// content. One whose content was replaced is another. The items stay in the working memory.
+// CommitWorkingMemory stores the items that came up again or are important as memories of the user and the session, all or
+// none, and returns them, the oldest first. It stores an item once, also if several commits run at the same time or a
+// commit is repeated: the ExternalID is made of session, type and content. The items stay in the working memory. A wrong
+// value is an *InvalidError.
 func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem, error) {
 	if w == nil {
 		return nil, errors.New("oxbow: CommitWorkingMemory: the working memory is nil")
@@ -256,7 +257,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, opti
 	return written, nil
 }
 
-// due returns copies of the items to be written.
+// due returns copies of the items to store.
 func (w *WorkingMemory) due(o CommitOptions) []heldItem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,7 +274,7 @@ func (w *WorkingMemory) due(o CommitOptions) []heldItem {
 	return due
 }
 
-// markCommitted notes what was written, as it was then: an item may have been replaced meanwhile.
+// markCommitted notes the items that were stored, as they were then: an item may have been replaced meanwhile.
 func (w *WorkingMemory) markCommitted(written []heldItem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -284,7 +285,7 @@ func (w *WorkingMemory) markCommitted(written []heldItem) {
 	}
 }
 
-// memory is what an item becomes.
+// memory returns the memory that an item becomes.
 func (w *WorkingMemory) memory(item WorkingItem, name string) NewMemory {
 	return NewMemory{
 		UserID: w.userID, SessionID: w.sessionID, ExternalID: name, Content: item.Content, Type: item.Type, Importance: item.Importance,
@@ -292,7 +293,7 @@ func (w *WorkingMemory) memory(item WorkingItem, name string) NewMemory {
 	}
 }
 
-// name is the ExternalID of the memory that an item becomes: the same whenever the item is committed.
+// name returns the ExternalID of the memory that an item becomes, which is the same in every commit.
 func (w *WorkingMemory) name(item WorkingItem) string {
 	sum := sha256.Sum256([]byte(w.sessionID + "\x00" + string(item.Type) + "\x00" + item.Content)) // none has a NUL character
 	return "working:" + hex.EncodeToString(sum[:16])
@@ -302,7 +303,7 @@ func (w *WorkingMemory) find(key string) int {
 	return slices.IndexFunc(w.items, func(held *heldItem) bool { return held.Key == key })
 }
 
-// weakest is the place of the item that leaves next: of those with the fewest rehearsals, the oldest.
+// weakest returns the index of the item that leaves next: of those with the fewest rehearsals, the oldest.
 func (w *WorkingMemory) weakest() int {
 	out := 0
 	for i, held := range w.items {
@@ -324,7 +325,7 @@ func (h *heldItem) copy() WorkingItem {
 	return item
 }
 
-// plain takes the index from an error about one memory.
+// plain removes the index from an error about one memory.
 func plain(err error) error {
 	if bad, ok := errors.AsType[*InvalidError](err); ok {
 		bad.Index = -1

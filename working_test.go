@@ -194,7 +194,7 @@ func TestWorkingMemoryRefuses(t *testing.T) {
 		"content must not be blank":             {Content: " \n"},
 		"content must not be longer":            {Content: strings.Repeat("a", 1<<20+1)},
 		"content must be valid UTF-8":           {Content: "\xff"},
-		"memory_type must be fact or episodic":  {Content: "a", Type: oxbow.Trait},
+		"memory_type must be fact or episodic":  {Content: "a", Type: oxbow.TypeTrait},
 		"importance must be between 0 and 1":    {Content: "a", Importance: new(math.NaN())},
 		"metadata must be a JSON object":        {Content: "a", Metadata: 7},
 		"speaker must have at most 1024 bytes":  {Content: "a", Speaker: strings.Repeat("a", 1025)},
@@ -269,7 +269,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	at := time.Date(2025, 10, 12, 8, 30, 0, 0, time.UTC)
 	w := newWorking(t, "chat 1",
 		oxbow.WorkingItem{Content: "mentioned once"},
-		oxbow.WorkingItem{Content: "came up again", Type: oxbow.Episodic, Speaker: "Ann", ValidAt: at, Metadata: map[string]any{"channel": "phone"}},
+		oxbow.WorkingItem{Content: "came up again", Type: oxbow.TypeEpisodic, Speaker: "Ann", ValidAt: at, Metadata: map[string]any{"channel": "phone"}},
 		oxbow.WorkingItem{Content: "came up once more"},
 		oxbow.WorkingItem{Content: "important", Importance: new(0.6), Category: "health"},
 		oxbow.WorkingItem{Content: "not quite important", Importance: new(0.59)},
@@ -283,7 +283,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.Equal(t, []string{"came up again", "important"}, written(done))
 	m, err := b.client.Get(t.Context(), "ann", done[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, oxbow.Episodic, m.Type)
+	require.Equal(t, oxbow.TypeEpisodic, m.Type)
 	require.Equal(t, "chat 1", m.SessionID)
 	require.Equal(t, "Ann", m.Speaker)
 	require.Equal(t, "butler", m.AgentID)
@@ -292,7 +292,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.True(t, at.Equal(m.ValidAt))
 	m, err = b.client.Get(t.Context(), "ann", done[1].ID)
 	require.NoError(t, err)
-	require.Equal(t, oxbow.Fact, m.Type)
+	require.Equal(t, oxbow.TypeFact, m.Type)
 	require.Equal(t, "health", m.Category)
 	require.InDelta(t, 0.6, m.Importance, 1e-9)
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))

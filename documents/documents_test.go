@@ -58,7 +58,7 @@ func TestIngest(t *testing.T) {
 	require.Equal(t, []string{"# Boats\n\nHeron is a wooden sloop.", "## Sails\n\nThe jib is red.", "## Engine\n\nThe engine runs on diesel."}, contents)
 	m, err := b.client.Get(t.Context(), "ann", ids[1])
 	require.NoError(t, err)
-	require.Equal(t, oxbow.Document, m.Type)
+	require.Equal(t, oxbow.TypeDocument, m.Type)
 	require.Equal(t, "ingest", m.Source)
 	require.Equal(t, map[string]any{"file_id": report.FileID.String(), "file_name": "boats.md", "media_type": "text/markdown",
 		"chunk_index": 2.0, "chunk_count": 3.0, "heading": "Boats > Sails"}, m.Metadata)

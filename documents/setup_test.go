@@ -78,7 +78,7 @@ func (b *bundle) count(t *testing.T, sql string, args ...any) (n int) {
 // recall returns the contents of ann's chunks that a query recalls.
 func (b *bundle) recall(t *testing.T, query string) (contents []string) {
 	t.Helper()
-	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: query, Types: []oxbow.MemoryType{oxbow.Document}})
+	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: query, Types: []oxbow.MemoryType{oxbow.TypeDocument}})
 	require.NoError(t, err)
 	for _, m := range found.Memories {
 		contents = append(contents, m.Content)

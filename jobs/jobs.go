@@ -4,6 +4,8 @@
 // Jobs are delivered at least once. A handler loads, decides, calls out, and then, in one transaction, writes its results
 // and completes its job; so a job that is repeated after a crash finds nothing left to do. No transaction is open while
 // a network is waited for.
+//
+// It is not part of the API, and may change in any release: applications use package worker.
 package jobs
 
 import (

@@ -194,20 +194,20 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 	return ids, nil
 }
 
-// SessionSaid returns what was said in a conversation, in its order. What is secret is to be opened.
-func SessionSaid(ctx context.Context, db DB, userID, sessionID string) ([]Said, error) {
-	return Collect(ctx, db, scanSaid, `
+// Messages returns the messages of a conversation in their order. Secret ones are still sealed.
+func Messages(ctx context.Context, db DB, userID, sessionID string) ([]Message, error) {
+	return Collect(ctx, db, scanMessage, `
 		select id, session_id, role, coalesce(speaker, ''), content, created_at, sensitivity, coalesce(sealed_key, ''), sealed
 		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
 }
 
-func scanSaid(row pgx.CollectableRow) (s Said, err error) {
+func scanMessage(row pgx.CollectableRow) (s Message, err error) {
 	err = row.Scan(&s.ID, &s.SessionID, &s.Role, &s.Speaker, &s.Content, &s.At, &s.Sensitivity, &s.SealedKey, &s.sealed)
 	return s, err
 }
 
-// Known is a fact as it was known at a moment.
-type Known struct {
+// KnownFact is a fact as it was known at a moment.
+type KnownFact struct {
 	ID        uuid.UUID
 	Content   string
 	Category  string    // empty: none
@@ -216,14 +216,14 @@ type Known struct {
 }
 
 // FactsAsOf calls oxbow.facts_as_of; a zero time is now.
-func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]Known, error) {
+func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]KnownFact, error) {
 	rows, err := db.Query(ctx, `
 		select id, content, coalesce(category, ''), valid_at, invalid_at
 		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 	if err != nil {
 		return nil, Explain(err)
 	}
-	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k Known, err error) {
+	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k KnownFact, err error) {
 		var end *time.Time
 		if err = row.Scan(&k.ID, &k.Content, &k.Category, &k.ValidAt, &end); end != nil {
 			k.InvalidAt = *end

@@ -24,7 +24,7 @@ type Replacement struct {
 	Reason, Actor string
 }
 
-// Change is something that happened to a memory.
+// Change is an entry in the history of a memory.
 type Change struct {
 	At       time.Time  `json:"at"`
 	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE, STAGE_CHANGE
@@ -38,17 +38,17 @@ type Change struct {
 	NewMetadata map[string]any `json:"new_metadata,omitzero"`
 	Actor       string         `json:"actor,omitzero"`
 	Reason      string         `json:"reason,omitzero"`
-	// Messages are those that it rests on, in their order. Where nothing was extracted there are none, nor what was erased.
-	Messages []Said `json:"messages,omitzero"`
+	// Messages are the messages that the change rests on, in their order, without those that were erased.
+	Messages []Message `json:"messages,omitzero"`
 }
 
-// Said is a message that a memory was drawn from.
-type Said struct {
+// Message is a stored message of a conversation.
+type Message struct {
 	ID        uuid.UUID `json:"id"`
 	SessionID string    `json:"session_id"`
 	Role      string    `json:"role"` // user, assistant, system, tool
 	Speaker   string    `json:"speaker,omitzero"`
-	Content   string    `json:"content"` // of a memory's source: its first 6,000 characters
+	Content   string    `json:"content"` // in a Change, its first 6,000 characters
 	At        time.Time `json:"at"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened
@@ -134,7 +134,7 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	if len(ids) == 0 {
 		return nil
 	}
-	messages, err := Collect(ctx, db, scanSaid, `
+	messages, err := Collect(ctx, db, scanMessage, `
 		select id, session_id, role, coalesce(speaker, ''), left(content, 6000), created_at, sensitivity,
 		       coalesce(sealed_key, ''), sealed
 		  from oxbow.messages

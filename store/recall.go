@@ -24,8 +24,8 @@ type RecallParams struct {
 	ValidAsOf, BelievedAsOf, AtNow *time.Time
 }
 
-// Recalled is one memory that answers a query, with what brought it there.
-type Recalled struct {
+// Result is one memory that answers a query, with what brought it there.
+type Result struct {
 	ID         uuid.UUID      `json:"id"`
 	Type       MemoryType     `json:"memory_type"`
 	Content    string         `json:"content"`
@@ -71,7 +71,7 @@ type ChannelScore struct {
 
 // Recall asks oxbow.recall. In the same round trip, and the same snapshot where db is a transaction, it reads whose
 // vectors the database holds.
-func Recall(ctx context.Context, db DB, p RecallParams) ([]Recalled, EmbeddingModel, error) {
+func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
 	var setting EmbeddingModel
 	var vector *pgvector.HalfVector
 	if p.Embedding != nil {
@@ -82,7 +82,7 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Recalled, EmbeddingMo
 	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&setting)
 	})
-	var recalled []Recalled
+	var recalled []Result
 	batch.Queue(`
 		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
 		       agent_id, external_id, category, importance, metadata, explain
@@ -90,15 +90,15 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Recalled, EmbeddingMo
 		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
 		p.UserID, p.Query, vector, p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf, p.BelievedAsOf, p.AtNow,
 	).Query(func(rows pgx.Rows) (err error) {
-		recalled, err = pgx.CollectRows(rows, scanRecalled)
+		recalled, err = pgx.CollectRows(rows, scanResult)
 		return err
 	})
 	err := db.SendBatch(ctx, batch).Close()
 	return recalled, setting, Explain(err)
 }
 
-func scanRecalled(row pgx.CollectableRow) (Recalled, error) {
-	var r Recalled
+func scanResult(row pgx.CollectableRow) (Result, error) {
+	var r Result
 	var validAt, invalidAt, expiredAt *time.Time
 	var session, speaker, agent, externalID, category *string
 	err := row.Scan(&r.ID, &r.Type, &r.Content, &r.Score, &validAt, &invalidAt, &r.CreatedAt, &expiredAt, &session, &r.Seq,

@@ -67,7 +67,7 @@ func (m *Memory) Open(sealer Sealer) error {
 }
 
 // Open puts the text of a secret message of a user in its place. An error is ErrSealed, and leaves the message as it is.
-func (s *Said) Open(userID string, sealer Sealer) error {
+func (s *Message) Open(userID string, sealer Sealer) error {
 	if s.Sensitivity < Secret {
 		return nil
 	}
@@ -93,7 +93,7 @@ func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) 
 func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
 	type secret struct {
 		UserID string
-		Said
+		Message
 	}
 	rows, err := tx.Query(ctx, `
 		select user_id, id, sealed, sealed_key from oxbow.messages

@@ -1,5 +1,7 @@
-// Package store is the SQL that Oxbow's Go code runs, a file per aggregate. It takes and returns domain types, turns
-// PostgreSQL's errors into typed ones (errors.go), and holds no state: every function says on what it runs.
+// Package store has the SQL that Oxbow's Go code runs, a file per aggregate. It takes and returns domain types, maps the
+// errors of PostgreSQL to typed ones (errors.go), and holds no state.
+//
+// It is not part of the API, and may change in any release: applications use package oxbow.
 package store
 
 import (

@@ -61,9 +61,9 @@ func (d on) work() {
 }
 
 // recall returns what is recalled, best first.
-func (d on) recall(args ...string) []oxbow.Recalled {
+func (d on) recall(args ...string) []oxbow.Result {
 	d.t.Helper()
-	return decoded[[]oxbow.Recalled](d.t, d.ok(append([]string{"recall", "--json"}, args...)...))
+	return decoded[[]oxbow.Result](d.t, d.ok(append([]string{"recall", "--json"}, args...)...))
 }
 
 var (
@@ -202,7 +202,7 @@ func TestDatabaseIsNotReady(t *testing.T) {
 	}
 }
 
-func contents(memories []oxbow.Recalled) []string {
+func contents(memories []oxbow.Result) []string {
 	texts := make([]string, len(memories))
 	for i, m := range memories {
 		texts[i] = m.Content

@@ -74,7 +74,7 @@ func (d on) live(user, word string) (trait string) {
 	d.work()
 	d.exec(`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1::text, md5($2::text)::uuid, $2::text, 3, now(), now()) on conflict do nothing`, user, word)
 	d.ok("reflect", user, "--now", "2025-06-01")
-	trait = decoded[[]oxbow.TraitSummary](t, d.ok("traits", user, "--json"))[0].ID.String()
+	trait = decoded[[]oxbow.Trait](t, d.ok("traits", user, "--json"))[0].ID.String()
 	edited := d.ok("trait", "edit", trait, "--content", "Climbs at "+word, "--reason", "it is "+word)
 	trait = edited[len(edited)-37 : len(edited)-1]
 	old, gone := d.ok("remember", user, "The boat is in "+word), d.ok("remember", user, "The house is in "+word)
@@ -178,7 +178,7 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 				select 'ann', 'episodic', 'I went climbing with friends, number ' || n, '2025-03-01 15:30+00'::timestamptz + n * interval '10 days', 'chat ' || n from generate_series(1, 5) n`)
 			d.work()
 			d.ok("reflect", "ann", "--now", "2025-06-01")
-			trait := decoded[[]oxbow.TraitSummary](t, d.ok("traits", "ann", "--json"))[0].ID.String()
+			trait := decoded[[]oxbow.Trait](t, d.ok("traits", "ann", "--json"))[0].ID.String()
 			confidence := d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait)
 			d.exec(`insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
 				select 'ann', $1::text::uuid, 'supporting', 'fact', $2::text::uuid, 'B', 's1', now(), 'UTC', max(seq) + 1 from oxbow.trait_events where trait_id = $1::text::uuid`, trait, secret)

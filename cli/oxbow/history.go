@@ -76,7 +76,7 @@ func (a *app) history(ctx context.Context, d *database, userID string, id uuid.U
 	if err := a.printChanges(s, location); err != nil {
 		return err
 	}
-	if s.Versions[0].Type == oxbow.Trait {
+	if s.Versions[0].Type == oxbow.TypeTrait {
 		a.printf("\nIts evidence, and all that made it more or less sure: oxbow trait %s --user %s\n", id, printable(userID))
 	}
 	return nil

@@ -43,7 +43,7 @@ an import can be repeated. A new user whose times all have one offset gets it as
 	}
 	cmd.Flags().BoolVar(&flags.skipBad, "skip-bad", false, "leave bad lines out, show them, and store the others")
 	cmd.Flags().StringVar(&flags.user, "user", "", "whose memories they are, whatever the lines say (those of one user only)")
-	cmd.Flags().StringVar(&flags.kind, "type", string(oxbow.Episodic), "the type of memories whose lines name none: fact, episodic or document")
+	cmd.Flags().StringVar(&flags.kind, "type", string(oxbow.TypeEpisodic), "the type of memories whose lines name none: fact, episodic or document")
 	cmd.Flags().BoolVar(&flags.traits, "traits", false, "take traits, which otherwise only reflection makes: for exports and old data")
 	return cmd
 }

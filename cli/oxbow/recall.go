@@ -110,7 +110,7 @@ func (a *app) recall(ctx context.Context, flags *recallFlags) error {
 	switch {
 	case flags.json:
 		if found.Memories == nil {
-			found.Memories = []oxbow.Recalled{}
+			found.Memories = []oxbow.Result{}
 		}
 		return a.printJSON(found.Memories)
 	case flags.explain:
@@ -178,9 +178,9 @@ const roomForIDs = 120
 
 // printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one line, uncut. The type is
 // told unless all are episodes.
-func (a *app) printRecalled(memories []oxbow.Recalled, location *time.Location) error {
+func (a *app) printRecalled(memories []oxbow.Result, location *time.Location) error {
 	columns := width(a.out)
-	episodes := !slices.ContainsFunc(memories, func(m oxbow.Recalled) bool { return m.Type != oxbow.Episodic })
+	episodes := !slices.ContainsFunc(memories, func(m oxbow.Result) bool { return m.Type != oxbow.TypeEpisodic })
 	t := newTable("#score", "when", "type", "who", "true", "~memory", "id")
 	for _, m := range memories {
 		kind, id := string(m.Type), m.ID.String()
@@ -197,7 +197,7 @@ func (a *app) printRecalled(memories []oxbow.Recalled, location *time.Location) 
 }
 
 // whenOf is the time that a memory speaks of.
-func whenOf(m oxbow.Recalled, location *time.Location) string {
+func whenOf(m oxbow.Result, location *time.Location) string {
 	if !m.ValidAt.IsZero() {
 		return showTime(m.ValidAt, location)
 	}
@@ -205,7 +205,7 @@ func whenOf(m oxbow.Recalled, location *time.Location) string {
 }
 
 // periodOf says until when a memory was true, or was believed, where that has ended.
-func periodOf(m oxbow.Recalled, location *time.Location) string {
+func periodOf(m oxbow.Result, location *time.Location) string {
 	switch {
 	case !m.InvalidAt.IsZero():
 		return "until " + m.InvalidAt.In(location).Format(time.DateOnly)
@@ -216,7 +216,7 @@ func periodOf(m oxbow.Recalled, location *time.Location) string {
 }
 
 // printExplained writes a paragraph a memory, with the parts of its score.
-func (a *app) printExplained(memories []oxbow.Recalled, location *time.Location) error {
+func (a *app) printExplained(memories []oxbow.Result, location *time.Location) error {
 	columns := width(a.out)
 	for i, m := range memories {
 		if i > 0 {

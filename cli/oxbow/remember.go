@@ -39,7 +39,7 @@ standard input: a command line is seen by others on the machine, and kept by the
 		RunE: func(cmd *cobra.Command, args []string) error { return a.remember(cmd, args[0], args[1], &flags) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.kind, "type", string(oxbow.Fact), "fact, episodic or document")
+	f.StringVar(&flags.kind, "type", string(oxbow.TypeFact), "fact, episodic or document")
 	f.StringVar(&flags.at, "at", "", "when it was, or became, true (default: now)")
 	f.StringVar(&flags.until, "until", "", "when it stopped, or stops, being true")
 	f.StringVar(&m.SessionID, "session", "", "the conversation that it belongs to")

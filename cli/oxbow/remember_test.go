@@ -251,5 +251,5 @@ func TestRecallDegraded(t *testing.T) {
 		"--embedding-dimension", "1024", "--embedding-url", "http://127.0.0.1:1/v1")
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.err, "found by their words alone: embedding with openai:tiny")
-	require.Equal(t, []string{"Ada works in Lund."}, contents(decoded[[]oxbow.Recalled](t, r.out)))
+	require.Equal(t, []string{"Ada works in Lund."}, contents(decoded[[]oxbow.Result](t, r.out)))
 }

@@ -57,7 +57,7 @@ func (a *app) timeline(ctx context.Context, flags *timelineFlags) error {
 		return usagef("--limit must be between 1 and 1000, got %d", q.Limit)
 	}
 	for _, t := range flags.types {
-		if t != string(oxbow.Fact) && t != string(oxbow.Episodic) {
+		if t != string(oxbow.TypeFact) && t != string(oxbow.TypeEpisodic) {
 			return usagef("--type must be fact or episodic, got %q", t)
 		}
 		q.Types = append(q.Types, oxbow.MemoryType(t))
@@ -111,7 +111,7 @@ func (a *app) printTimeline(entries []oxbow.TimelineEntry, location *time.Locati
 	if crowded(entries, location) {
 		at = func(t time.Time) string { return showTime(t, location) }
 	}
-	facts := !slices.ContainsFunc(entries, func(e oxbow.TimelineEntry) bool { return e.Type != oxbow.Fact })
+	facts := !slices.ContainsFunc(entries, func(e oxbow.TimelineEntry) bool { return e.Type != oxbow.TypeFact })
 	t := newTable("#nr", "from", "until", "now", "type", "who", "~memory", "then", "learned", "id")
 	for i, e := range entries {
 		now, kind, learned, id := "", string(e.Type), "", e.ID.String()

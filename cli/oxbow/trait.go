@@ -209,7 +209,7 @@ func (v *traitView) printHead(user string) {
 }
 
 // kin names a parent or a child.
-func kin(t oxbow.TraitSummary) string {
+func kin(t oxbow.Trait) string {
 	facts := []string{"subtype " + t.Subtype, "stage " + t.Stage, share(t.Confidence), t.ID.String()}
 	return fmt.Sprintf("%s (%s)", printable(t.Content), joined(facts, ", "))
 }

@@ -124,7 +124,7 @@ func TestCorrectTrait(t *testing.T) {
 		require.Contains(t, r.err, newer, "the newer one is named")
 	}
 	require.Contains(t, d.input("up with the lark\n", "trait", "edit", newer, "--content", "-").out, "Corrected: up with the lark\n")
-	newer = decoded[[]oxbow.TraitSummary](t, d.ok("traits", "ada", "--json"))[0].ID.String()
+	newer = decoded[[]oxbow.Trait](t, d.ok("traits", "ada", "--json"))[0].ID.String()
 
 	for range 2 {
 		require.Equal(t, `Dissolved. Reflection does not bring it back; "oxbow trait edit" does.`, d.ok("trait", "dissolve", newer, "--reason", "not me"))

@@ -72,7 +72,7 @@ func (a *app) traits(ctx context.Context, user string, flags *traitsFlags) error
 	}
 	shown, hidden := traits, map[string]int{}
 	if !flags.all {
-		shown = []oxbow.TraitSummary{}
+		shown = []oxbow.Trait{}
 		for _, t := range traits {
 			if lifecycle.Stage(t.Stage).Visible() {
 				shown = append(shown, t)
@@ -162,20 +162,20 @@ func (a *app) sayNoTraits(ctx context.Context, d *database, user string, past bo
 
 // branch is a trait's place in the tree.
 type branch struct {
-	oxbow.TraitSummary
+	oxbow.Trait
 	depth int
 }
 
 // treeOf puts traits beneath the traits that were made from them, and keeps their order otherwise.
-func treeOf(traits []oxbow.TraitSummary) []branch {
-	there, beneath := map[uuid.UUID]bool{}, map[uuid.UUID][]oxbow.TraitSummary{}
+func treeOf(traits []oxbow.Trait) []branch {
+	there, beneath := map[uuid.UUID]bool{}, map[uuid.UUID][]oxbow.Trait{}
 	for _, t := range traits {
 		there[t.ID] = true
 		beneath[t.ParentID] = append(beneath[t.ParentID], t)
 	}
 	var tree []branch
-	var grow func(t oxbow.TraitSummary, depth int)
-	grow = func(t oxbow.TraitSummary, depth int) {
+	var grow func(t oxbow.Trait, depth int)
+	grow = func(t oxbow.Trait, depth int) {
 		if !there[t.ID] {
 			return // it stands above already
 		}
@@ -200,7 +200,7 @@ func treeOf(traits []oxbow.TraitSummary) []branch {
 const shortest = 8
 
 // shortIDs are the beginnings of ids that tell the traits apart.
-func shortIDs(traits []oxbow.TraitSummary) map[uuid.UUID]string {
+func shortIDs(traits []oxbow.Trait) map[uuid.UUID]string {
 	length := shortest
 	short := map[uuid.UUID]string{}
 	for taken := map[string]bool{}; len(taken) < len(traits) && length < 36; length++ {
@@ -229,7 +229,7 @@ func (a *app) printTraits(tree []branch, short map[uuid.UUID]string, location *t
 	for _, b := range tree {
 		indent := strings.Repeat("  ", b.depth)
 		t.add(indent+printable(store.Shorten(b.Content, 200)), b.Subtype, b.Stage, share(b.Confidence), share(b.StoredConfidence), printable(b.Context),
-			fmt.Sprint(b.Supporting), fmt.Sprint(b.Contradicting), day(b.LastReinforced, location), windowEnd(b.TraitSummary, location), short[b.ID])
+			fmt.Sprint(b.Supporting), fmt.Sprint(b.Contradicting), day(b.LastReinforced, location), windowEnd(b.Trait, location), short[b.ID])
 		for _, context := range contextsOf(b.Tendencies) {
 			tendency := b.Tendencies[context]
 			t.add(indent+"  – "+printable(tendency.Tendency), "", "", share(tendency.Confidence), "", printable(context), "", "", "", "", "")
@@ -255,7 +255,7 @@ func (a *app) printNarrow(tree []branch, short map[uuid.UUID]string, location *t
 		if !b.LastReinforced.IsZero() {
 			facts = append(facts, "reinforced "+day(b.LastReinforced, location))
 		}
-		if end := windowEnd(b.TraitSummary, location); end != "" {
+		if end := windowEnd(b.Trait, location); end != "" {
 			facts = append(facts, "window ends "+end)
 		}
 		lines = append(lines, wrap(joined(append(facts, short[b.ID]), "; "), max(columns-len(indent), minText), textRows)...)
@@ -269,7 +269,7 @@ func (a *app) printNarrow(tree []branch, short map[uuid.UUID]string, location *t
 }
 
 // windowEnd is until when a trend is watched.
-func windowEnd(t oxbow.TraitSummary, location *time.Location) string {
+func windowEnd(t oxbow.Trait, location *time.Location) string {
 	if t.Stage != string(lifecycle.Trend) {
 		return ""
 	}

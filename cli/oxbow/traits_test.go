@@ -80,11 +80,11 @@ func TestTraits(t *testing.T) {
 	require.NotContains(t, text, "Not shown")
 	require.Contains(t, d.ok("traits", "林", "--now", "2025-04-20", "--all"), "dissolved", "its window is over")
 
-	traits := decoded[[]oxbow.TraitSummary](t, d.ok("traits", "林", "--now", "2025-04-02", "--json"))
+	traits := decoded[[]oxbow.Trait](t, d.ok("traits", "林", "--now", "2025-04-02", "--json"))
 	require.Len(t, traits, 4)
 	require.Equal(t, []uuid.UUID{core, preference}, []uuid.UUID{traits[0].ID, traits[2].ID})
 	require.Equal(t, "早到公司", traits[2].Tendencies["work"].Tendency)
-	require.Len(t, decoded[[]oxbow.TraitSummary](t, d.ok("traits", "林", "--now", "2025-04-02", "--json", "--all")), 7)
+	require.Len(t, decoded[[]oxbow.Trait](t, d.ok("traits", "林", "--now", "2025-04-02", "--json", "--all")), 7)
 
 	text = d.ok("traits", "林", "--as-of", "2025-02")
 	require.Regexp(t, `每天五点起床。 +behavior +emerging +0\.4\d +personal +3 +0 +2025-02-09`, text)
@@ -156,24 +156,24 @@ func TestTraitsRefuse(t *testing.T) {
 func TestTree(t *testing.T) {
 	t.Parallel()
 	id := func(n byte) uuid.UUID { return uuid.UUID{0: n, 15: n} }
-	trait := func(n, parent byte) oxbow.TraitSummary {
-		t := oxbow.TraitSummary{ID: id(n), Content: string('a' + rune(n))}
+	trait := func(n, parent byte) oxbow.Trait {
+		t := oxbow.Trait{ID: id(n), Content: string('a' + rune(n))}
 		if parent > 0 {
 			t.ParentID = id(parent)
 		}
 		return t
 	}
 	for name, test := range map[string]struct {
-		traits []oxbow.TraitSummary
+		traits []oxbow.Trait
 		tree   string
 	}{
 		"none":                  {nil, ""},
-		"order is kept":         {[]oxbow.TraitSummary{trait(1, 0), trait(2, 1), trait(3, 0), trait(4, 1), trait(5, 2)}, "b0 c1 f2 e1 d0"},
-		"parent is not shown":   {[]oxbow.TraitSummary{trait(1, 9), trait(2, 0)}, "b0 c0"},
-		"parent comes later":    {[]oxbow.TraitSummary{trait(1, 2), trait(2, 0)}, "c0 b1"},
-		"its own parent":        {[]oxbow.TraitSummary{trait(1, 1)}, "b0"},
-		"parents in a circle":   {[]oxbow.TraitSummary{trait(1, 2), trait(2, 1), trait(3, 0)}, "d0 b0 c1"},
-		"child of its own aunt": {[]oxbow.TraitSummary{trait(1, 0), trait(2, 1), trait(3, 2), trait(4, 3)}, "b0 c1 d2 e3"},
+		"order is kept":         {[]oxbow.Trait{trait(1, 0), trait(2, 1), trait(3, 0), trait(4, 1), trait(5, 2)}, "b0 c1 f2 e1 d0"},
+		"parent is not shown":   {[]oxbow.Trait{trait(1, 9), trait(2, 0)}, "b0 c0"},
+		"parent comes later":    {[]oxbow.Trait{trait(1, 2), trait(2, 0)}, "c0 b1"},
+		"its own parent":        {[]oxbow.Trait{trait(1, 1)}, "b0"},
+		"parents in a circle":   {[]oxbow.Trait{trait(1, 2), trait(2, 1), trait(3, 0)}, "d0 b0 c1"},
+		"child of its own aunt": {[]oxbow.Trait{trait(1, 0), trait(2, 1), trait(3, 2), trait(4, 3)}, "b0 c1 d2 e3"},
 	} {
 		var tree []string
 		for _, b := range treeOf(test.traits) {
@@ -187,16 +187,16 @@ func TestShortIDs(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.MustParse("11111111-2222-4333-8444-555555555555"), uuid.MustParse("11111111-2222-4433-8444-555555555555")
 	c := uuid.MustParse("91111111-2222-4433-8444-555555555555")
-	require.Equal(t, map[uuid.UUID]string{a: "11111111", c: "91111111"}, shortIDs([]oxbow.TraitSummary{{ID: a}, {ID: c}}))
+	require.Equal(t, map[uuid.UUID]string{a: "11111111", c: "91111111"}, shortIDs([]oxbow.Trait{{ID: a}, {ID: c}}))
 	require.Equal(t, map[uuid.UUID]string{a: "11111111-2222-43", b: "11111111-2222-44", c: "91111111-2222-44"},
-		shortIDs([]oxbow.TraitSummary{{ID: a}, {ID: b}, {ID: c}}))
-	require.Equal(t, map[uuid.UUID]string{a: "11111111"}, shortIDs([]oxbow.TraitSummary{{ID: a}}))
+		shortIDs([]oxbow.Trait{{ID: a}, {ID: b}, {ID: c}}))
+	require.Equal(t, map[uuid.UUID]string{a: "11111111"}, shortIDs([]oxbow.Trait{{ID: a}}))
 }
 
 // On a terminal of 60 places nothing is wider, and a tree keeps its indentation.
 func TestTraitsOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
-	var traits []oxbow.TraitSummary
+	var traits []oxbow.Trait
 	require.NoError(t, json.Unmarshal([]byte(`[
 		{"id": "11111111-2222-4333-8444-555555555555", "subtype": "core", "stage": "core", "confidence": 0.9, "stored_confidence": 0.95, "context": "general",
 		 "content": "她做事有条理，喜欢把一周的安排提前写下来，而且很少临时改变计划，除非家里有急事，或者朋友需要她的帮助。"},

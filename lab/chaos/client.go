@@ -266,7 +266,7 @@ func sessionName(user, life int, pick uint32) string {
 func (c *client) say(ctx context.Context, w *write, a Action) (outcome, error) {
 	l := c.run.ledger
 	w.session = sessionName(w.user, w.life, a.Pick>>4)
-	var messages []oxbow.Message
+	var messages []oxbow.NewMessage
 	for i := range a.Many {
 		m := l.next(a.User)
 		row := &written{mark: m, table: "messages", kind: "user", id: c.id(), content: messageText(m, a.Pick+uint32(i)*2654435761)}
@@ -274,7 +274,7 @@ func (c *client) say(ctx context.Context, w *write, a Action) (outcome, error) {
 			row.kind, row.content = "assistant", fmt.Sprintf("I see. Tell me more of %s.", m)
 		}
 		w.rows = append(w.rows, row)
-		messages = append(messages, oxbow.Message{ID: row.id, UserID: userName(w.user), SessionID: w.session, Role: row.kind, Content: row.content})
+		messages = append(messages, oxbow.NewMessage{ID: row.id, UserID: userName(w.user), SessionID: w.session, Role: row.kind, Content: row.content})
 	}
 	how, err := c.write(ctx, w, a, func(tx pgx.Tx) error {
 		_, err := c.oxbow.WithTx(tx).AddMessages(ctx, messages)
