@@ -185,22 +185,3 @@ func TestUsesAreReported(t *testing.T) {
 	require.NoError(t, errors.Join(erasing.Close(t.Context()), late.Close(t.Context())))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`))
 }
-
-// Many uses are sent at once, and not after the 5 s that a few wait. A machine that stands still has three attempts.
-func TestUsesAreSentInBatches(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	id := b.remember(t, oxbow.NewMemory{})
-	var took []time.Duration
-	for attempt := range 3 {
-		began := time.Now()
-		for range 1000 {
-			b.client.Used("ann", id)
-		}
-		require.Eventually(t, func() bool { return b.count(t, `select count(*) from oxbow.activity`) == 1000*(attempt+1) }, 2*time.Minute, 5*time.Millisecond)
-		if took = append(took, time.Since(began)); took[attempt] < 4*time.Second {
-			return
-		}
-	}
-	require.Fail(t, "each waited as long as a few would", "%s", took)
-}

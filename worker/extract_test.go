@@ -373,7 +373,7 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.worker().Run(ctx) }()
-	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'extract' and state = 'completed'`) == 1 }, 50*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'extract' and state = 'completed'`) == 1 }, 5*time.Minute, 20*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, l.heard, "the first job leaves them to those that are due later")

@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable')`)
 		return b.count(`oxbow.memory_vectors`) >= 2 && b.count(`oxbow.messages where extracted_at is null`) == 0 && b.count(`oxbow.reflection_cycles`) > 0
-	}, 50*time.Second, 200*time.Millisecond)
+	}, 5*time.Minute, 200*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 

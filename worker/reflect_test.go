@@ -215,7 +215,7 @@ func TestCheckAfterCheck(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == n
-		}, 50*time.Second, 10*time.Millisecond)
+		}, 5*time.Minute, 10*time.Millisecond)
 	}
 
 	_, err = client.Insert(t.Context(), jobs.CheckTriggerArgs{UserID: "ann"}, nil)

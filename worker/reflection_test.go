@@ -73,9 +73,7 @@ func TestOddMemoriesHoldNothingUp(t *testing.T) {
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
 		values ('ann', 'episodic', 'Went running in the year one.', '0001-01-01 00:00:00+00', 1)`)
 	b.waiting("ann", "Went running.", "Went running again.", "Running by the river.", "A run in the rain: went running.")
-	begun := time.Now()
 	b.reflect("ann")
-	require.Less(t, time.Since(begun), 2*time.Minute)
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
 	require.Equal(t, "Often goes running", b.held("ann").Content)
@@ -164,7 +162,7 @@ func TestReflectIsInterrupted(t *testing.T) {
 	s.before = func(n int, _ reasoner.Batch) (*reasoner.Proposals, error) {
 		if n == begun+1 {
 			stop()
-			time.Sleep(300 * time.Millisecond) // it does not notice
+			<-s.ctx.Done() // it goes on all the same
 		}
 		return nil, nil
 	}

@@ -47,7 +47,7 @@ func end(t *testing.T, ended chan error) error {
 // eventually waits for something that happens in the database.
 func (b *bundle) eventually(sql string, args ...any) {
 	b.Helper()
-	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 50*time.Second, 5*time.Millisecond, sql)
+	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 5*time.Minute, 5*time.Millisecond, sql)
 }
 
 func TestRunByNotificationAndByPolling(t *testing.T) {
@@ -66,7 +66,7 @@ func TestRunByNotificationAndByPolling(t *testing.T) {
 			set(b)
 			w, stop, ended := b.run()
 			b.eventually(`select exists (select from oxbow.river_leader)`)
-			require.Eventually(t, w.started.Load, 50*time.Second, time.Millisecond)
+			require.Eventually(t, w.started.Load, 5*time.Minute, time.Millisecond)
 			for _, content := range []string{"I like tea", "I like coffee"} {
 				ids := b.insert("ann", content)
 				b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
@@ -210,7 +210,7 @@ func TestHealth(t *testing.T) {
 	require.Eventually(t, func() bool { // it may work a job before all its queues have begun
 		code, h = ask(w, "/readyz")
 		return code == http.StatusOK
-	}, 50*time.Second, time.Millisecond)
+	}, 5*time.Minute, time.Millisecond)
 	require.Equal(t, "ok", h.Provider.Status)
 	require.WithinDuration(t, time.Now(), h.Provider.WorkedAt, time.Minute)
 

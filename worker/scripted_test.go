@@ -19,6 +19,7 @@ import (
 type scripted struct {
 	mu     sync.Mutex
 	before func(n int, b reasoner.Batch) (*reasoner.Proposals, error) // n: how often it was asked before
+	ctx    context.Context                                            // of the latest question
 	judge  func(c reasoner.Case) (reasoner.Verdict, error)
 	asked  []reasoner.Batch
 	cases  []reasoner.Case
@@ -41,10 +42,10 @@ func (*scripted) Keys(memories []reasoner.Memory) []string {
 	return keys
 }
 
-func (s *scripted) Reflect(_ context.Context, b reasoner.Batch) (p reasoner.Proposals, err error) {
+func (s *scripted) Reflect(ctx context.Context, b reasoner.Batch) (p reasoner.Proposals, err error) {
 	s.mu.Lock()
 	n := len(s.asked)
-	s.asked = append(s.asked, b)
+	s.asked, s.ctx = append(s.asked, b), ctx
 	before := s.before
 	s.mu.Unlock()
 	if before != nil {

@@ -28,7 +28,7 @@ func TestSensoryJob(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.sense()
 		return b.count(`oxbow.sensory_candidates where user_id = 'ann' and content = 'tick' and times = 5`) == 1
-	}, 50*time.Second, 10*time.Millisecond)
+	}, 5*time.Minute, 10*time.Millisecond)
 	require.Equal(t, 1, b.count(`oxbow.sensory_candidates`))
 
 	b.exec(`update oxbow.settings set value = '{"days": 3}' where key = 'sensory'`)

@@ -67,10 +67,10 @@ func TestWorkIsObserved(t *testing.T) {
 		require.NoError(t, err)
 		return string(body)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(get("/metrics"), "oxbow_memories_embedded_total 1\n") }, 50*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(get("/metrics"), "oxbow_memories_embedded_total 1\n") }, 5*time.Minute, 50*time.Millisecond)
 	require.Contains(t, get("/readyz"), `"ready":true`)
 	require.Equal(t, "ok\n", get("/healthz"))
-	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 50*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 5*time.Minute, 50*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
 }

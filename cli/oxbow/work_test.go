@@ -90,7 +90,7 @@ func TestWorkUntilInterrupted(t *testing.T) {
 	ended := make(chan result, 1)
 	go func() { ended <- cliContext(ctx, "work", "--database-url", dsn, "--health-addr", "127.0.0.1:0") }()
 	on{t, dsn}.exec(threeMemories)
-	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 }, 50*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 }, 5*time.Minute, 10*time.Millisecond)
 	cancel()
 	r := <-ended
 	require.Zero(t, r.code, r.err)

@@ -17,7 +17,7 @@ func TestSend(t *testing.T) {
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/slow":
-			time.Sleep(300 * time.Millisecond)
+			<-r.Context().Done()
 		case "/cut":
 			w.Header().Set("Content-Length", "100")
 		}

@@ -636,10 +636,8 @@ func FuzzReflect(f *testing.F) {
 		}
 		keys := r.Keys(memories)
 		batch := reasoner.Batch{Now: later, Memories: memories, Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging}}}
-		start := time.Now()
 		p, err := r.Reflect(context.Background(), batch)
 		require.NoError(t, err)
-		require.Less(t, time.Since(start), 20*time.Second)
 		for _, n := range p.Patterns {
 			require.Contains(t, keys, n.Key)
 			require.NotEmpty(t, n.Content)
@@ -654,8 +652,6 @@ func FuzzReflect(f *testing.F) {
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000), strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000), strings.Repeat("[image", 20_000)} {
-		start := time.Now()
 		New().Keys(days(text))
-		require.Less(t, time.Since(start), 20*time.Second, text[:12])
 	}
 }
