@@ -33,7 +33,7 @@ func ranking(name, file string) section {
 		}
 		figures, stderr, code, err := p.shell(ctx, "oxbow eval --keep '"+file+"' | grep -v '^A recall took'")
 		if err != nil || code != 0 {
-			return "", fmt.Errorf("oxbow eval %s: exit %d %w\n%s", file, code, err, stderr)
+			return "", fmt.Errorf("oxbow eval %s: exit %d %v\n%s", file, code, err, stderr)
 		}
 		ranks, err := p.rank(ctx, file)
 		return newNormaliser(p).normalise(figures) + ranks, err
@@ -74,7 +74,7 @@ func (p *place) rank(ctx context.Context, file string) (string, error) {
 		return "", err
 	}
 	if _, stderr, code, err := p.shell(ctx, "oxbow work --until-idle"); err != nil || code != 0 {
-		return "", fmt.Errorf("oxbow work: exit %d %w\n%s", code, err, stderr)
+		return "", fmt.Errorf("oxbow work: exit %d %v\n%s", code, err, stderr)
 	}
 	var out strings.Builder
 	for i, q := range questions {

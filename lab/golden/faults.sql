@@ -6,31 +6,31 @@
 
 -- fault: rare words weigh like common ones
 -- noticed by: recall rank-samples
-select golden.patch('recall', 'idf \^ 1\.5', '1');
+select golden.patch('^recall', 'w\.idf \^ 1\.5', '1');
 
 -- fault: neighbours get nothing of a score
 -- noticed by: recall rank-samples
-select golden.patch('recall', '\(values \(1, 0\.5::double precision\), \(2, 0\.25\)\)', '(values (1, 0::double precision), (2, 0))');
+select golden.patch('^recall', '0\.5 \^ row_number\(\)', '0.0 * row_number()');
 
 -- fault: the farthest vector comes first
 -- noticed by: recall rank-samples
-select golden.patch('recall', '1 - distance', 'distance');
+select golden.patch('^recall', '1 - n\.distance', 'n.distance');
 
 -- fault: entities weigh ten times as much
 -- noticed by: recall
-select golden.patch('recall', $$'entity'\)::double precision, 0\.1$$, $$'entity')::double precision, 1$$);
+select golden.patch('weights', $$'entity'\)::double precision, 0\.1$$, $$'entity')::double precision, 1$$);
 
 -- fault: importance raises nothing
 -- noticed by: recall rank-samples
-select golden.patch('recall', '0\.15 \* m\.importance', '0 * m.importance');
+select golden.patch('^recall', '0\.15 \* m\.importance', '0 * m.importance');
 
 -- fault: what is fresh fades in a tenth of the time
 -- noticed by: recall
-select golden.patch('recall', '2592000', '259200');
+select golden.patch('recency', '2592000', '259200');
 
 -- fault: an emerging trait is raised like a core one
 -- noticed by: traits
-select golden.patch('recall', $$when 'emerging' then 0\.05$$, $$when 'emerging' then 0.25$$);
+select golden.patch('boost', $$'emerging'::text THEN 0\.05$$, $$'emerging'::text THEN 0.25$$);
 
 -- fault: the month of a question is one too late
 -- noticed by: recall rank-samples
@@ -42,7 +42,7 @@ select golden.patch('terms', '\\u4E00-\\u9FFF', '\\u4E00-\\u4E01');
 
 -- fault: the lists of the channels are cut at ten
 -- noticed by: recall
-select golden.patch('recall', '60 \+ (recall\.)?max_results', '10');
+select golden.patch('^recall$', '60 \+ recall\.max_results', '10');
 
 -- As of
 
@@ -56,7 +56,7 @@ select golden.patch('holds', 'invalid_at > _valid', 'invalid_at >= _valid');
 
 -- fault: superseded versions are found
 -- noticed by: recall
-select golden.patch('recall', 'm\.expired_at is not null or ', '');
+select golden.patch('^recall$', 'and not oxbow\.recall_is_filtered\([^)]*\)', '');
 
 -- fault: superseded versions pass a filter
 -- noticed by: recall
@@ -64,7 +64,7 @@ select golden.patch('holds', 'THEN \(\(expired_at IS NULL\) AND', 'THEN (true AN
 
 -- fault: recall forgets what was believed
 -- noticed by: recall
-select golden.patch('recall', '(valid_as_of), (recall\.)?believed_as_of, _now', '\1, null, _now');
+select golden.patch('^recall$', '_filter\.believed := recall\.believed_as_of', '_filter.believed := null');
 
 -- fault: superseding does not end the old version in the world
 -- noticed by: change
@@ -120,7 +120,7 @@ select golden.patch('erase_rows', 'delete from oxbow\.river_job j where j\.args 
 
 -- fault: what was folded into an erased fact stays
 -- noticed by: change
-select golden.patch('repeats_of', '= r\.content', '= r.content and false');
+select golden.patch('repeats_of', '= r\.content_hash', '= r.content_hash and false');
 
 -- fault: the sensory stream of an erased user stays
 -- noticed by: change
@@ -150,7 +150,7 @@ select golden.patch('reject', 'check_violation', 'raise_exception');
 
 -- fault: ten thousand results may be asked for
 -- noticed by: errors
-select golden.patch('recall', 'between 1 and 1000', 'between 1 and 10000');
+select golden.patch('.', 'max_results not between 1 and 1000\M', 'max_results not between 1 and 10000');
 
 -- fault: importance has no bounds
 -- noticed by: errors

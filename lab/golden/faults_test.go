@@ -64,7 +64,7 @@ func TestFaultWithoutPlace(t *testing.T) {
 	t.Cleanup(s.close)
 	none := fault{name: "none", sql: "select golden.patch('recall', 'no such text', '');"}
 	_, err = s.record(t.Context(), section{"nothing", func(context.Context, *place) (string, error) { return "", nil }}, none)
-	if err == nil || !strings.Contains(err.Error(), `no function oxbow.recall… matches no such text`) {
+	if err == nil || !strings.Contains(err.Error(), `no function oxbow.(recall) matches no such text`) {
 		t.Errorf("a fault without a place was planted: %v", err)
 	}
 }

@@ -8,21 +8,21 @@ create function golden.vector(_text text) returns halfvec language sql stable as
    where m.user_id = 'asker' and m.content = _text
 $$;
 
--- patch replaces what matches in every function of the schema whose name begins so, and fails where nothing does.
+-- patch replaces what matches in every function of the schema whose name matches, and fails where nothing does.
 create function golden.patch(_function text, _pattern text, _new text) returns void language plpgsql as $$
 declare
   _text text;
   _patched boolean := false;
 begin
   for _text in select pg_get_functiondef(p.oid) from pg_proc p
-                where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and starts_with(p.proname, _function) loop
+                where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and p.proname ~ _function loop
     if _text ~ _pattern then
       execute regexp_replace(_text, _pattern, _new, 'g');
       _patched := true;
     end if;
   end loop;
   if not _patched then
-    raise exception 'no function oxbow.%… matches %', _function, _pattern;
+    raise exception 'no function oxbow.(%) matches %', _function, _pattern;
   end if;
 end $$;
 

@@ -97,7 +97,7 @@ func (p *place) askAll(ctx context.Context, blocks []block) (string, error) {
 		for _, c := range b.commands {
 			stdout, stderr, code, err := p.shell(ctx, c)
 			if err != nil || code != 0 {
-				return "", fmt.Errorf("block %q: %s: exit %d %w\n%s%s", b.name, c, code, err, stdout, stderr)
+				return "", fmt.Errorf("block %q: %s: exit %d %v\n%s%s", b.name, c, code, err, stdout, stderr)
 			}
 		}
 		answer, err := p.ask(ctx, b.sql)
