@@ -16,7 +16,7 @@ setup: ## install PostgreSQL and pgvector where they are missing (nothing to do 
 
 .PHONY: build
 build: ## build bin/oxbow
-	go build -buildvcs=auto -o bin/oxbow ./cli/oxbow
+	go build -buildvcs=auto -ldflags="-s -w" -o bin/oxbow ./cli/oxbow
 
 .PHONY: demo
 demo: setup build ## set up, build, and run the main job on sample data

@@ -27,6 +27,7 @@ type bench struct {
 
 	server   *localpg.Server
 	migrated bool
+	pools    []*pgxpool.Pool
 	promises []promise
 }
 
@@ -39,12 +40,14 @@ type promise struct {
 
 // atMost compares a measured number with the largest that is promised.
 func (b *bench) atMost(what string, goal, measured float64) {
-	b.promise(promise{what, fmt.Sprintf("≤ %g", goal), measured, measured <= goal}, func(old float64) bool { return measured > old })
+	b.promise(promise{what, fmt.Sprintf("≤ %g", goal), measured, measured <= goal},
+		func(old float64) bool { return measured > old })
 }
 
 // atLeast compares a measured number with the smallest that is promised.
 func (b *bench) atLeast(what string, goal, measured float64) {
-	b.promise(promise{what, fmt.Sprintf("≥ %g", goal), measured, measured >= goal}, func(old float64) bool { return measured < old })
+	b.promise(promise{what, fmt.Sprintf("≥ %g", goal), measured, measured >= goal},
+		func(old float64) bool { return measured < old })
 }
 
 func (b *bench) promise(p promise, worse func(than float64) bool) {
@@ -72,7 +75,12 @@ func (b *bench) measure(ctx context.Context, run func(context.Context, *bench) e
 	if b.server, err = localpg.Start(ctx, localpg.Config{BaseDir: base, Settings: serverSettings()}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.server.Stop(context.WithoutCancel(ctx))) }()
+	defer func() {
+		for _, pool := range b.pools {
+			pool.Close()
+		}
+		err = errors.Join(err, b.server.Stop(context.WithoutCancel(ctx)))
+	}()
 	before := load()
 	if err := run(ctx, b); err != nil {
 		return err
@@ -133,6 +141,17 @@ func (b *bench) database(ctx context.Context, name string) (string, error) {
 	return b.server.DSN(name), b.copyDatabase(ctx, name, "migrated")
 }
 
+// fresh creates a migrated database and a pool of connections to it, which is closed when the benchmark ends.
+func (b *bench) fresh(ctx context.Context, name string, conns int) (dsn string, pool *pgxpool.Pool, err error) {
+	if dsn, err = b.database(ctx, name); err == nil {
+		pool, err = openPool(ctx, dsn, conns)
+	}
+	if err == nil {
+		b.pools = append(b.pools, pool)
+	}
+	return dsn, pool, err
+}
+
 // copyDatabase replaces a database by a copy of another one.
 func (b *bench) copyDatabase(ctx context.Context, name, template string) error {
 	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
@@ -141,7 +160,8 @@ func (b *bench) copyDatabase(ctx context.Context, name, template string) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, sql := range []string{
-		"drop database if exists " + name + " with (force)", "create database " + name + " template " + template, "checkpoint",
+		"drop database if exists " + name + " with (force)",
+		"create database " + name + " template " + template, "checkpoint",
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return err

@@ -11,19 +11,14 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// extraction measures the rules: from messages in the table to memories that can be recalled, for 200 users of up to 1,000
-// memories, and for one user of 10,000.
+// extraction measures the rules: from messages in the table to memories that can be recalled, for 200 users of up to
+// 1,000 memories, and for one user of 10,000.
 func extraction(ctx context.Context, b *bench) error {
 	messages := b.sized(40_000)
-	dsn, err := b.database(ctx, "bench_extract")
+	dsn, pool, err := b.fresh(ctx, "bench_extract", 2)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 2)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	w := newWriter(seed)
 	err = remember(ctx, pool, "long-talker", w.texts(messages/4))
 	for i := range 200 {
@@ -35,21 +30,27 @@ func extraction(ctx context.Context, b *bench) error {
 	t := b.table("Extraction by the rules", "users", "messages", "a second")
 	said := 0
 	for _, run := range []struct{ users, messages int }{{200, messages}, {1, messages / 20}} {
-		columns, begin := []string{"user_id", "session_id", "seq", "role", "content", "created_at"}, time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
-		if _, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "messages"}, columns, pgx.CopyFromSlice(run.messages, func(i int) ([]any, error) {
-			user, turn, role, content := fmt.Sprint("talker-", i%run.users), i/run.users, "assistant", "I see. Tell me more about the "+w.of(things)+"."
-			if said++; turn%2 == 0 {
-				role, content = "user", w.statement()
-			}
-			if run.users == 1 {
-				user = "long-talker"
-			}
-			return []any{user, fmt.Sprintf("%d-%d", run.messages, turn/20), int64(said), role, content, begin.Add(time.Duration(said) * time.Second)}, nil
-		})); err != nil {
+		columns := []string{"user_id", "session_id", "seq", "role", "content", "created_at"}
+		begin := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+		if _, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "messages"}, columns,
+			pgx.CopyFromSlice(run.messages, func(i int) ([]any, error) {
+				user, turn := fmt.Sprint("talker-", i%run.users), i/run.users
+				role, content := "assistant", "I see. Tell me more about the "+w.of("things")+"."
+				if said++; turn%2 == 0 {
+					role, content = "user", w.statement()
+				}
+				if run.users == 1 {
+					user = "long-talker"
+				}
+				return []any{user, fmt.Sprintf("%d-%d", run.messages, turn/20), int64(said), role, content,
+					begin.Add(time.Duration(said) * time.Second)}, nil
+			})); err != nil {
 			return err
 		}
 		// a conversation that is quiet is due
-		if err := execAll(ctx, pool, "update oxbow.river_job set state = 'available', scheduled_at = now() where kind = 'extract' and state = 'scheduled'"); err != nil {
+		if err := execAll(ctx, pool, `
+			update oxbow.river_job set state = 'available', scheduled_at = now()
+			 where kind = 'extract' and state = 'scheduled'`); err != nil {
 			return err
 		}
 		start := time.Now()
@@ -78,9 +79,11 @@ func (w writer) statement() string {
 	case 0:
 		return "ok, thanks"
 	case 1:
-		return fmt.Sprintf("I love my %s %s.", w.of(adjectives), w.of(things))
+		return "I love my " + w.of("adjectives") + " " + w.of("things") + "."
 	case 2:
-		return fmt.Sprintf("今天我在%s%s%s%s，%s。", w.of(locations), w.of(doings), w.of(qualities), w.of(objects), w.of(afterwards))
+		return "今天我在" + w.of("locations") + w.of("doings") + w.of("qualities") + w.of("objects") +
+			"，" + w.of("afterwards") + "。"
 	}
-	return fmt.Sprintf("Yesterday I %s the %s %s from %s at the %s %s.", w.of(verbs), w.of(adjectives), w.of(things), w.rare(), w.of(places), w.of(reasons))
+	return "Yesterday I " + w.of("verbs") + " the " + w.of("adjectives") + " " + w.of("things") + " from " + w.rare() +
+		" at the " + w.of("places") + " " + w.of("reasons") + "."
 }

@@ -20,21 +20,24 @@ func labels(i int) (agent, metadata string) {
 	if i%100 == 99 {
 		agent = "rare"
 	}
-	return agent, fmt.Sprintf(`{"topic": %q, "context": %q}`, []string{"garden", "kitchen"}[i/10%2], []string{"work", "personal"}[i/10%2])
+	return agent, fmt.Sprintf(`{"topic": %q, "context": %q}`, []string{"garden", "kitchen"}[i/10%2],
+		[]string{"work", "personal"}[i/10%2])
 }
 
 // remember stores the texts of a user in conversations of ten, a tenth of them facts, spread over the year 2025.
 func remember(ctx context.Context, pool *pgxpool.Pool, user string, texts []string) error {
 	start, step := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 365*24*time.Hour/time.Duration(len(texts)/10+1)
-	columns := []string{"user_id", "memory_type", "content", "session_id", "seq", "agent_id", "metadata", "valid_at", "created_at"}
-	_, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "memories"}, columns, pgx.CopyFromSlice(len(texts), func(i int) ([]any, error) {
-		kind, at := "episodic", start.Add(time.Duration(i/10)*step+time.Duration(i%10)*time.Minute)
-		if i%10 == 9 {
-			kind = "fact"
-		}
-		agent, metadata := labels(i)
-		return []any{user, kind, texts[i], fmt.Sprint("s", i/10), i, agent, []byte(metadata), at, at}, nil
-	}))
+	columns := []string{"user_id", "memory_type", "content", "session_id", "seq", "agent_id", "metadata", "valid_at",
+		"created_at"}
+	_, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "memories"}, columns,
+		pgx.CopyFromSlice(len(texts), func(i int) ([]any, error) {
+			kind, at := "episodic", start.Add(time.Duration(i/10)*step+time.Duration(i%10)*time.Minute)
+			if i%10 == 9 {
+				kind = "fact"
+			}
+			agent, metadata := labels(i)
+			return []any{user, kind, texts[i], fmt.Sprint("s", i/10), i, agent, []byte(metadata), at, at}, nil
+		}))
 	return err
 }
 

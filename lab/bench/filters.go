@@ -12,15 +12,10 @@ import (
 // moment, or with half of the memories superseded; and a query of common words with the bare vector query.
 func filters(ctx context.Context, b *bench) error {
 	memories := b.sized(20_000)
-	dsn, err := b.database(ctx, "bench_filters")
+	dsn, pool, err := b.fresh(ctx, "bench_filters", 2)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 2)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	w := newWriter(seed)
 	texts, alike := w.texts(memories), make([]string, memories)
 	for i := range alike {
@@ -49,17 +44,20 @@ func filters(ctx context.Context, b *bench) error {
 	}
 	common := make([]question, 8)
 	for i := range common {
-		common[i] = question{user: "alike", text: strings.TrimSuffix(strings.ReplaceAll(w.alike(), "I had", "When did I have"), ".") + "?"}
+		common[i] = question{user: "alike",
+			text: strings.TrimSuffix(strings.ReplaceAll(w.alike(), "I had", "When did I have"), ".") + "?"}
 	}
 	if err := embed(ctx, common); err != nil {
 		return err
 	}
-	times, err := b.compare(ctx, pool, common, asker{name: "bare", sql: bareVector}, asker{name: "recall", sql: plainRecall})
+	times, err := b.compare(ctx, pool, common, asker{name: "bare", sql: bareVector},
+		asker{name: "recall", sql: plainRecall})
 	if err != nil {
 		return err
 	}
 	ratio := medianRatio(times[1], times[0])
-	t := b.table(fmt.Sprintf("Query of common words over %d memories that resemble each other", memories), "bare vector query", "oxbow.recall", "recall/bare")
+	t := b.table(fmt.Sprintf("Query of common words over %d memories that resemble each other", memories),
+		"bare vector query", "oxbow.recall", "recall/bare")
 	t.row(median(times[0]), median(times[1]), ratio)
 	b.atMost(fmt.Sprintf("recall by common words / bare vector query, %d memories alike", memories), 4, ratio)
 	return nil
@@ -69,23 +67,33 @@ func filters(ctx context.Context, b *bench) error {
 func (b *bench) againstCurrent(ctx context.Context, pool *pgxpool.Pool, memories int, questions []question) error {
 	const context, timeline = "select oxbow.context($1, $2, $3)", "select * from oxbow.timeline($1, $2, $3)"
 	filtered := func(filter string) string { return "select * from oxbow.recall($1, $2, $3, " + filter + ")" }
-	t := b.table(fmt.Sprintf("Over %d memories of one user, median of a round", memories), fmt.Sprintf("%-28s", ""), "all current", "so", "so/current")
-	const filter, past, history = "recall with a filter / without", "recall at an earlier moment / now", "recall, half superseded / all current"
+	t := b.table(fmt.Sprintf("Over %d memories of one user, median of a round", memories), fmt.Sprintf("%-28s", ""),
+		"all current", "so", "so/current")
+	const (
+		filter  = "recall with a filter / without"
+		past    = "recall at an earlier moment / now"
+		history = "recall, half superseded / all current"
+	)
 	ways := []struct {
 		promise, of string
 		on          asker
 	}{
 		{history, plainRecall, asker{name: "half superseded", sql: plainRecall, user: "history"}},
 		{past, plainRecall, asker{name: "valid_as_of mid-2025", sql: filtered("valid_as_of => '2025-07-01'")}},
-		{past, plainRecall, asker{name: "valid_as_of, half superseded", sql: filtered("valid_as_of => '2025-12-31'"), user: "history"}},
+		{past, plainRecall, asker{name: "valid_as_of, half superseded", sql: filtered("valid_as_of => '2025-12-31'"),
+			user: "history"}},
 		{past, plainRecall, asker{name: "believed_as_of mid-2025", sql: filtered("believed_as_of => '2025-07-01'")}},
 		{filter, plainRecall, asker{name: "agent of half", sql: filtered("agent => 'first'")}},
 		{filter, plainRecall, asker{name: "agent of 1 in 100", sql: filtered("agent => 'rare'")}},
-		{filter, plainRecall, asker{name: "metadata of half", sql: filtered(`metadata_contains => '{"topic": "garden"}'`)}},
+		{filter, plainRecall,
+			asker{name: "metadata of half", sql: filtered(`metadata_contains => '{"topic": "garden"}'`)}},
 		{filter, plainRecall, asker{name: "contexts of half", sql: filtered("contexts => '{work}'")}},
-		{filter, plainRecall, asker{name: "agent, half superseded", sql: filtered("agent => 'first'"), user: "history"}},
-		{"context, half superseded / all current", context, asker{name: "context(), half superseded", sql: context, user: "history"}},
-		{"timeline, half superseded / all current", timeline, asker{name: "timeline(), half superseded", sql: timeline, user: "history"}},
+		{filter, plainRecall,
+			asker{name: "agent, half superseded", sql: filtered("agent => 'first'"), user: "history"}},
+		{"context, half superseded / all current", context,
+			asker{name: "context(), half superseded", sql: context, user: "history"}},
+		{"timeline, half superseded / all current", timeline,
+			asker{name: "timeline(), half superseded", sql: timeline, user: "history"}},
 	}
 	for _, way := range ways {
 		if !strings.Contains(way.on.name, b.match) {

@@ -17,19 +17,15 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// growth counts the pages that the same work touches in a database that grows from 10,000 memories to 1,000,000. Unlike time,
-// pages are the same on every machine. The exponent is 0 for work that does not grow, and 1 for work that grows as the data.
+// growth counts the pages that the same work touches in a database that grows from 10,000 memories to 1,000,000.
+// Unlike time, pages are the same on every machine. The exponent is 0 for work that does not grow, and 1 for work
+// that grows as the data.
 func growth(ctx context.Context, b *bench) error {
 	largest := b.sized(1_000_000)
-	dsn, err := b.database(ctx, "bench_growth")
+	dsn, pool, err := b.fresh(ctx, "bench_growth", 1)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 1)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	w := newWriter(seed)
 	own := w.texts(1000)
 	if err := errors.Join(remember(ctx, pool, "asked", own), insertTraits(ctx, pool, "asked-", 50, 50)); err != nil {
@@ -64,7 +60,8 @@ func growth(ctx context.Context, b *bench) error {
 			cells = append(cells, pages[i][s.name])
 		}
 		few := 50.0 // below this, pages are not told from none
-		exponent := math.Log(max(float64(pages[last][s.name]), few)/max(float64(pages[0][s.name]), few)) / math.Log(float64(totals[last])/float64(totals[0]))
+		grown := max(float64(pages[last][s.name]), few) / max(float64(pages[0][s.name]), few)
+		exponent := math.Log(grown) / math.Log(float64(totals[last])/float64(totals[0]))
 		t.row(append(cells, exponent)...)
 		b.atMost("growth with the database, exponent of pages, the worst step", 0.1, exponent)
 	}
@@ -92,12 +89,15 @@ func fillStrangers(ctx context.Context, dsn string, pool *pgxpool.Pool, w writer
 // steps are what a user waits for, and what looks after everybody: the parts of sweep, the check, the gauges, settling.
 var steps = []struct {
 	name string
-	run  func(ctx context.Context, tx pgx.Tx, questions []question) error // rolled back; nil: the check, which needs its own transaction
+	// run is rolled back. The check needs a transaction of its own, and has none.
+	run func(ctx context.Context, tx pgx.Tx, questions []question) error
 }{
 	{"recall", askAll(plainRecall)},
 	{"context", askAll("select oxbow.context($1, $2, $3)")},
 	{"insert of 50 memories", func(ctx context.Context, tx pgx.Tx, _ []question) error {
-		_, err := tx.Exec(ctx, "insert into oxbow.memories (user_id, content) select 'asked', 'A note with the number ' || i from generate_series(1, 50) i")
+		_, err := tx.Exec(ctx, `
+			insert into oxbow.memories (user_id, content)
+			select 'asked', 'A note with the number ' || i from generate_series(1, 50) i`)
 		return err
 	}},
 	{"gauges", func(ctx context.Context, tx pgx.Tx, _ []question) error { _, err := gauges.Read(ctx, tx); return err }},
@@ -122,16 +122,29 @@ var steps = []struct {
 		_, err := store.DueTriggers(ctx, tx, 500, time.Now())
 		return err
 	})},
-	{"sweep: reviews", sweepStep(func(ctx context.Context, tx pgx.Tx) error { _, err := store.DueReviews(ctx, tx, 500); return err })},
+	{"sweep: reviews", sweepStep(func(ctx context.Context, tx pgx.Tx) error {
+		_,
+			err := store.DueReviews(ctx, tx, 500)
+		return err
+	})},
 	{"sweep: forgotten", sweepStep(func(ctx context.Context, tx pgx.Tx) error {
 		_, err := store.EraseForgotten(ctx, tx, past(), 200)
 		return err
 	})},
-	{"sweep: statistics", sweepStep(func(ctx context.Context, tx pgx.Tx) error { _, err := store.RecountTerms(ctx, tx, 10); return err })},
-	{"sweep: entities", sweepStep(func(ctx context.Context, tx pgx.Tx) error { _, err := store.NoteOldEntities(ctx, tx, 20); return err })},
+	{"sweep: statistics", sweepStep(func(ctx context.Context, tx pgx.Tx) error {
+		_, err := store.RecountTerms(ctx, tx,
+			10)
+		return err
+	})},
+	{"sweep: entities", sweepStep(func(ctx context.Context, tx pgx.Tx) error {
+		_,
+			err := store.NoteOldEntities(ctx, tx, 20)
+		return err
+	})},
 	{"settle, 20 traits", func(ctx context.Context, tx pgx.Tx, _ []question) error {
 		var clock time.Time
-		if err := tx.QueryRow(ctx, `select max(d.at) from (select trait_next_transition_at as at from oxbow.memories_trait
+		if err := tx.QueryRow(ctx,
+			`select max(d.at) from (select trait_next_transition_at as at from oxbow.memories_trait
 			where trait_next_transition_at is not null order by 1 limit 20) d`).Scan(&clock); err != nil {
 			return err
 		}
@@ -161,8 +174,8 @@ func askAll(sql string) func(context.Context, pgx.Tx, []question) error {
 	}
 }
 
-// touchedPages runs every step in a transaction that is rolled back, and returns the fewest pages of three runs: autovacuum's
-// are counted too.
+// touchedPages runs every step in a transaction that is rolled back, and returns the fewest pages of three runs:
+// autovacuum's are counted too.
 func touchedPages(ctx context.Context, pool *pgxpool.Pool, questions []question) (map[string]int, error) {
 	touched := map[string]int{}
 	for _, s := range steps {
@@ -186,7 +199,8 @@ func touchedPages(ctx context.Context, pool *pgxpool.Pool, questions []question)
 	return touched, nil
 }
 
-func runStep(ctx context.Context, pool *pgxpool.Pool, run func(context.Context, pgx.Tx, []question) error, questions []question) error {
+func runStep(ctx context.Context, pool *pgxpool.Pool, run func(context.Context, pgx.Tx, []question) error,
+	questions []question) error {
 	if run == nil {
 		if err := execAll(ctx, pool, "delete from oxbow.settings where key = 'consistency'"); err != nil {
 			return err
@@ -205,6 +219,7 @@ func countPages(ctx context.Context, pool *pgxpool.Pool) (pages int, err error) 
 	if _, err := pool.Exec(ctx, "select pg_stat_force_next_flush()"); err != nil {
 		return 0, err
 	}
-	err = pool.QueryRow(ctx, "select blks_hit + blks_read from pg_stat_database where datname = current_database()").Scan(&pages)
+	err = pool.QueryRow(ctx,
+		"select blks_hit + blks_read from pg_stat_database where datname = current_database()").Scan(&pages)
 	return pages, err
 }

@@ -13,22 +13,19 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// hnsw compares recall of a large user by the exact scan with recall by the index that the worker builds, and what both find.
+// hnsw compares recall of a large user by the exact scan with recall by the index that the worker builds, and what
+// both find.
 func hnsw(ctx context.Context, b *bench) error {
 	memories := b.sized(50_000)
-	dsn, err := b.database(ctx, "bench_hnsw")
+	dsn, pool, err := b.fresh(ctx, "bench_hnsw", 1)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 1)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	policy := "update oxbow.settings set value = '{\"policy\": \"%s\"}' where key = 'vector_index'"
 	w := newWriter(seed)
 	texts := w.texts(memories)
-	if err := errors.Join(execAll(ctx, pool, fmt.Sprintf(policy, "never")), remember(ctx, pool, "large", texts), embedAll(ctx, dsn, pool)); err != nil {
+	if err := errors.Join(execAll(ctx, pool, fmt.Sprintf(policy, "never")), remember(ctx, pool, "large", texts),
+		embedAll(ctx, dsn, pool)); err != nil {
 		return err
 	}
 	questions, err := w.ask(ctx, 40, "large", texts)
@@ -58,11 +55,13 @@ func hnsw(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	t := b.table(fmt.Sprintf("Recall of a user of %d memories, median of a round; the index was built in %.0f s", memories, built.Seconds()),
+	t := b.table(fmt.Sprintf("Recall of a user of %d memories, median of a round; the index was built in %.0f s",
+		memories, built.Seconds()),
 		"exact scan", "index", "index/scan", "same ten")
 	share := float64(same) / float64(10*len(questions))
 	t.row(median(times[0]), median(times[1]), medianRatio(times[1], times[0]), share)
-	b.atLeast(fmt.Sprintf("recall's ten by vector alone, share that the index finds, user of %d memories", memories), 0.95, share)
+	b.atLeast(fmt.Sprintf("recall's ten by vector alone, share that the index finds, user of %d memories", memories),
+		0.95, share)
 	return nil
 }
 
@@ -74,13 +73,15 @@ func buildIndex(ctx context.Context, dsn string, pool *pgxpool.Pool, policy stri
 	if err != nil {
 		return err
 	}
-	err = waitFor(ctx, pool, "exists (select from oxbow.vector_slots where memory_type = 'episodic' and ready_at is not null)")
+	err = waitFor(ctx, pool,
+		"exists (select from oxbow.vector_slots where memory_type = 'episodic' and ready_at is not null)")
 	return errors.Join(err, stop(), execAll(ctx, pool, "vacuum analyze"))
 }
 
-// askLarge asks every question, by a scan in a transaction in which no index is ready, and returns the median time of recall and
-// the ten that it finds by the vector alone.
-func askLarge(ctx context.Context, pool *pgxpool.Pool, questions []question, scan bool) (took time.Duration, ids [][]string, err error) {
+// askLarge asks every question, by a scan in a transaction in which no index is ready, and returns the median time of
+// recall and the ten that it finds by the vector alone.
+func askLarge(ctx context.Context, pool *pgxpool.Pool, questions []question, scan bool) (took time.Duration,
+	ids [][]string, err error) {
 	undo := errors.New("roll back")
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if scan {
@@ -91,7 +92,8 @@ func askLarge(ctx context.Context, pool *pgxpool.Pool, questions []question, sca
 		for _, q := range questions {
 			var nearest []string
 			if err := tx.QueryRow(ctx, `
-				select array(select id::text from oxbow.recall($1, null, $2, types => '{episodic}') limit 10)`, q.user, q.vector).Scan(&nearest); err != nil {
+				select array(select id::text from oxbow.recall($1, null, $2,
+				  types => '{episodic}') limit 10)`, q.user, q.vector).Scan(&nearest); err != nil {
 				return err
 			}
 			ids = append(ids, nearest)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // v1.sql
 	"errors"
 	"fmt"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/importv1"
 )
 
-// importing measures an import of 31,439 Chinese memories, import and worker each a process of its own, until every memory is
-// recallable, and the worker's memory.
+// importing measures an import of 31,439 Chinese memories, import and worker each a process of its own, until every
+// memory is recallable, and the worker's memory.
 func importing(ctx context.Context, b *bench) error {
 	memories := b.sized(31_439)
 	dir, err := os.MkdirTemp("", "oxbow-bench-import-")
@@ -26,7 +27,8 @@ func importing(ctx context.Context, b *bench) error {
 	w, file, lines := newWriter(seed), filepath.Join(dir, "memories.jsonl"), bytes.Buffer{}
 	for i := range memories {
 		at := time.Date(2025, 1, 1, 0, i*16, 0, 0, time.UTC).Format(time.RFC3339)
-		fmt.Fprintf(&lines, `{"type":"memory","user":"person-%d","id":"m/%d","session":"s/%d","seq":%d,"at":%q,"content":%q}`+"\n",
+		const line = `{"type":"memory","user":"person-%d","id":"m%d","session":"s%d","seq":%d,"at":%q,"content":%q}` + "\n"
+		fmt.Fprintf(&lines, line,
 			i%5, i, i/60, i, at, w.chinese(90+w.IntN(66)))
 	}
 	if err := os.WriteFile(file, lines.Bytes(), 0o600); err != nil {
@@ -36,15 +38,10 @@ func importing(ctx context.Context, b *bench) error {
 	var peak int
 	t := b.table(fmt.Sprintf("Import of %d memories, seconds", memories), "stored", "embedded", "worker's memory, MiB")
 	for range b.rounds {
-		dsn, err := b.database(ctx, "bench_import")
+		dsn, pool, err := b.fresh(ctx, "bench_import", 1)
 		if err != nil {
 			return err
 		}
-		pool, err := openPool(ctx, dsn, 1)
-		if err != nil {
-			return err
-		}
-		defer pool.Close()
 		start := time.Now()
 		work, err := startProcess(ctx, dsn, "work")
 		if err != nil {
@@ -68,8 +65,8 @@ func importing(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// importV1 compares an import of version 1, from the same database and from another, with a COPY of the same memories into the
-// same tables without triggers.
+// importV1 compares an import of version 1, from the same database and from another, with a COPY of the same memories
+// into the same tables without triggers.
 func importV1(ctx context.Context, b *bench) error {
 	rows := b.sized(200_000)
 	source, err := b.fillV1(ctx, rows)
@@ -96,12 +93,14 @@ func importV1(ctx context.Context, b *bench) error {
 			return err
 		}},
 		{"COPY without triggers", "migrated", func(ctx context.Context, conn *pgx.Conn) error {
-			for _, t := range []string{"memories", "memories_fact", "memories_episodic", "memories_trait", "memories_document"} {
+			for _, t := range []string{"memories", "memories_fact", "memories_episodic", "memories_trait",
+				"memories_document"} {
 				if _, err := conn.Exec(ctx, "alter table oxbow."+t+" disable trigger user"); err != nil {
 					return err
 				}
 			}
-			_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(dump.Bytes()), "copy oxbow.memories ("+columns+") from stdin")
+			_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(dump.Bytes()),
+				"copy oxbow.memories ("+columns+") from stdin")
 			return err
 		}},
 	}
@@ -118,11 +117,14 @@ func importV1(ctx context.Context, b *bench) error {
 		err = ways[i].run(ctx, conn)
 		took := time.Since(start)
 		if err == nil && dump.Len() == 0 { // the first import makes what COPY brings
-			if err := conn.QueryRow(ctx, `select string_agg(quote_ident(column_name), ', ') from information_schema.columns
-				where table_schema = 'oxbow' and table_name = 'memories' and is_generated = 'NEVER'`).Scan(&columns); err != nil {
+			if err := conn.QueryRow(ctx,
+				`select string_agg(quote_ident(column_name), ', ') from information_schema.columns
+				where table_schema = 'oxbow' and table_name = 'memories'
+				  and is_generated = 'NEVER'`).Scan(&columns); err != nil {
 				return 0, err
 			}
-			_, err = conn.PgConn().CopyTo(ctx, &dump, "copy (select "+columns+" from oxbow.memories order by created_at) to stdout")
+			_, err = conn.PgConn().CopyTo(ctx, &dump,
+				"copy (select "+columns+" from oxbow.memories order by created_at) to stdout")
 		}
 		return float64(rows) / took.Seconds(), err
 	})
@@ -139,8 +141,10 @@ func importV1(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// fillV1 makes a migrated database with a table of version 1: facts, episodes, a twentieth documents and insights, and a hundredth
-// traits with evidence; one row in 33 was superseded.
+//go:embed sql/v1.sql
+var v1SQL string
+
+// fillV1 makes a migrated database with a table of version 1.
 func (b *bench) fillV1(ctx context.Context, rows int) (string, error) {
 	dsn, err := b.database(ctx, "bench_v1")
 	if err != nil {
@@ -153,27 +157,19 @@ func (b *bench) fillV1(ctx context.Context, rows int) (string, error) {
 	defer pool.Close()
 	if err := execAll(ctx, pool, `
 		create table public.embeddings (
-		  id uuid primary key, user_id varchar(255) not null, content text not null, embedding vector(1024), memory_type varchar(50) not null,
-		  metadata jsonb, valid_from timestamptz, valid_until timestamptz, superseded_by uuid, version integer, access_count integer,
-		  last_accessed_at timestamptz, created_at timestamptz not null);
+		  id uuid primary key, user_id varchar(255) not null, content text not null, embedding vector(1024),
+		  memory_type varchar(50) not null, metadata jsonb, valid_from timestamptz, valid_until timestamptz,
+		  superseded_by uuid, version integer, access_count integer, last_accessed_at timestamptz,
+		  created_at timestamptz not null);
 		create temporary table text (n integer, content text)`); err != nil {
 		return "", err
 	}
 	w := newWriter(seed)
-	if _, err := pool.CopyFrom(ctx, pgx.Identifier{"text"}, []string{"n", "content"}, pgx.CopyFromSlice(rows, func(i int) ([]any, error) {
-		return []any{i, w.text()}, nil
-	})); err != nil {
+	if _, err := pool.CopyFrom(ctx, pgx.Identifier{"text"}, []string{"n", "content"},
+		pgx.CopyFromSlice(rows, func(i int) ([]any, error) {
+			return []any{i, w.text()}, nil
+		})); err != nil {
 		return "", err
 	}
-	return dsn, execAll(ctx, pool, `
-		insert into embeddings
-		select md5('v1 ' || n)::uuid, 'user ' || n % 200, content, null,
-		       case when n % 100 = 1 then 'trait' else (array['general', 'fact', 'episodic', 'general', 'episodic', 'fact', 'general', 'episodic', 'fact', 'episodic',
-		         'general', 'fact', 'episodic', 'general', 'episodic', 'fact', 'general', 'episodic', 'document', 'insight'])[1 + n % 20] end,
-		       case when n % 100 = 1 then jsonb_build_object('trait_stage', 'established', 'trait_subtype', 'behavior', 'confidence', 0.7, 'reinforcement_count', 3,
-		              'evidence', jsonb_build_object('supporting', jsonb_build_array(jsonb_build_object('id', md5('v1 ' || n - 400)::uuid, 'quality', 'C'))))
-		            else jsonb_build_object('importance', 1 + n % 10, 'source', 'conversation', 'session_id', 'chat-' || n / 20) end,
-		       '2024-01-01'::timestamptz + n * interval '20 seconds', null, case when n % 33 = 5 then md5('v1 ' || n + 200)::uuid end, 1, n % 4, null,
-		       '2024-01-01'::timestamptz + n * interval '20 seconds'
-		  from text order by n`, "create index on embeddings (user_id)", "vacuum (analyze) embeddings")
+	return dsn, execAll(ctx, pool, v1SQL, "create index on embeddings (user_id)", "vacuum (analyze) embeddings")
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Tables to insert into: Oxbow's with and without the trigger that makes jobs, and a bare one with the same columns and one index.
+// Tables to insert into: Oxbow's with and without the trigger that makes jobs, and a bare one with the same columns
+// and one index.
 var targets = []struct{ name, table, ready string }{
 	{"triggers on", "oxbow.memories", "enable trigger enqueue_embed"},
 	{"triggers off", "oxbow.memories", "disable trigger enqueue_embed"},
@@ -18,15 +19,10 @@ var targets = []struct{ name, table, ready string }{
 
 // insert compares the rates at which rows get in.
 func insert(ctx context.Context, b *bench) error {
-	dsn, err := b.database(ctx, "bench_insert")
+	_, pool, err := b.fresh(ctx, "bench_insert", 32)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 32)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	if _, err := pool.Exec(ctx, `
 		create table public.bare (like oxbow.memories including defaults including generated);
 		create unique index on public.bare (user_id, id)`); err != nil {
@@ -44,7 +40,8 @@ func insert(ctx context.Context, b *bench) error {
 		{"1,000-row statements", 0, 0.80, statements(1000)},
 		{"COPY", 0, 0.80, copyRows},
 	}
-	t := b.table("Rows a second, medians of rounds in turns", fmt.Sprintf("%-24s", ""), "triggers on", "triggers off", "bare table", "on/off", "on/bare")
+	t := b.table("Rows a second, medians of rounds in turns", fmt.Sprintf("%-24s", ""), "triggers on", "triggers off",
+		"bare table", "on/off", "on/bare")
 	for _, way := range ways {
 		rates, err := inTurns(b.rounds, len(targets), func(i int) (float64, error) {
 			if err := emptyTables(ctx, pool, targets[i].ready); err != nil {
@@ -113,7 +110,8 @@ const bulkRows = 20_000
 func statements(rows int) func(context.Context, *pgxpool.Pool, string) (int, error) {
 	return func(ctx context.Context, pool *pgxpool.Pool, table string) (int, error) {
 		texts := newWriter(seed).texts(rows)
-		sql := "insert into " + table + " (user_id, memory_type, content, session_id) select $1, 'episodic', c, 's1' from unnest($2::text[]) c"
+		sql := "insert into " + table + ` (user_id, memory_type, content, session_id)
+			select $1, 'episodic', c, 's1' from unnest($2::text[]) c`
 		for n := range bulkRows / rows {
 			if _, err := pool.Exec(ctx, sql, fmt.Sprint("user-", n), texts); err != nil {
 				return 0, err

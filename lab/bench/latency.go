@@ -13,15 +13,10 @@ import (
 
 // latency measures from the commit of a single INSERT to the moment when recall finds it, with an idle worker.
 func latency(ctx context.Context, b *bench) error {
-	dsn, err := b.database(ctx, "bench_latency")
+	dsn, pool, err := b.fresh(ctx, "bench_latency", 2)
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, dsn, 2)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	inserts := b.sized(60)
 	t := b.table(fmt.Sprintf("From COMMIT to recallable, worker idle, %d inserts", inserts), "worker", "p50", "p95")
 	for _, c := range []struct {
@@ -45,7 +40,8 @@ func latency(ctx context.Context, b *bench) error {
 func waitForInserts(ctx context.Context, pool *pgxpool.Pool, user string, n int) (times []time.Duration, err error) {
 	w := newWriter(seed)
 	for i := range n + 3 { // the first three warm up
-		if err := pause(ctx, 200*time.Millisecond+time.Duration(w.IntN(150))*time.Millisecond); err != nil { // at any moment of a poll
+		anyMoment := 200*time.Millisecond + time.Duration(w.IntN(150))*time.Millisecond // of the worker's poll
+		if err := pause(ctx, anyMoment); err != nil {
 			return nil, err
 		}
 		took, err := untilRecallable(ctx, pool, user, w.english(), fmt.Sprint("word", i))
@@ -61,7 +57,8 @@ func waitForInserts(ctx context.Context, pool *pgxpool.Pool, user string, n int)
 
 // untilRecallable inserts a memory with a word of its own and returns how long recall does not find it.
 func untilRecallable(ctx context.Context, pool *pgxpool.Pool, user, text, word string) (time.Duration, error) {
-	if _, err := pool.Exec(ctx, "insert into oxbow.memories (user_id, content) values ($1, $2)", user, text+" "+word); err != nil {
+	if _, err := pool.Exec(ctx, "insert into oxbow.memories (user_id, content) values ($1, $2)", user,
+		text+" "+word); err != nil {
 		return 0, err
 	}
 	start := time.Now()
@@ -69,7 +66,8 @@ func untilRecallable(ctx context.Context, pool *pgxpool.Pool, user, text, word s
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return 0, err
 		}
-		if err := pool.QueryRow(ctx, "select exists (select from oxbow.recall($1, $2))", user, word).Scan(&found); err != nil {
+		if err := pool.QueryRow(ctx, "select exists (select from oxbow.recall($1, $2))", user,
+			word).Scan(&found); err != nil {
 			return 0, err
 		}
 	}

@@ -14,39 +14,10 @@ import (
 // pastime is something that people do again and again, as they word it.
 type pastime struct{ english, chinese string }
 
-var (
-	pastimes = []pastime{
-		{"running along the canal", "沿着运河跑步"}, {"playing badminton", "打羽毛球"}, {"swimming in the old pool", "游泳"}, {"climbing", "攀岩"},
-		{"doing yoga", "练瑜伽"}, {"fishing off the pier", "钓鱼"}, {"hiking up the hill", "徒步"}, {"taking photos of doorways", "拍照"},
-		{"painting", "画画"}, {"playing the guitar", "弹吉他"}, {"playing the piano", "弹钢琴"}, {"gardening", "种花"}, {"baking", "烘焙"},
-		{"playing chess", "下象棋"}, {"knitting", "织毛衣"}, {"playing basketball", "打篮球"}, {"cycling", "骑行"}, {"dancing", "跳舞"},
-		{"camping", "露营"}, {"doing calligraphy", "练书法"}, {"birdwatching", "观鸟"}, {"playing tennis", "打网球"}, {"skiing", "滑雪"},
-		{"studying astronomy", "看星星"}, {"making pottery", "做陶艺"},
-	}
-	dishes = []pastime{
-		{"ramen", "拉面"}, {"sushi", "寿司"}, {"hotpot", "火锅"}, {"dumplings", "饺子"}, {"cheesecake", "芝士蛋糕"}, {"espresso", "手冲咖啡"},
-		{"green tea", "龙井茶"}, {"fried rice", "炒饭"}, {"pizza", "披萨"}, {"ice cream", "冰淇淋"}, {"barbecue", "烧烤"}, {"curry", "咖喱饭"},
-		{"steak", "牛排"}, {"tacos", "酸辣粉"}, {"mango pudding", "杨枝甘露"}, {"risotto", "红烧肉"},
-	}
-	characters = []pastime{
-		{"I'm rather shy", "我比较内向"}, {"I'm quite impatient", "我是个急性子"}, {"I am a night owl", "我是个夜猫子"}, {"I'm a morning person", "我习惯早起"},
-		{"I'm very stubborn", "我很固执"}, {"I'm an optimist", "我性格开朗"}, {"I'm pretty organized", "我做事有条理"}, {"I'm a perfectionist", "我是个完美主义者"},
-	}
-
-	didEnglish   = strings.Fields("morning afternoon evening")
-	endsEnglish  = []string{"and slept well after it", "and it was over too soon", "though my arms hurt now", "and we laughed a lot", "as I do on most days off", "before the rain came"}
-	friends      = strings.Fields("Sarah Martin Paula Ravi Ingrid Tomas")
-	friendsZh    = strings.Fields("小秦 老丁 阿芳 小贺 晓雯 大刘")
-	daysChinese  = strings.Fields("早上 下午 傍晚 晚上 周末 放假")
-	endsChinese  = strings.Fields("出了一身汗 心情好多了 时间过得真快 下次还想再来 回家路上买了水果 聊了很多往事")
-	placesKnown  = strings.Fields("Cedar Willow Harbour Birch")
-	placesKnownZ = strings.Fields("柳树湾公园 青石巷书店 东湖公园 云杉体育馆")
-)
-
 const newInterest = 700 // memories after which one pastime gives way to another
 
-// life makes up what one person says over the years: pastimes, dishes, company and places that recur, likes, things given up,
-// and, mostly, what happens once.
+// life makes up what one person says over the years: pastimes, dishes, company and places that recur, likes, things
+// given up, and, mostly, what happens once.
 type life struct {
 	writer
 	user      string
@@ -58,10 +29,19 @@ type life struct {
 	told      int      // memories so far
 }
 
+// both returns a list of which the entries are in English and in Chinese.
+func both(list string) (all []pastime) {
+	for _, entry := range words[list] {
+		english, chinese, _ := strings.Cut(entry, " = ")
+		all = append(all, pastime{english, chinese})
+	}
+	return all
+}
+
 func newLife(user string, number int, english float64) *life {
 	l := &life{writer: newWriter(seed + uint64(number)*1_000_003), user: user, english: english}
-	l.pastimes, l.dishes = l.some(pastimes, 8), l.some(dishes, 5)
-	l.character = characters[l.IntN(len(characters))]
+	l.pastimes, l.dishes = l.some(both("pastimes"), 8), l.some(both("dishes"), 5)
+	l.character = l.some(both("characters"), 1)[0]
 	return l
 }
 
@@ -77,26 +57,31 @@ func (l *life) some(all []pastime, n int) []pastime {
 func (l *life) remember(ctx context.Context, pool *pgxpool.Pool, n int) error {
 	begin := time.Date(2018, 1, 1, 8, 0, 0, 0, time.UTC)
 	columns := []string{"user_id", "memory_type", "content", "session_id", "seq", "valid_at"}
-	_, err := pool.CopyFrom(ctx, pgx.Identifier{"oxbow", "memories"}, columns, pgx.CopyFromSlice(n, func(int) ([]any, error) {
-		i, kind := l.told, "episodic"
-		l.told++
-		if i%newInterest == newInterest-1 {
-			l.change()
-		}
-		if i%10 == 9 {
-			kind = "fact"
-		}
-		at := begin.Add(time.Duration(i/10)*12*time.Hour + time.Duration(i%10)*7*time.Minute)
-		return []any{l.user, kind, l.says(), fmt.Sprint("s", i/10), i, at}, nil
-	}))
+	_, err := pool.CopyFrom(
+		ctx,
+		pgx.Identifier{"oxbow", "memories"},
+		columns,
+		pgx.CopyFromSlice(n, func(int) ([]any, error) {
+			i, kind := l.told, "episodic"
+			l.told++
+			if i%newInterest == newInterest-1 {
+				l.change()
+			}
+			if i%10 == 9 {
+				kind = "fact"
+			}
+			at := begin.Add(time.Duration(i/10)*12*time.Hour + time.Duration(i%10)*7*time.Minute)
+			return []any{l.user, kind, l.says(), fmt.Sprint("s", i/10), i, at}, nil
+		}),
+	)
 	return err
 }
 
 // change gives up a pastime that is neither the dearest nor the least for one that is new.
 func (l *life) change() {
-	next := pastimes[l.IntN(len(pastimes))]
+	next := l.some(both("pastimes"), 1)[0]
 	for slices.Contains(l.pastimes, next) {
-		next = pastimes[l.IntN(len(pastimes))]
+		next = l.some(both("pastimes"), 1)[0]
 	}
 	i := len(l.pastimes)/2 - 1
 	l.given = new(l.pastimes[i])
@@ -112,8 +97,11 @@ func (l *life) says() string {
 		return choose(english, l.didEnglish(p), l.didChinese(p))
 	case kind < 290:
 		d := l.dear(l.dishes)
-		return choose(english, "I had "+d.english+" for lunch at "+l.of(placesKnown)+" Cafe, "+l.of(endsEnglish)+".",
-			l.of(daysChinese)+"我吃了"+d.chinese+"，"+l.of(endsChinese)+"。")
+		return choose(
+			english,
+			"I had "+d.english+" for lunch at "+l.of("placesKnown")+" Cafe, "+l.of("endsEnglish")+".",
+			l.of("daysChinese")+"我吃了"+d.chinese+"，"+l.of("endsChinese")+"。",
+		)
 	case kind < 310:
 		if l.IntN(2) == 0 {
 			p = l.dear(l.dishes)
@@ -138,17 +126,23 @@ func (l *life) dear(all []pastime) pastime {
 func (l *life) didEnglish(p pastime) string {
 	with := ""
 	if l.IntN(3) == 0 {
-		with = " with " + l.of(friends)
+		with = " with " + l.of("friends")
 	}
-	return "I spent the " + l.of(didEnglish) + " " + p.english + with + " near " + l.of(placesKnown) + " Park, " + l.of(endsEnglish) + "."
+	return "I spent the " + l.of(
+		"didEnglish",
+	) + " " + p.english + with + " near " + l.of(
+		"placesKnown",
+	) + " Park, " + l.of(
+		"endsEnglish",
+	) + "."
 }
 
 func (l *life) didChinese(p pastime) string {
 	with := ""
 	if l.IntN(3) == 0 {
-		with = "和" + l.of(friendsZh) + "一起"
+		with = "和" + l.of("friendsZh") + "一起"
 	}
-	return l.of(daysChinese) + "我" + with + "去" + l.of(placesKnownZ) + p.chinese + "，" + l.of(endsChinese) + "。"
+	return l.of("daysChinese") + "我" + with + "去" + l.of("placesKnownZ") + p.chinese + "，" + l.of("endsChinese") + "。"
 }
 
 func choose(first bool, a, b string) string {

@@ -24,7 +24,8 @@ func memoryKiB() int {
 }
 
 func machine() string {
-	return fmt.Sprintf("%d CPUs (%s), %d GiB, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"), memoryKiB()>>20, runtime.Version())
+	return fmt.Sprintf("%d CPUs (%s), %d GiB, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"),
+		memoryKiB()>>20, runtime.Version())
 }
 
 // field returns the first value of a name in a file of lines "name: value", or "".

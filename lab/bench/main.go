@@ -3,8 +3,8 @@
 //	go -C lab run ./bench recall                                # print the tables
 //	go -C lab run ./bench -page ../docs/benchmarks.md recall    # and write the figures into the page
 //
-// A benchmark is one function. It compares things in turns within one run and reports the median of the rounds' ratios, so that a
-// busy machine slows both sides. Texts are made up from a fixed seed.
+// A benchmark is one function. It compares things in turns within one run and reports the median of the rounds'
+// ratios, so that a busy machine slows both sides. Texts are made up from a fixed seed.
 package main
 
 import (

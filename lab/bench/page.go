@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// writePage replaces the rows of this benchmark in the page's table, or adds them to its end. Other lines stay as they are.
+// writePage replaces the rows of this benchmark in the page's table, or adds them to its end. Other lines stay as
+// they are.
 func (b *bench) writePage() error {
 	text, err := os.ReadFile(b.page)
 	if err != nil {

@@ -23,8 +23,9 @@ type batch struct {
 	vectors [][]float32
 }
 
-// pipeline compares how fast waiting memories become recallable: by a worker with all its jobs, from its start, where they wait
-// in jobs of 128 and where 200 users inserted them one by one, and by a bare loop that only writes the vectors and the terms.
+// pipeline compares how fast waiting memories become recallable: by a worker with all its jobs, from its start, where
+// they wait in jobs of 128 and where 200 users inserted them one by one, and by a bare loop that only writes the
+// vectors and the terms.
 func pipeline(ctx context.Context, b *bench) error {
 	memories := b.sized(20_000)
 	batches, err := b.fillPipeline(ctx, "bench_in_jobs", memories, 128)
@@ -53,7 +54,8 @@ func pipeline(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	t := b.table(fmt.Sprintf("Memories embedded a second, %d that wait, medians of rounds in turns", memories), fmt.Sprintf("%-34s", ""), "a second")
+	t := b.table(fmt.Sprintf("Memories embedded a second, %d that wait, medians of rounds in turns", memories),
+		fmt.Sprintf("%-34s", ""), "a second")
 	for i, way := range ways {
 		t.row(way.name, median(rates[i]))
 	}
@@ -63,7 +65,8 @@ func pipeline(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// fillPipeline makes a database of memories that wait, inserted by statements of so many rows, and computes their vectors.
+// fillPipeline makes a database of memories that wait, inserted by statements of so many rows, and computes their
+// vectors.
 func (b *bench) fillPipeline(ctx context.Context, name string, memories, rows int) (batches []batch, err error) {
 	dsn, err := b.database(ctx, name)
 	if err != nil {
@@ -82,7 +85,8 @@ func (b *bench) fillPipeline(ctx context.Context, name string, memories, rows in
 		}
 		if _, err := conn.Exec(ctx, `
 			insert into oxbow.memories (user_id, memory_type, id, content, session_id)
-			select $1, 'episodic', i, c, 's1' from unnest($2::uuid[], $3::text[]) r(i, c)`, next.user, next.ids, texts); err != nil {
+			select $1, 'episodic', i, c, 's1' from unnest($2::uuid[], $3::text[]) r(i,
+			  c)`, next.user, next.ids, texts); err != nil {
 			return nil, err
 		}
 		if rows > 1 {

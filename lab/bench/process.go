@@ -33,7 +33,8 @@ func startProcess(ctx context.Context, dsn string, args ...string) (process, err
 		}
 	}
 	p.Env, p.Stderr = append(p.Env, "DATABASE_URL="+dsn), p.said
-	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for the benchmark, which stops it
+	// An interrupt at the terminal is for the benchmark, which stops the process.
+	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return p, p.Start()
 }
 

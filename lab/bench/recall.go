@@ -11,7 +11,9 @@ import (
 
 // Statements take a user, a text and a vector.
 const (
-	bareVector  = "select memory_id from oxbow.memory_vectors where user_id = $1 and $2::text is not null order by embedding <=> $3 limit 10"
+	bareVector = `
+		select memory_id from oxbow.memory_vectors
+		 where user_id = $1 and $2::text is not null order by embedding <=> $3 limit 10`
 	plainRecall = "select * from oxbow.recall($1, $2, $3)"
 )
 
@@ -48,9 +50,11 @@ func timed(ctx context.Context, conn *pgx.Conn, a asker, questions []question) (
 }
 
 // compare asks the questions in every way, in turns. The rounds' medians come back by way.
-func (b *bench) compare(ctx context.Context, pool *pgxpool.Pool, questions []question, ways ...asker) (times [][]time.Duration, err error) {
+func (b *bench) compare(ctx context.Context, pool *pgxpool.Pool, questions []question,
+	ways ...asker) (times [][]time.Duration, err error) {
 	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
-		times, err = inTurns(b.rounds, len(ways), func(i int) (time.Duration, error) { return timed(ctx, conn.Conn(), ways[i], questions) })
+		times, err = inTurns(b.rounds, len(ways),
+			func(i int) (time.Duration, error) { return timed(ctx, conn.Conn(), ways[i], questions) })
 		return err
 	})
 	return times, err
@@ -65,12 +69,10 @@ type size struct {
 var sizes = []size{{1_000, 8, 3.5}, {10_000, 2, 1.7}}
 
 // crowd fills a database with users of both sizes among many of 100 memories, and returns questions by size.
-func (b *bench) crowd(ctx context.Context, name string, each int) (pool *pgxpool.Pool, questions [][]question, err error) {
-	dsn, err := b.database(ctx, name)
+func (b *bench) crowd(ctx context.Context, name string, each int) (pool *pgxpool.Pool, questions [][]question,
+	err error) {
+	dsn, pool, err := b.fresh(ctx, name, 16)
 	if err != nil {
-		return nil, nil, err
-	}
-	if pool, err = openPool(ctx, dsn, 16); err != nil {
 		return nil, nil, err
 	}
 	w, left := newWriter(seed), b.sized(100_000)
@@ -104,10 +106,11 @@ func recall(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	t := b.table("Recall, median of a round", "user's memories", "bare vector query", "oxbow.recall", "recall/bare", "as oxbow_app", "login/owner")
+	t := b.table("Recall, median of a round", "user's memories", "bare vector query", "oxbow.recall", "recall/bare",
+		"as oxbow_app", "login/owner")
 	for i, s := range sizes {
-		times, err := b.compare(ctx, pool, questions[i], asker{name: "bare", sql: bareVector}, asker{name: "recall", sql: plainRecall})
+		times, err := b.compare(ctx, pool, questions[i], asker{name: "bare", sql: bareVector},
+			asker{name: "recall", sql: plainRecall})
 		if err != nil {
 			return err
 		}
@@ -124,7 +127,8 @@ func recall(ctx context.Context, b *bench) error {
 }
 
 // asLogin asks as the owner and as a member of oxbow_app, in turns. A round asks one user, the one that the login sees.
-func (b *bench) asLogin(ctx context.Context, pool *pgxpool.Pool, questions []question) (times [][]time.Duration, err error) {
+func (b *bench) asLogin(ctx context.Context, pool *pgxpool.Pool, questions []question) (times [][]time.Duration,
+	err error) {
 	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		if _, err := conn.Exec(ctx, "select set_config('oxbow.user_id', $1, false)", questions[0].user); err != nil {
 			return err
@@ -148,14 +152,14 @@ func (b *bench) asLogin(ctx context.Context, pool *pgxpool.Pool, questions []que
 	return times, err
 }
 
-// recallLoad asks by several clients at once. The promise is about the tail: the 99th percentile in times of the median.
+// recallLoad asks by several clients at once. The promise is about the tail: the 99th percentile in times of the
+// median.
 func recallLoad(ctx context.Context, b *bench) error {
 	const asks = 640
 	pool, questions, err := b.crowd(ctx, "bench_load", 64)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
 	t := b.table(fmt.Sprintf("Recall by clients at once, medians of %d rounds of %d questions", b.rounds, asks),
 		"user's memories", "clients", "a second", "p50", "p99", "p99/p50")
 	for i, s := range sizes {
@@ -167,7 +171,8 @@ func recallLoad(ctx context.Context, b *bench) error {
 				if _, err := together(ctx, pool, clients, func(conn *pgxpool.Conn, client int) (int, error) {
 					for n := client; n < asks; n += clients {
 						one := questions[i][n%len(questions[i]):][:1]
-						if times[n], err = timed(ctx, conn.Conn(), asker{name: "recall", sql: plainRecall}, one); err != nil {
+						if times[n], err = timed(ctx, conn.Conn(), asker{name: "recall", sql: plainRecall},
+							one); err != nil {
 							return 0, err
 						}
 					}
@@ -179,7 +184,8 @@ func recallLoad(ctx context.Context, b *bench) error {
 					continue
 				}
 				p50, p99 := median(times), quantile(times, 0.99)
-				rates, p50s, p99s = append(rates, asks/time.Since(start).Seconds()), append(p50s, p50), append(p99s, p99)
+				rates, p50s, p99s = append(rates, asks/time.Since(start).Seconds()), append(p50s, p50), append(p99s,
+					p99)
 				tails = append(tails, float64(p99)/float64(p50))
 			}
 			t.row(s.memories, clients, median(rates), median(p50s), median(p99s), median(tails))

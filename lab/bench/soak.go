@@ -30,18 +30,15 @@ type soak struct {
 	recalls, waits []time.Duration // since the last row of the table
 }
 
-// soaking loads a worker for -size minutes (30), and prints a row of what it takes every 30 seconds. A reader sees what grows.
+// soaking loads a worker for -size minutes (30), and prints a row of what it takes every 30 seconds. A reader sees
+// what grows.
 func soaking(ctx context.Context, b *bench) (err error) {
 	minutes := b.sized(30)
-	dsn, err := b.database(ctx, "bench_soak")
+	dsn, pool, err := b.fresh(ctx, "bench_soak", 10)
 	if err != nil {
 		return err
 	}
-	s := &soak{}
-	if s.pool, err = openPool(ctx, dsn, 10); err != nil {
-		return err
-	}
-	defer s.pool.Close()
+	s := &soak{pool: pool}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0") // a free port
 	if err != nil {
 		return err
@@ -78,8 +75,8 @@ func soaking(ctx context.Context, b *bench) (err error) {
 	return group.Wait()
 }
 
-// writer returns what one writer does next, five times a second: an act of one of its ten users, each of whom is erased after
-// 150 acts and followed by another.
+// writer returns what one writer does next, five times a second: an act of one of its ten users, each of whom is
+// erased after 150 acts and followed by another.
 func (s *soak) writer(number int) func(context.Context) error {
 	acts, users := 0, make([]*life, 10)
 	return func(ctx context.Context) error {
@@ -96,23 +93,34 @@ func (s *soak) writer(number int) func(context.Context) error {
 		session := fmt.Sprint("s", acts/500)
 		switch kind := u.IntN(100); {
 		case kind < 40:
-			return s.do(ctx, "insert into oxbow.memories (user_id, memory_type, content, session_id) values ($1, 'episodic', $2, $3)", u.user, u.says(), session)
+			return s.do(ctx, `
+				insert into oxbow.memories (user_id, memory_type, content, session_id)
+				values ($1, 'episodic', $2, $3)`, u.user, u.says(), session)
 		case kind < 75:
-			return s.do(ctx, "insert into oxbow.messages (user_id, session_id, content) values ($1, $2, $3)", u.user, session, u.says())
+			return s.do(ctx, "insert into oxbow.messages (user_id, session_id, content) values ($1, $2, $3)", u.user,
+				session, u.says())
 		case kind < 82:
-			return s.do(ctx, "select oxbow.end_session($1, id) from oxbow.sessions where user_id = $1 and ended_at is null limit 1", u.user)
+			return s.do(ctx, `
+				select oxbow.end_session($1, id) from oxbow.sessions
+				 where user_id = $1 and ended_at is null limit 1`, u.user)
 		case kind < 90:
-			return s.do(ctx, "select oxbow.supersede($1, id, $2) from oxbow.memories_fact where user_id = $1 and expired_at is null limit 1", u.user, u.says())
+			return s.do(ctx, `
+				select oxbow.supersede($1, id, $2) from oxbow.memories_fact
+				 where user_id = $1 and expired_at is null limit 1`, u.user, u.says())
 		case kind < 95:
-			return s.do(ctx, "select oxbow.forget($1, id) from oxbow.memories_episodic where user_id = $1 and forgotten_at is null limit 1", u.user)
+			return s.do(ctx, `
+				select oxbow.forget($1, id) from oxbow.memories_episodic
+				 where user_id = $1 and forgotten_at is null limit 1`, u.user)
 		}
-		return s.do(ctx, "select oxbow.touch($1, array(select id from oxbow.memories where user_id = $1 limit 5))", u.user)
+		return s.do(ctx, "select oxbow.touch($1, array(select id from oxbow.memories where user_id = $1 limit 5))",
+			u.user)
 	}
 }
 
 func soakUser(writer, slot int) string { return fmt.Sprintf("person-%d-%d", writer, slot) }
 
-// do repeats what PostgreSQL took back (a deadlock, say), as an application would. That another was quicker is an answer.
+// do repeats what PostgreSQL took back (a deadlock, say), as an application would. That another was quicker is an
+// answer.
 func (s *soak) do(ctx context.Context, sql string, args ...any) error {
 	for {
 		var pg *pgconn.PgError
@@ -138,7 +146,8 @@ func (s *soak) recaller(number int) func(context.Context) error {
 		}
 		start := time.Now()
 		var found []uuid.UUID
-		if err := s.pool.QueryRow(ctx, "select array(select id from oxbow.recall($1, $2, $3))", user, text, pgvector.NewHalfVector(vectors[0])).Scan(&found); err != nil {
+		if err := s.pool.QueryRow(ctx, "select array(select id from oxbow.recall($1, $2, $3))", user, text,
+			pgvector.NewHalfVector(vectors[0])).Scan(&found); err != nil {
 			return err
 		}
 		s.note(&s.recalls, time.Since(start))
@@ -160,7 +169,8 @@ func (s *soak) prober() func(context.Context) error {
 			return err
 		}
 		n++
-		took, err := untilRecallable(ctx, s.pool, fmt.Sprint("prober-", n/30), "A memory with the", fmt.Sprint("word", n))
+		took, err := untilRecallable(ctx, s.pool, fmt.Sprint("prober-", n/30), "A memory with the",
+			fmt.Sprint("word", n))
 		if err == nil {
 			s.note(&s.waits, took)
 		}
@@ -170,7 +180,8 @@ func (s *soak) prober() func(context.Context) error {
 
 // sampler prints a row of the table.
 func (s *soak) sampler(b *bench) func(context.Context) error {
-	t := b.table("Soak", "minute", "worker MiB", "goroutines", "connections", "recall p50", "recall p99", "recallable p50", "jobs due", "dead rows", "database MiB")
+	t := b.table("Soak", "minute", "worker MiB", "goroutines", "connections", "recall p50", "recall p99",
+		"recallable p50", "jobs due", "dead rows", "database MiB")
 	begun := time.Now()
 	return func(ctx context.Context) error {
 		if err := pause(ctx, 30*time.Second); err != nil {
@@ -182,7 +193,8 @@ func (s *soak) sampler(b *bench) func(context.Context) error {
 		}
 		var connections, due, dead, mib int
 		if err := s.pool.QueryRow(ctx, `
-			select (select count(*) from pg_stat_activity where application_name like 'oxbow worker%' and datname = current_database()),
+			select (select count(*) from pg_stat_activity where application_name like 'oxbow worker%'
+			  and datname = current_database()),
 			       (select count(*) from oxbow.river_job where state = 'available' and scheduled_at <= now()),
 			       (select sum(n_dead_tup) from pg_stat_user_tables), pg_database_size(current_database()) >> 20`).
 			Scan(&connections, &due, &dead, &mib); err != nil {

@@ -88,7 +88,8 @@ func inTurns[T any](rounds, ways int, measure func(way int) (T, error)) ([][]T, 
 }
 
 // together lets clients work at once, each on a connection of its own, and adds up what they return.
-func together(ctx context.Context, pool *pgxpool.Pool, clients int, work func(*pgxpool.Conn, int) (int, error)) (int, error) {
+func together(ctx context.Context, pool *pgxpool.Pool, clients int, work func(*pgxpool.Conn, int) (int, error)) (int,
+	error) {
 	counts, errs := make(chan int, clients), make(chan error, clients)
 	for client := range clients {
 		go func() {
