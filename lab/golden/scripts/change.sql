@@ -27,6 +27,9 @@ select at, event, memory_id, memory_type, version, old_content, new_content, old
 select v.memory_type, m.content from oxbow.versions('nora', golden.id(101)) v join oxbow.memories m on m.user_id = 'nora' and m.id = v.memory_id order by m.version, m.id;
 select event, old_content, new_content, actor, reason from oxbow.history('小林', golden.id(203));
 
+-- name: the view of all history
+select at, event, memory_id, memory_type, old_content, new_content, actor, reason from oxbow.history where user_id = '小林' order by at, memory_id, event;
+
 -- name: superseded twice
 select oxbow.supersede('nora', golden.id(101), 'again');
 

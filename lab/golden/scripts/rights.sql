@@ -153,10 +153,8 @@ begin; set local role oxbow_app; create table oxbow.mine ();
 begin; set local role oxbow_app; select * from oxbow.settle_traits('2024-08-01', 10);
 -- name: app, what is not for it: expiring
 begin; set local role oxbow_app; select * from oxbow.expire_memories('2024-08-01', 10);
--- name: app, what is not for it: the text channel alone
-begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.recall_text('小林', '{fact}', '{小林}', '{}', null, null, 10);
 -- name: app, what is not for it: indexing
-begin; set local role oxbow_app; select * from oxbow.index_memories('nora', '{}');
+begin; set local role oxbow_app; select * from oxbow.index_memories('{nora}', '{}');
 -- name: app, what is not for it: a trait
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; set local oxbow.origin = 'reflection';
 insert into oxbow.memories (user_id, memory_type, content) values ('nora', 'trait', 'Nora is brave.');
@@ -172,6 +170,15 @@ select count(*) from oxbow.memories;
 select id from oxbow.recall('nora', 'where does she live', max_results => 1, now => '2024-08-01');
 select count(*) > 0 as jobs from oxbow.river_job;
 select * from oxbow.settle_traits('2024-08-01', 10);
+
+-- name: what the app may call
+select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('oxbow_app', p.oid, 'execute');
+
+-- name: what the app reads through views
+begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
+select user_id, count(*) from oxbow.history group by 1;
+set local oxbow.user_id = '';
+select count(*) from oxbow.history;
 
 -- name: what PUBLIC may call
 begin; create role golden_public; grant usage on schema oxbow to golden_public;
