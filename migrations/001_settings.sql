@@ -1,5 +1,5 @@
--- Settings of the database, and the functions that tables refer to. The text of the two that check constraints call is in
--- sql/code.
+-- Settings and policies of the database, and the functions that tables refer to. The text of the two that check constraints
+-- call is in sql/code.
 
 -- reject raises the error of a failed check.
 create function oxbow.reject(field text, value text, rule text) returns boolean
@@ -17,9 +17,6 @@ return md5(case when octet_length(content) > 4096 then content
   else upper(left(ltrim(content), 1) collate "C") || rtrim(substr(ltrim(replace(
     case when octet_length(content) = length(content) then content else translate(content, '，；：（）！？　', ',;:()!? ') end,
     '  ', ' ')), 2), E' \t\r\n.。｡') end)::uuid;
-
--- Tells this schema from the unreleased one before it, whose versions were 1 to 17.
-comment on table oxbow.schema_version is 'Version of schema oxbow (initial schema)';
 
 -- The database's own facts, such as the embedding model in use. No user data.
 create table oxbow.settings (
@@ -51,7 +48,83 @@ insert into oxbow.settings (key, value) values
   ('sensory',       '{"days": 3, "times": 3}'),
   ('vector_index',  '{"policy": "auto", "from": 50000, "most": 8}');
 
+-- The numbers of the domain: docs/policies.md. The view oxbow.policies shows the values in force. migrate tells this schema
+-- from the unreleased one before it by this table.
+create table oxbow.policy_definitions (
+  name      text primary key,
+  "default" double precision not null,
+  minimum   double precision not null,
+  maximum   double precision not null,
+  unit      text not null,
+  source    text not null, -- the design that gives the default: C is the classification
+  meaning   text not null,
+  check ("default" between minimum and maximum)
+);
+insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
+  ('trait_decay_behavior', 0.005, 0.000001, 1, 'per day', 'C §4.2', 'how fast the confidence in a behavior decays'),
+  ('trait_decay_preference', 0.002, 0.000001, 1, 'per day', 'C §4.2', 'the same of a preference'),
+  ('trait_decay_core', 0.001, 0.000001, 1, 'per day', 'C §4.2', 'the same of a trait of subtype core'),
+  ('trait_spacing', 0.1, 0, 10, 'per cycle', 'C §4.2', 'how much each cycle that reinforced a trait slows its decay'),
+  ('trait_dissolve_below', 0.05, 0.001, 0.15, 'confidence', 'C §4.2', 'below it a trait is dissolved'),
+  ('trait_candidate_max', 0.3, 0.2, 0.45, 'confidence', 'C §4.1', 'up to it a trait is a candidate; above, emerging'),
+  ('trait_established_min', 0.6, 0.5, 0.75, 'confidence', 'C §4.1', 'from it on a trait is established'),
+  ('trait_core_above', 0.85, 0.8, 0.99, 'confidence', 'C §4.1', 'above it a trait is in stage core'),
+  ('trait_factor_a', 0.25, 0, 0.9, 'of the doubt', 'C §4.2', 'removed by evidence of quality A: a second context'),
+  ('trait_factor_b', 0.2, 0, 0.9, 'of the doubt', 'C §4.2', 'removed by quality B: said outright'),
+  ('trait_factor_c', 0.15, 0, 0.9, 'of the doubt', 'C §4.2', 'removed by quality C: another session'),
+  ('trait_factor_d', 0.05, 0, 0.9, 'of the doubt', 'C §4.2', 'removed by quality D: the same session, or inferred'),
+  ('trait_factor_used', 0.02, 0, 0.5, 'of the doubt', 'C §8.2', 'removed by a real use in a reply'),
+  ('trait_use_hours', 24, 1, 8760, 'hours', 'C §8.2', 'between two uses that count'),
+  ('trait_contradiction', 0.2, 0, 0.9, 'of the confidence', 'C §4.2', 'taken by the first contradiction of a cycle'),
+  ('trait_contradiction_step', 0.1, 0, 0.9, 'of the confidence', 'C §4.2', 'taken by each further one'),
+  ('trait_contradiction_max', 0.4, 0, 0.95, 'of the confidence', 'C §4.2', 'taken by a cycle at most'),
+  ('trait_review_share', 0.3, 0.01, 0.99, 'of the evidence', 'C §4.4',
+    'above this share of contradictions a review is due'),
+  ('trait_sessions_min', 2, 2, 100, 'sessions', 'design §5', 'that evidence comes from before anything is inferred'),
+  ('trait_memories_min', 3, 2, 1000, 'memories', 'C §3.3', 'that make a behavior at once'),
+  ('trait_span_days', 14, 1, 3650, 'days', 'C §3.3', 'that fewer memories span to make a candidate'),
+  ('trait_window_days', 30, 1, 3650, 'days', 'C §4.1', 'that a trend is watched'),
+  ('trait_window_mood_days', 14, 1, 3650, 'days', 'C §4.1', 'that the trend of a mood is watched'),
+  ('trait_promoting_cycles', 2, 1, 100, 'cycles', 'C §3.3', 'that reinforce a trend inside its window to promote it'),
+  ('trait_start_behavior', 0.4, 0.16, 0.99, 'confidence', 'C §4.1', 'of a new behavior'),
+  ('trait_start_candidate', 0.2, 0.16, 0.99, 'confidence', 'C §4.1', 'of a new candidate, and of a revived trait'),
+  ('trait_start_trend', 0.3, 0.16, 0.99, 'confidence', 'C §4.1', 'of a promoted trend'),
+  ('trait_promote_preference', 0.5, 0.01, 0.99, 'confidence', 'C §3.3',
+    'of each behavior that becomes part of a preference'),
+  ('trait_promote_core', 0.6, 0.01, 0.99, 'confidence', 'C §3.3',
+    'of each preference that becomes part of a core trait'),
+  ('trait_span_bonus', 0.05, 0, 0.5, 'confidence', 'C §3.2', 'added where the parts of a trait span contexts'),
+  ('reflection_importance', 30, 1, 10000, 'importance × 10', 'design §4',
+    'that an inbox sums to before it is reflected on at once'),
+  ('reflection_hours', 24, 0.1, 8760, 'hours', 'design §4', 'since the last reflection, after which the next is due'),
+  ('reflection_idle_minutes', 30, 1, 10080, 'minutes', 'design §4',
+    'without a message after which a session counts as ended');
+
+-- What set_policy changed, and since when: append-only, because the past is computed with the numbers of its time.
+create table oxbow.policy_changes (
+  name       text not null references oxbow.policy_definitions,
+  valid_from timestamptz not null,
+  value      double precision not null,
+  actor      text not null default session_user,
+  primary key (name, valid_from)
+);
+
+-- The policies by which time changes traits, a row for each time that one changed. A trigger derives them from
+-- policy_changes, because a statement over many traits needs them together and at once.
+create table oxbow.trait_rules (
+  valid_from       timestamptz primary key,
+  decay_behavior   double precision not null, -- per day
+  decay_preference double precision not null,
+  decay_core       double precision not null,
+  spacing          double precision not null,
+  dissolve_below   double precision not null,
+  candidate_max    double precision not null,
+  established_min  double precision not null,
+  core_above       double precision not null
+);
+
 ---- create above / drop below ----
 
+drop table oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
 drop table oxbow.settings;
 drop function oxbow.content_hash, oxbow.is_timezone, oxbow.reject;

@@ -164,6 +164,7 @@ create type oxbow.recall_filter as (
   valid    timestamptz, -- valid and believed: the moments of an as-of query; null means now
   believed timestamptz,
   now      timestamptz,
+  rules    oxbow.trait_rules[], -- by which time changes the stages of traits
   stages   jsonb,       -- the stages that traits had at believed, by id
   history  boolean,     -- all times, for timeline; the attributes above do not count then
   ids      uuid[],      -- the memories that pass, once they are listed, and their types

@@ -36,10 +36,10 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{
 		dsn: pgtest.Empty(t),
 		migrations: fstest.MapFS{
-			"001_first.sql": file("comment on table oxbow.schema_version is 'of a test';\n" +
+			"001_first.sql": file("create table oxbow.policy_definitions ();\n" +
 				"create table oxbow.memories (id int primary key, v halfvec(3));\n" +
 				"create table oxbow.runs (name text);\n" +
-				"---- create above / drop below ----\ndrop table oxbow.memories, oxbow.runs;"),
+				"---- create above / drop below ----\ndrop table oxbow.memories, oxbow.runs, oxbow.policy_definitions;"),
 			"002_second.sql": file("alter table oxbow.memories add column note text;\n" +
 				"---- create above / drop below ----\nalter table oxbow.memories drop column note cascade;"),
 		},

@@ -53,13 +53,11 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		extensions = append(extensions, n.name)
 	}
 	var found []byte
-	var mark string
 	err = db.QueryRow(ctx, `
 		select current_database(),
-		       coalesce((select obj_description(c.oid, 'pg_class') from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		                 where n.nspname = 'oxbow' and c.relname = 'schema_version'), ''),
 		       array(select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		             where n.nspname = 'oxbow' and c.relname in ('schema_version', 'river_migration', 'installed_code')),
+		             where n.nspname = 'oxbow'
+		               and c.relname in ('schema_version', 'river_migration', 'installed_code', 'policy_definitions')),
 		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension where extname = any($2)), '{}')::text,
 		       coalesce((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 		                 where extname = 'vector'), ''),
@@ -68,7 +66,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		             where r.rolname = any($1) and n.nspname = 'oxbow' and c.relname = 'installed_code'
 		               and not (has_schema_privilege(r.oid, n.oid, 'usage') and has_table_privilege(r.oid, c.oid, 'select')) order by 1)`,
 		src.roles, extensions,
-	).Scan(&st.database, &mark, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
+	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
 	if err != nil {
 		return st, err
 	}
@@ -98,7 +96,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 	if err != nil {
 		return st, err
 	}
-	st.unreleased = st.ours.Current > 0 && mark == ""
+	st.unreleased = st.ours.Current > 0 && !slices.Contains(tables, "policy_definitions")
 	return st, json.Unmarshal(checksums, &st.code)
 }
 

@@ -1074,6 +1074,37 @@ CREATE INDEX messages_session_idx ON oxbow.messages USING btree (user_id, sessio
 
 CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, session_id, seq) WHERE (extracted_at IS NULL);
 
+-- policy_changes
+
+CREATE TABLE oxbow.policy_changes (
+    name text NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    value double precision NOT NULL,
+    actor text DEFAULT SESSION_USER NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.policy_changes
+    ADD CONSTRAINT policy_changes_pkey PRIMARY KEY (name, valid_from);
+
+ALTER TABLE ONLY oxbow.policy_changes
+    ADD CONSTRAINT policy_changes_name_fkey FOREIGN KEY (name) REFERENCES oxbow.policy_definitions(name);
+
+-- policy_definitions
+
+CREATE TABLE oxbow.policy_definitions (
+    name text NOT NULL,
+    "default" double precision NOT NULL,
+    minimum double precision NOT NULL,
+    maximum double precision NOT NULL,
+    unit text NOT NULL,
+    source text NOT NULL,
+    meaning text NOT NULL,
+    CONSTRAINT policy_definitions_check CHECK ((("default" >= minimum) AND ("default" <= maximum)))
+);
+
+ALTER TABLE ONLY oxbow.policy_definitions
+    ADD CONSTRAINT policy_definitions_pkey PRIMARY KEY (name);
+
 -- recall_filter
 
 CREATE TYPE oxbow.recall_filter AS (
@@ -1083,6 +1114,7 @@ CREATE TYPE oxbow.recall_filter AS (
 	valid timestamp with time zone,
 	believed timestamp with time zone,
 	now timestamp with time zone,
+	rules oxbow.trait_rules[],
 	stages jsonb,
 	history boolean,
 	ids uuid[],
@@ -1535,6 +1567,23 @@ CREATE TABLE oxbow.trait_refusals (
 
 ALTER TABLE ONLY oxbow.trait_refusals
     ADD CONSTRAINT trait_refusals_pkey PRIMARY KEY (user_id, hash);
+
+-- trait_rules
+
+CREATE TABLE oxbow.trait_rules (
+    valid_from timestamp with time zone NOT NULL,
+    decay_behavior double precision NOT NULL,
+    decay_preference double precision NOT NULL,
+    decay_core double precision NOT NULL,
+    spacing double precision NOT NULL,
+    dissolve_below double precision NOT NULL,
+    candidate_max double precision NOT NULL,
+    established_min double precision NOT NULL,
+    core_above double precision NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.trait_rules
+    ADD CONSTRAINT trait_rules_pkey PRIMARY KEY (valid_from);
 
 -- users
 

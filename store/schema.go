@@ -27,7 +27,7 @@ func CheckSchema(ctx context.Context, db DB) error {
 	var version int
 	var unreleased bool
 	if err := db.QueryRow(ctx, `
-		select version, obj_description('oxbow.schema_version'::regclass, 'pg_class') is null
+		select version, to_regclass('oxbow.policy_definitions') is null
 		from oxbow.schema_version`).Scan(&version, &unreleased); err != nil {
 		return Explain(err)
 	}

@@ -11,8 +11,8 @@ begin
 end $$;
 call oxbow.grant_app('touch');
 
--- use_trait records that a reply used a trait: it becomes surer by 0.02 of the remaining doubt, at most once in 24 hours
--- (C §8.2). It ignores other memories, old versions, and traits in a stage that is not recalled. The caller holds the row.
+-- use_trait records that a reply used a trait: it becomes surer, at most once in a while (C §8.2,
+-- the policies trait_factor_used and trait_use_hours). It ignores other memories, old versions, and traits in a stage that is not recalled. The caller holds the row.
 create or replace function oxbow.use_trait(_user_id text, _id uuid, _at timestamptz, _actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -22,14 +22,14 @@ begin
                   where m.user_id = _user_id and m.id = _id and m.expired_at is null
                     and m.trait_stage in ('emerging', 'established', 'core'))
      or exists (select from oxbow.trait_events e
-                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used' and e.at > _at - interval '24 hours') then
+                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used' and e.at > _at - make_interval(secs => 3600 * oxbow.policy('trait_use_hours', _at))) then
     return;
   end if;
   _event.user_id := _user_id;
   _event.trait_id := _id;
   _event.event := 'used';
   _event.at := _at;
-  _event.factor := 0.02;
+  _event.factor := oxbow.policy('trait_factor_used', _at);
   _event.actor := _actor;
   perform oxbow.record_event(_event);
 end $$;

@@ -80,6 +80,8 @@ create or replace function oxbow.context_traits(_user_id text, _query text, _emb
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text, tendencies jsonb)
 language plpgsql stable as $$
 #variable_conflict use_column
+declare
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.expired_at is null) then
     return;
@@ -87,10 +89,11 @@ begin
   return query
   with trait as materialized (
     select m.id, m.trait_subtype as subtype, s.stage, m.content, m.trait_contexts as tendencies,
-           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now) as confidence
+           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
+             _now, _rules) as confidence
       from oxbow.memories_trait m, lateral (
         select oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
-                 m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now) as stage) s
+                 m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now, _rules) as stage) s
      where m.user_id = _user_id and oxbow.recallable(m.forgotten_at, 'trait', s.stage)
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
        and (_contexts is null or coalesce(m.trait_context, 'general') = 'general' or m.trait_context = any(_contexts) or m.trait_contexts ?| _contexts)

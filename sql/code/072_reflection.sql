@@ -7,7 +7,8 @@ $$;
 call oxbow.grant_worker('session_is_extracted');
 
 -- reflection_due answers whether a user's inbox is to be reflected on, and why: a null type means not yet.
---   importance_accumulated  the importance of what is in it sums to 30 on the scale of 1 to 10; the value is the sum
+--   importance_accumulated  the importance of what is in it sums to 30 (policy reflection_importance) on the scale of 1 to
+--                           10; the value is the sum
 --   session_end             a conversation ended, or nothing was said in it for 30 minutes, and its messages are extracted;
 --                           the value is how many
 --   scheduled               24 hours since the last reflection, or since the first memory came in; the value is in hours
@@ -15,7 +16,7 @@ create or replace function oxbow.reflection_due(_user_id text, _now timestamptz 
   out trigger_type text, out trigger_value double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  _idle constant interval := '30 minutes';
+  _idle constant interval := make_interval(secs => 60 * oxbow.policy('reflection_idle_minutes'));
   _oldest timestamptz;
   _importance double precision;
   _last timestamptz;
@@ -24,7 +25,7 @@ begin
   if _oldest is null or exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
     return;
   end if;
-  if _importance > 30 - 1e-9 then -- sums of tenths are not exact
+  if _importance > oxbow.policy('reflection_importance') - 1e-9 then -- sums of tenths are not exact
     trigger_type := 'importance_accumulated';
     trigger_value := round(_importance::numeric, 6);
     return;
@@ -50,7 +51,7 @@ begin
 
   select c.completed_at into _last from oxbow.reflection_cycles c
    where c.user_id = _user_id and c.status = 'completed' order by c.started_at desc limit 1;
-  if coalesce(_last, _oldest) <= _now - interval '24 hours' then
+  if coalesce(_last, _oldest) <= _now - make_interval(secs => 3600 * oxbow.policy('reflection_hours')) then
     trigger_type := 'scheduled';
     trigger_value := round(extract(epoch from _now - coalesce(_last, _oldest)) / 3600, 3);
   end if;

@@ -1,47 +1,93 @@
--- The rules of a trait's life that the database applies itself: package internal/lifecycle has them all, explains them, and
--- a test keeps the two equal.
+-- How time and events change a trait. The formulas have their one home here, because views, recall, settling and replay need
+-- them where the rows are. Their numbers are policies: _rules is what oxbow.trait_rules() returns. Time is a parameter.
 
 -- trait_stage_of returns the stage of a confidence.
-create or replace function oxbow.trait_stage_of(_confidence double precision) returns text
+create or replace function oxbow.trait_stage_of(_confidence double precision,
+  _rule oxbow.trait_rules default (oxbow.trait_rules())[1]) returns text
 language sql immutable parallel safe
-return case when _confidence > 0.85 then 'core' when _confidence >= 0.60 then 'established' when _confidence > 0.30 then 'emerging'
-            else 'candidate' end;
+return case when _confidence > (_rule).core_above then 'core'
+            when _confidence >= (_rule).established_min then 'established'
+            when _confidence > (_rule).candidate_max then 'emerging' else 'candidate' end;
 call oxbow.grant_app('trait_stage_of');
 
--- trait_rate is how fast confidence decays, per day.
-create or replace function oxbow.trait_rate(_subtype text, _reinforcements integer) returns double precision
+-- trait_rate returns how fast confidence decays, per day (C §4.2, the spacing effect). An unknown subtype counts as behavior.
+create or replace function oxbow.trait_rate(_subtype text, _reinforcements integer,
+  _rule oxbow.trait_rules default (oxbow.trait_rules())[1]) returns double precision
 language sql immutable parallel safe
-return case _subtype when 'preference' then 0.002 when 'core' then 0.001 else 0.005 end::double precision
-       / (1 + 0.1::double precision * greatest(coalesce(_reinforcements, 0), 0));
+return case _subtype when 'preference' then (_rule).decay_preference when 'core' then (_rule).decay_core
+                     else (_rule).decay_behavior end
+       / (1 + (_rule).spacing * greatest(coalesce(_reinforcements, 0), 0));
 call oxbow.grant_app('trait_rate');
 
--- trait_confidence_at is a confidence that was set at one moment, decayed to another. What is next to nothing stays so, because
--- PostgreSQL refuses a product that is too small for a number.
+-- trait_decayed is trait_confidence_at where rules changed meanwhile: each counts for its time.
+create or replace function oxbow.trait_decayed(_confidence double precision, _subtype text, _reinforcements integer,
+  _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[]) returns double precision
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  _exponent double precision := 0;
+  _from timestamptz;
+begin
+  for i in 1 .. cardinality(_rules) loop
+    continue when (_rules[i]).valid_from >= _now;
+    _from := greatest((_rules[i]).valid_from, _at);
+    exit when _now <= _from;
+    _exponent := _exponent + oxbow.trait_rate(_subtype, _reinforcements, _rules[i])
+      * case when isfinite(_now) then extract(epoch from _now - _from)::double precision else 1e15 end / 86400;
+    _now := _from;
+  end loop;
+  return _confidence * exp(greatest(-700, -_exponent));
+end $$;
+call oxbow.grant_app('trait_decayed');
+
+-- trait_confidence_at returns a confidence that was set at one moment, decayed to another (C §4.2). A confidence next to zero
+-- stays, because PostgreSQL refuses a product that is too small for a number.
 create or replace function oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer,
-  _at timestamptz, _now timestamptz) returns double precision
+  _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns double precision
 language sql immutable parallel safe
-return case when _confidence < 1e-18 then _confidence
-            else _confidence * exp(greatest(-700, -oxbow.trait_rate(_subtype, _reinforcements)
-                                   * greatest(case when _now <= _at then 0 when isfinite(_now) then extract(epoch from _now - _at)::double precision else 1e15 end, 0) / 86400)) end;
+return case
+  when _confidence < 1e-18 then _confidence
+  when (_rules[1]).valid_from > _at then oxbow.trait_decayed(_confidence, _subtype, _reinforcements, _at, _now, _rules)
+  else _confidence * exp(greatest(-700, -oxbow.trait_rate(_subtype, _reinforcements, _rules[1])
+         * greatest(case when _now <= _at then 0 when isfinite(_now) then extract(epoch from _now - _at)::double precision
+                         else 1e15 end, 0) / 86400)) end;
+
 call oxbow.grant_app('trait_confidence_at');
 
--- trait_stage_at is a trait's stage at a moment, time alone considered.
-create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text, _reinforcements integer,
-  _at timestamptz, _window_end timestamptz, _now timestamptz) returns text
+-- trait_stage_by is trait_stage_of, where too weak a trait is dissolved.
+create or replace function oxbow.trait_stage_by(_confidence double precision, _rule oxbow.trait_rules) returns text
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return case when _confidence < (_rule).dissolve_below then 'dissolved'
+              else oxbow.trait_stage_of(_confidence, _rule) end;
+end $$;
+call oxbow.grant_app('trait_stage_by');
+
+-- trait_stage_at returns a trait's stage at a moment, time alone considered.
+create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text,
+  _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz,
+  _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns text
 language sql immutable parallel safe
 return case
   when _stage = 'dissolved' then 'dissolved'
   when _stage = 'trend' then case when _now >= _window_end then 'dissolved' else 'trend' end
-  when oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now) < 0.05 then 'dissolved'
-  else oxbow.trait_stage_of(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now)) end;
+  else oxbow.trait_stage_by(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now, _rules),
+         case when (_rules[1]).valid_from <= _now then _rules[1] else oxbow.rules_at(_rules, _now) end) end;
+
 call oxbow.grant_app('trait_stage_at');
 
--- trait_next_transition is when time alone changes a trait's stage; null: never. It is PL/pgSQL, because a function in SQL
--- that uses an argument twice is not always inlined, and costs several times as much then.
-create or replace function oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text, _reinforcements integer,
-  _at timestamptz, _window_end timestamptz) returns timestamptz
+-- trait_next_transition returns when time alone changes a trait's stage: at the end of a trend's window, or when decay carries
+-- its confidence over the next boundary. Where a policy that changed later means another stage, that is the moment of the
+-- change. It is rounded up to a second, and one more at most, so that the boundary is passed then; what is farther than the
+-- year 9999 is that year's last day. null: never.
+create or replace function oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text,
+  _reinforcements integer, _at timestamptz, _window_end timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules())
+returns timestamptz
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
+  _rule constant oxbow.trait_rules := _rules[1];
+  _from constant timestamptz := greatest(_at, _rule.valid_from);
+  _held double precision := _confidence;
+  _rate double precision;
   _boundary double precision;
   _exponent double precision;
   _next timestamptz;
@@ -51,27 +97,37 @@ begin
   elsif _stage = 'dissolved' or _confidence is null then
     return null;
   end if;
-  _boundary := case when _confidence > 0.85 then 0.85 when _confidence >= 0.60 then 0.60 when _confidence > 0.30 then 0.30 else 0.05 end;
-  if _confidence < _boundary then
-    return oxbow.ceil_second(_at); -- too weak already
+  if _from > _at then
+    _held := oxbow.trait_decayed(_confidence, _subtype, _reinforcements, _at, _from, _rules);
+    if oxbow.trait_stage_by(_held, _rule) <> _stage then
+      return oxbow.ceil_second(_from);
+    end if;
   end if;
-  _exponent := ln(_confidence / _boundary);
-  _next := oxbow.trait_after(_at, _exponent, _subtype, _reinforcements);
-  if oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, null, _next) = oxbow.trait_stage_of(_confidence) then
+  _boundary := case when _held > _rule.core_above then _rule.core_above
+                    when _held >= _rule.established_min then _rule.established_min
+                    when _held > _rule.candidate_max then _rule.candidate_max else _rule.dissolve_below end;
+  if _held < _boundary then
+    return oxbow.ceil_second(_from); -- too weak already
+  end if;
+  _exponent := ln(_held / _boundary);
+  _rate := oxbow.trait_rate(_subtype, _reinforcements, _rule);
+  _next := oxbow.trait_after(_from, _exponent, _rate);
+  if oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, null, _next, _rules)
+     = oxbow.trait_stage_of(_held, _rule) then
     -- so slow that the boundary is not passed for rounding: a little more than the error of ln and exp
-    _next := oxbow.trait_after(_at, _exponent + 4e-15, _subtype, _reinforcements);
+    _next := oxbow.trait_after(_from, _exponent + 4e-15, _rate);
   end if;
   return _next;
 end $$;
 call oxbow.grant_app('trait_next_transition');
 
--- trait_after is the moment after which confidence has decayed to exp(-exponent) of itself; at the latest in the year 9999.
-create or replace function oxbow.trait_after(_at timestamptz, _exponent double precision, _subtype text, _reinforcements integer)
+-- trait_after returns the moment after which confidence has decayed to exp(-exponent) of itself, at the latest in 9999.
+create or replace function oxbow.trait_after(_at timestamptz, _exponent double precision, _rate double precision)
 returns timestamptz
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   _farthest constant timestamptz := '9999-12-31 00:00:00+00';
-  _seconds constant double precision := ceil(_exponent / oxbow.trait_rate(_subtype, _reinforcements) * 86400);
+  _seconds constant double precision := ceil(_exponent / _rate * 86400);
 begin
   if _seconds <= extract(epoch from _farthest - _at) then
     return oxbow.ceil_second(_at + make_interval(secs => _seconds));
@@ -86,9 +142,29 @@ language sql immutable parallel safe
 return date_trunc('second', _at, 'UTC') + interval '1 second';
 call oxbow.grant_app('ceil_second');
 
+-- trait_reinforcement returns the share of the remaining doubt that the evidence of one cycle removes: each session applies
+-- once, with its best quality. _qualities has that quality for each session. 1 − Π(1 − f), and always below 1 (C §4.2).
+create or replace function oxbow.trait_reinforcement(_qualities text[], _at timestamptz) returns double precision
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select least(1 - exp(sum(n * ln(1 - oxbow.policy(
+           case q when 'A' then 'trait_factor_a' when 'B' then 'trait_factor_b' when 'C' then 'trait_factor_c' else 'trait_factor_d' end,
+           _at)))), 1 - 1e-9)
+    from (select q, count(*) as n from unnest(_qualities) q group by q) quality;
+$$;
+call oxbow.grant_worker('trait_reinforcement');
+
+-- trait_contradiction returns the share of confidence that the contradictions of one cycle take (C §4.2).
+create or replace function oxbow.trait_contradiction(_contradictions integer, _at timestamptz) returns double precision
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select least(oxbow.policy('trait_contradiction_max', _at),
+               oxbow.policy('trait_contradiction', _at) + oxbow.policy('trait_contradiction_step', _at) * (_contradictions - 1));
+$$;
+call oxbow.grant_worker('trait_contradiction');
+
 -- replay_trait returns the state that a trait's events up to a moment lead to. stage is null where there are none. Where a clock
 -- went backwards, an event is taken to be no earlier than those before it.
 create or replace function oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamptz default 'infinity',
+  _rules oxbow.trait_rules[] default oxbow.trait_rules(),
   out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz, out reinforcements integer,
   out contradictions integer, out window_end timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -99,15 +175,16 @@ begin
   for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
     exit when e.at > _until;
     select * into subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
-      from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e);
+      from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e, _rules);
   end loop;
 end $$;
 call oxbow.grant_worker('replay_trait');
 
--- apply_event returns the state after an event: lifecycle.State.Apply.
+-- apply_event returns the state after an event. Every event first decays the confidence to its moment, then changes it; one
+-- before the moment of the last counts as at that moment.
 create or replace function oxbow.apply_event(inout subtype text, inout stage text, inout confidence double precision,
   inout confidence_at timestamptz, inout reinforcements integer, inout contradictions integer, inout window_end timestamptz,
-  _event oxbow.trait_events)
+  _event oxbow.trait_events, _rules oxbow.trait_rules[] default oxbow.trait_rules())
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   _held boolean;
@@ -126,7 +203,7 @@ begin
   _held := stage <> 'trend' and confidence is not null;
   if confidence_at is null or _event.at > confidence_at then
     if _held then
-      confidence := oxbow.clamp_confidence(oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at));
+      confidence := oxbow.clamp_confidence(oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at, _rules));
     end if;
     confidence_at := _event.at;
   end if;
@@ -153,10 +230,10 @@ begin
     confidence := oxbow.clamp_confidence(_event.sets);
     window_end := null;
     if stage is distinct from 'dissolved' or _event.event in ('revived', 'edited') then
-      stage := oxbow.trait_stage_of(confidence);
+      stage := oxbow.trait_stage_of(confidence, oxbow.rules_at(_rules, confidence_at));
     end if;
   elsif stage not in ('trend', 'dissolved') then
-    stage := oxbow.trait_stage_of(confidence);
+    stage := oxbow.trait_stage_of(confidence, oxbow.rules_at(_rules, confidence_at));
   end if;
 end $$;
 call oxbow.grant_worker('apply_event');
@@ -212,6 +289,7 @@ create or replace function oxbow.settle_traits(_now timestamptz, _limit integer,
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   _due tid[];
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   if _user_id is null then
     select array_agg(d.place) into _due
@@ -228,8 +306,8 @@ begin
   with due as materialized (
     select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
            oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
-             m.trait_window_end, _now) as next,
-           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now) as confidence,
+             m.trait_window_end, _now, _rules) as next,
+           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now, _rules) as confidence,
            greatest(m.trait_confidence_at, _now) as at
       from oxbow.memories_trait m where m.ctid = any(_due)
   ), turned as materialized (
@@ -237,23 +315,61 @@ begin
   ), changed as (
     update oxbow.memories_trait m
        set trait_stage = d.next, trait_confidence = d.clamped, trait_confidence_at = d.at, trait_window_start = null, trait_window_end = null,
-           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.clamped, d.subtype, d.reinforcements, d.at, null),
+           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.clamped, d.subtype, d.reinforcements, d.at, null, _rules),
            version = m.version + 1, updated_at = clock_timestamp()
       from turned d where m.ctid = d.place
   ), put_off as ( -- what was said to be due and is not
     update oxbow.memories_trait m
        set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
-             m.trait_confidence_at, m.trait_window_end)
+             m.trait_confidence_at, m.trait_window_end, _rules)
       from due d where d.next = d.stage and m.ctid = d.place
   ), noted as (
     insert into oxbow.trait_events (user_id, trait_id, seq, event, at, confidence, stage, cycle_id, actor, reason)
     select d.user_id, d.id,
            coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = d.user_id and e.trait_id = d.id), 0) + 1,
            case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.clamped, d.next, _cycle_id, 'settle',
-           case when d.stage = 'trend' then 'its window ended' when d.next = 'dissolved' then 'its confidence fell below 0.05'
+           case when d.stage = 'trend' then 'its window ended' when d.next = 'dissolved' then 'its confidence fell below ' || (_rules[1]).dissolve_below
                 else d.stage || ' to ' || d.next end
       from turned d
   )
   select count(*) filter (where t.next = 'dissolved') into dissolved from turned t;
 end $$;
 call oxbow.grant_worker('settle_traits');
+
+-- follow_policies computes anew when time changes the stage of each trait, after a policy of traits changed: up to _limit traits
+-- at a time, in order. It returns how many it took; fewer than _limit means that all follow.
+create or replace function oxbow.follow_policies(_limit integer) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
+  _since constant timestamptz := (_rules[1]).valid_from;
+  _at jsonb;
+  _batch integer;
+  _last record;
+begin
+  select s.value into _at from oxbow.settings s where s.key = 'policies.followed' for update;
+  if (_at ->> 'valid_from')::timestamptz = _since and (_at -> 'user_id') is null or _since = '-infinity' then
+    return 0;
+  end if;
+  if (_at ->> 'valid_from')::timestamptz is distinct from _since then
+    _at := jsonb_build_object('valid_from', _since, 'user_id', '', 'id', '00000000-0000-0000-0000-000000000000');
+  end if;
+  with batch as (
+    select m.user_id, m.id from oxbow.memories_trait m
+     where (m.user_id, m.id) > (_at ->> 'user_id', (_at ->> 'id')::uuid)
+     order by m.user_id, m.id limit _limit for no key update
+  ), followed as (
+    update oxbow.memories_trait m
+       set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype,
+             m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _rules)
+      from batch b
+     where m.user_id = b.user_id and m.id = b.id and m.expired_at is null and m.trait_stage not in ('trend', 'dissolved')
+  )
+  select count(*) over ()::integer, b.user_id, b.id into _last from batch b order by b.user_id desc, b.id desc limit 1;
+  _batch := coalesce(_last.count, 0);
+  _at := case when _batch < _limit then _at - 'user_id' - 'id' else _at || jsonb_build_object('user_id', _last.user_id, 'id', _last.id) end;
+  insert into oxbow.settings (key, value) values ('policies.followed', _at)
+  on conflict (key) do update set value = excluded.value, updated_at = now();
+  return _batch;
+end $$;
+call oxbow.grant_worker('follow_policies');

@@ -5,8 +5,8 @@
 create or replace view oxbow.traits with (security_invoker = true) as
 select m.user_id, m.id, m.content, m.trait_subtype as subtype,
        oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
-         m.trait_window_end, now()) as stage,
-       oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, now()) as confidence,
+         m.trait_window_end, now(), r.rules) as stage,
+       oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, now(), r.rules) as confidence,
        m.trait_stage as stored_stage, m.trait_confidence as stored_confidence, m.trait_confidence_at as confidence_at,
        m.trait_context as context, m.trait_contexts as contexts, m.trait_parent_id as parent_id,
        coalesce(m.trait_reinforcement_count, 0) as reinforcement_count, coalesce(m.trait_contradiction_count, 0) as contradiction_count,
@@ -15,7 +15,7 @@ select m.user_id, m.id, m.content, m.trait_subtype as subtype,
        m.trait_first_observed as first_observed, m.trait_last_reinforced as last_reinforced,
        m.trait_window_start as window_start, m.trait_window_end as window_end, m.trait_next_transition_at as next_transition_at,
        m.trait_edited_at as edited_at, m.trait_derived_from as derived_from, m.trait_key as key, m.version, m.created_at
-  from oxbow.memories_trait m
+  from oxbow.memories_trait m, (select oxbow.trait_rules() as rules offset 0) r -- fetched once
  where m.expired_at is null and m.forgotten_at is null;
 
 -- traits_as_of returns what was held of a user at a moment: each trait with its wording of then, and the confidence that
@@ -26,6 +26,8 @@ returns table (id uuid, trait_id uuid, content text, subtype text, stage text, c
   reinforcement_count integer, contradiction_count integer)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   perform oxbow.check_access(traits_as_of.user_id);
   if not isfinite(traits_as_of.at) then
@@ -53,10 +55,10 @@ begin
      order by w.head, w.age
   )
   select w.id, w.head, w.content, r.subtype,
-         oxbow.trait_stage_at(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, r.window_end, traits_as_of.at),
-         oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at, traits_as_of.at),
+         oxbow.trait_stage_at(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, r.window_end, traits_as_of.at, _rules),
+         oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at, traits_as_of.at, _rules),
          w.trait_context, r.reinforcements, r.contradictions
-    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at) r
+    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at, _rules) r
    where r.stage is not null
    order by 6 desc nulls last, w.head;
 end $$;

@@ -3,10 +3,11 @@
 -- trait_stage_now returns the stage of a trait at _now. The stored stage holds until _next, when time alone changes
 -- it, whether or not the job settle has run since.
 create or replace function oxbow.trait_stage_now(_stage text, _next timestamptz, _confidence double precision,
-  _subtype text, _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz) returns text
+  _subtype text, _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz,
+  _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns text
 language sql immutable parallel safe
 return case when _next <= _now
-            then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now)
+            then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now, _rules)
             else _stage end;
 
 -- traits_then tells of each wording of a user's traits what was held at _believed:
@@ -17,6 +18,8 @@ return case when _next <= _now
 -- oxbow.traits_as_of replays them.
 create or replace function oxbow.traits_then(_user_id text, _believed timestamptz) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   return (
     with recursive wording as (
@@ -44,7 +47,7 @@ begin
          and not exists (select from oxbow.trait_events e where e.user_id = _user_id and e.trait_id = m.id)
     )
     select jsonb_object_agg(w.id, jsonb_build_object('head', w.head, 'seq', s.seq,
-             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end, _believed),
-             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at, _believed)))
+             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end, _believed, _rules),
+             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at, _believed, _rules)))
       from wording w join state s on s.id = w.head);
 end $$;

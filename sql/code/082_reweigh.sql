@@ -64,18 +64,17 @@ begin
      where h.user_id = _user_id and h.memory_type = 'trait' and h.memory_id = w.id and h.actor = 'reflection' and h.reason is not null;
   end if;
   with session as (
-    select v.event_seq as seq, count(*) as memories,
-           max(case v.quality when 'A' then 0.25 when 'B' then 0.20 when 'C' then 0.15 else 0.05 end::double precision) as factor
+    select v.event_seq as seq, count(*) as memories, min(v.quality) as best
       from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id
      group by v.event_seq, v.session_key
   ), evidence as (
-    select n.seq, sum(n.memories)::integer as memories, least(1 - exp(sum(ln(1 - n.factor))), 1 - 1e-9) as reinforcement,
-           least(0.4, 0.2 + 0.1 * (sum(n.memories)::double precision - 1)) as contradiction
+    select n.seq, sum(n.memories)::integer as memories, array_agg(n.best) as qualities
       from session n group by n.seq
   ), weighed as (
     select e.seq, coalesce(v.memories, 0) as memories,
-           case e.event when 'reinforced' then coalesce(v.reinforcement, 0) when 'contradicted' then coalesce(v.contradiction, 0)
-                        when 'used' then 0.02 else e.factor end as factor
+           case e.event when 'reinforced' then coalesce(oxbow.trait_reinforcement(v.qualities, e.at), 0)
+                        when 'contradicted' then coalesce(oxbow.trait_contradiction(v.memories, e.at), 0)
+                        when 'used' then oxbow.policy('trait_factor_used', e.at) else e.factor end as factor
       from oxbow.trait_events e left join evidence v on v.seq = e.seq
      where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
@@ -102,6 +101,7 @@ declare
   e oxbow.trait_events;
   s record;
   _seq integer := 0;
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
          null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
@@ -110,7 +110,7 @@ begin
     if e.seq <> _seq then
       update oxbow.trait_evidence v set event_seq = _seq where v.user_id = _user_id and v.trait_id = _trait_id and v.event_seq = e.seq;
     end if;
-    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e);
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e, _rules);
     update oxbow.trait_events v set seq = _seq, confidence = s.confidence, stage = coalesce(s.stage, v.stage)
      where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
        and (v.seq, v.confidence, v.stage) is distinct from (_seq, s.confidence, coalesce(s.stage, v.stage));
@@ -126,7 +126,7 @@ begin
       t.trait_window_end) is distinct from
      (s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end)
     or t.trait_next_transition_at is distinct from
-       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end)
+       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end, _rules)
     or s.window_end is null and t.trait_window_start is not null then
     perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
   end if;
@@ -226,7 +226,7 @@ create or replace trigger complete_trait before insert on oxbow.memories_trait
 
 -- adopt_trait gives a trait without events those that lead to where its row says that it stands, so that it can be replayed:
 -- created with its confidence, reinforced and contradicted as often as it says, to no effect. A trend without an end is watched
--- for 30 days from now. The row follows the events where it contradicts itself. It returns whether there was something to do.
+-- for a window from now. The row follows the events where it contradicts itself. It returns whether there was something to do.
 create or replace function oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -255,9 +255,9 @@ begin
     if i = 1 then
       e.subtype := case when t.trait_subtype in ('behavior', 'preference', 'core') then t.trait_subtype else 'behavior' end;
       if t.trait_stage = 'trend' then
-        e.window_end := coalesce(t.trait_window_end, now() + interval '30 days');
+        e.window_end := coalesce(t.trait_window_end, now() + make_interval(days => oxbow.policy('trait_window_days')::integer));
       elsif t.trait_stage <> 'dissolved' or t.trait_confidence is not null then
-        e.sets := oxbow.clamp_confidence(coalesce(t.trait_confidence, 0.2));
+        e.sets := oxbow.clamp_confidence(coalesce(t.trait_confidence, oxbow.policy('trait_start_candidate')));
       end if;
     end if;
     insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, stage, actor)

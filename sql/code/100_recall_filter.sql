@@ -7,7 +7,8 @@ language sql immutable parallel safe
 return case when m.memory_type <> 'trait' then null
             when (_filter).stages is not null then (_filter).stages #>> array[m.id::text, 'stage']
             else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
-                   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, (_filter).now) end;
+                   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, (_filter).now,
+                   (_filter).rules) end;
 
 -- repeats reports whether a superseded fact only repeated the one that superseded it.
 create or replace function oxbow.repeats(_user_id text, _type text, _superseded_by uuid, _hash uuid) returns boolean
@@ -48,7 +49,7 @@ begin
                 where m.user_id = _user_id and m.expired_at is null
                   and not oxbow.recallable(null, 'trait', oxbow.trait_stage_now(m.trait_stage,
                         m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
-                        m.trait_confidence_at, m.trait_window_end, _filter.now)));
+                        m.trait_confidence_at, m.trait_window_end, _filter.now, _filter.rules)));
 end $$;
 
 -- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its best

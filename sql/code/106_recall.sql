@@ -61,6 +61,7 @@ declare
   _types text[];
   _filter oxbow.recall_filter; -- null: everything passes
   _now constant timestamptz := coalesce(recall.now, pg_catalog.now());
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
   _then jsonb;                 -- with believed_as_of, the traits as oxbow.traits_then returns them
   _asked record;
   _weight record;
@@ -85,6 +86,7 @@ begin
     _then := coalesce(oxbow.traits_then(recall.user_id, recall.believed_as_of), '{}');
   end if;
   _filter.now := _now;
+  _filter.rules := _rules;
   _filter.agent := recall.agent;
   _filter.contexts := recall.contexts;
   _filter.metadata := recall.metadata_contains;
@@ -172,7 +174,7 @@ begin
                    when _then is not null then _then #>> array[m.id::text, 'stage']
                    else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence,
                           m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end,
-                          _now) end as stage offset 0) t
+                          _now, _rules) end as stage offset 0) t
      cross join lateral (
        select t.stage, oxbow.recency(coalesce(m.valid_at, m.created_at), m.metadata #> '{emotion,arousal}', _now)
                 as recency,
@@ -194,7 +196,7 @@ begin
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
              oxbow.trait_confidence_at(b.trait_confidence, b.trait_subtype, b.trait_reinforcement_count,
-               b.trait_confidence_at, _now)),
+               b.trait_confidence_at, _now, _rules)),
            'supporting', v.supporting, 'contradicting', v.contradicting)) else '{}' end
     from best b
    cross join every e

@@ -32,14 +32,16 @@ begin
     grant usage on type oxbow.memory_type to oxbow_app; -- for temporary tables like ours, which COPY fills
     -- the rest of the settings is the worker's own, and names users
     grant select on oxbow.settings to oxbow_app;
-    grant select on oxbow.traits, oxbow.history to oxbow_app; -- views with the rights of whoever looks
+    grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_app; -- views with the rights of whoever looks
+    grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules to oxbow_app;
     perform oxbow.ensure_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
   if worker then
     perform oxbow.ensure_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
     grant usage on type oxbow.memory_type to oxbow_worker;
-    grant select on oxbow.traits, oxbow.history to oxbow_worker;
+    grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_worker;
+    grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;

@@ -1,0 +1,92 @@
+-- Policies: the numbers of the domain, each with its range and, since it was changed, its values over time.
+
+-- policies shows the values in force.
+create or replace view oxbow.policies with (security_invoker = true) as
+select d.name, coalesce(c.value, d."default") as value, d."default", d.minimum, d.maximum, d.unit, d.source, d.meaning,
+       c.valid_from
+  from oxbow.policy_definitions d
+  left join lateral (select c.value, c.valid_from from oxbow.policy_changes c
+                      where c.name = d.name order by c.valid_from desc limit 1) c on true;
+
+-- policy returns the value of a policy in force at a moment.
+create or replace function oxbow.policy(_name text, _at timestamptz default 'infinity') returns double precision
+language sql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select c.value from oxbow.policy_changes c
+                    where c.name = d.name and c.valid_from <= _at order by c.valid_from desc limit 1), d."default")
+    from oxbow.policy_definitions d where d.name = _name;
+$$;
+call oxbow.grant_worker('policy');
+
+-- set_policy changes a policy from now on. What was computed for earlier moments stays as it was. The job settle
+-- recomputes when traits change their stage. Only the owner may call it, in a transaction of its own: what others write
+-- until the commit still follows the old number.
+create or replace function oxbow.set_policy(name text, value double precision) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  d oxbow.policy_definitions;
+begin
+  select * into d from oxbow.policy_definitions p where p.name = set_policy.name;
+  if not found then
+    perform oxbow.reject('name', set_policy.name, 'must be a policy that the view oxbow.policies shows');
+  elsif set_policy.value is null or not set_policy.value between d.minimum and d.maximum then
+    perform oxbow.reject('value', set_policy.value::text,
+      format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.policies', 0));
+  insert into oxbow.policy_changes (name, valid_from, value)
+  select d.name, greatest(clock_timestamp(), max(c.valid_from) + interval '1 microsecond'), set_policy.value
+    from oxbow.policy_changes c;
+end $$;
+
+-- policy_changes only grows.
+create or replace function oxbow.refuse_policy_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception using errcode = 'integrity_constraint_violation', message = 'policy changes are append-only',
+    hint = 'Change a policy with select oxbow.set_policy(name, value).';
+end $$;
+create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.policy_changes
+  for each statement execute function oxbow.refuse_policy_change();
+
+-- note_trait_rules notes the rules of traits from a moment on.
+create or replace function oxbow.note_trait_rules(_from timestamptz) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  insert into oxbow.trait_rules
+  values (_from, oxbow.policy('trait_decay_behavior', _from), oxbow.policy('trait_decay_preference', _from),
+          oxbow.policy('trait_decay_core', _from), oxbow.policy('trait_spacing', _from),
+          oxbow.policy('trait_dissolve_below', _from), oxbow.policy('trait_candidate_max', _from),
+          oxbow.policy('trait_established_min', _from), oxbow.policy('trait_core_above', _from))
+  on conflict do nothing;
+$$;
+select oxbow.note_trait_rules('-infinity');
+
+create or replace function oxbow.follow_policy_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform oxbow.note_trait_rules(new.valid_from);
+  return null;
+end $$;
+create or replace trigger follow_policy_change after insert on oxbow.policy_changes
+  for each row execute function oxbow.follow_policy_change();
+
+-- trait_rules returns the rules by which time changes traits: first those in force now, then earlier ones. A statement
+-- over many traits calls it once and passes the result on.
+create or replace function oxbow.trait_rules() returns oxbow.trait_rules[]
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return array(select r from oxbow.trait_rules r order by r.valid_from desc);
+end $$;
+call oxbow.grant_app('trait_rules');
+
+-- rules_at returns the rules in force at a moment.
+create or replace function oxbow.rules_at(_rules oxbow.trait_rules[], _at timestamptz) returns oxbow.trait_rules
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  for i in 1 .. cardinality(_rules) loop
+    if (_rules[i]).valid_from <= _at then
+      return _rules[i];
+    end if;
+  end loop;
+  return _rules[cardinality(_rules)]; -- of an unknown moment
+end $$;
+call oxbow.grant_app('rules_at');
