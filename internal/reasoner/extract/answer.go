@@ -47,4 +47,4 @@ func answers(question, answer string) (attribute, bool) {
 }
 
 // leadsAnswer stand before the value of an answer.
-var leadsAnswer = lexis.Set("in at i'm as a an the for near it's just currently now i am my is from well")
+var leadsAnswer = words.Set("leads-answer")

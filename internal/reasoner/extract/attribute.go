@@ -33,17 +33,15 @@ var attributesEn = []struct {
 }
 
 // What people have one of, after "my". The value follows "is".
-var ownedEn = lexis.Set(`phone number email mail address nickname age major degree school university college height weight car laptop computer bike team boss manager landlord doctor dentist therapist salary title
-	timezone zip postcode blood language bedtime zodiac handle username website blog hometown surname pronouns goal dream budget rent commute deadline`)
+var ownedEn = words.Set("owned.en")
 
-var kinNamedEn = lexis.Set("wife husband mother mom mum father dad boyfriend girlfriend partner fiance fiancee boss manager landlord doctor")
+var kinNamedEn = words.Set("kin-named.en")
 
 // rolesEn end the names of occupations.
 var (
-	roleEndsEn = []string{"er", "or", "ist", "ian", "ant", "ent", "eer", "man", "woman"}
-	rolesEn    = lexis.Set(`nurse chef cook pilot judge coach guide clerk student teacher doctor lawyer vet artist freelancer dad mom mother father student barista dentist priest poet translator architect athlete
-		mathematician consultant accountant musician veteran soldier paramedic electrician plumber mechanic undergrad postdoc grad intern trainee founder ceo cto dev`)
-	notRolesEn = lexis.Set("lover monster later loser winner beginner better bigger member supporter believer sucker person mentor never over further rather other another matter number former moment man woman different current huge sooner bummer disaster longer stranger fighter fan")
+	roleEndsEn = words.List("role-ends.en")
+	rolesEn    = words.Set("roles.en")
+	notRolesEn = words.Set("not-roles.en")
 )
 
 // attributesOf returns what a sentence says of these.
@@ -131,7 +129,7 @@ func (r *reading) attributesEn() []attribute {
 }
 
 // notSoEn stand before what is not said to be so, or not now: "before I moved to Oslo".
-var notSoEn = lexis.Set("if when before until till unless after whether wish")
+var notSoEn = words.Set("not-so.en")
 
 // employerOf reads for whom somebody is what they are: "I'm a nurse at Charité".
 func (r *reading) employerOf(job attribute, i int) []attribute {
@@ -153,7 +151,7 @@ func (r *reading) employerOf(job attribute, i int) []attribute {
 }
 
 // vagueEn begin what is no value.
-var vagueEn = lexis.Set("a an the me you him them it there here that this what when whatever home back away out not no so very really hard long late all both together alone never ever later maybe tomorrow because")
+var vagueEn = words.Set("vague.en")
 
 // ownedAt reads "my favourite tea is jasmine", "my phone number is 555 0199", "my wife's name is Ines" at the token "my".
 func (r *reading) ownedAt(i int) (attribute, bool) {
@@ -201,9 +199,9 @@ func (r *reading) ownedAt(i int) (attribute, bool) {
 }
 
 var (
-	statusEn   = lexis.Set("married single divorced engaged widowed pregnant vegetarian vegan")
-	betweenEn  = lexis.Set("now currently still a an the am not no longer happily officially finally really actually also just newly recently happily working trained qualified freelance full-time part-time")
-	nationalEn = []string{"ish", "ese", "ian", "can"}
+	statusEn   = words.Set("status.en")
+	betweenEn  = words.Set("between.en")
+	nationalEn = words.List("national.en")
 )
 
 // selfAt reads "I'm 34 years old", "I'm a nurse", "I'm married" at the token "I" or "I'm".
@@ -295,9 +293,7 @@ func (r *reading) becameAt(i int) (attribute, bool) {
 }
 
 // hobbiesEn is who somebody is beside an occupation, or in the family.
-var hobbiesEn = lexis.Set(`dad mom mother father parent runner swimmer gamer reader hiker cyclist climber singer dancer painter gardener guitarist pianist violinist cellist drummer photographer volunteer surfer skater skier
-	biker baker traveler traveller foodie owner writer poet collector listener golfer sailor knitter player birder vlogger blogger veteran brother sister grandmother grandfather athlete artist musician thinker learner optimist pessimist
-	perfectionist feminist introvert extrovert sleeper riser eater drinker smoker speaker grandparent godmother godfather kickboxer boxer rower camper drinker newcomer foreigner immigrant citizen resident survivor christian`)
+var hobbiesEn = words.Set("hobbies.en")
 
 func roleEn(w string) bool {
 	if notRolesEn[w] || stopEn[w] {
@@ -307,7 +303,7 @@ func roleEn(w string) bool {
 }
 
 // valueEnds end a value.
-var valueEnds = lexis.Set("and but because since so which who where when while with though although until now anymore right these")
+var valueEnds = words.Set("value-ends")
 
 // valueFrom returns what is said from the i-th token on, up to the next mark or conjunction, without articles; at most eight words.
 func (r *reading) valueFrom(i int) string {
@@ -342,12 +338,12 @@ var attributesOfZh = []struct {
 }
 
 var (
-	betweenZh  = []string{"现在", "目前", "一直", "已经", "刚刚", "刚", "还是", "还", "仍然", "仍", "也", "就", "最近", "今年", "终于", "真的", "平时", "如今", "又", "都", "才", "全家", "一家", "一个人", "自己", "刚刚才", "正式", "上个月", "这个月", "上个星期", "上星期", "这周", "上周", "上上周", "去年", "前年", "前几天", "前两天", "这两天", "几天前", "前不久", "不久前", "前天", "昨天", "今天", "月初", "年初", "年底", "后来", "然后", "其实", "早就", "从上周起", "从上个月起", "从今年起"}
-	notNameZh  = "他她它了个车人外你您我上住不得着什过"
-	roleEndsZh = []string{"师", "员", "生", "工", "人", "家", "者", "手", "医", "警察", "教授", "经理", "主管", "总监", "会计", "律师", "护士", "司机", "保安", "老板", "程序员", "设计师", "教练", "编辑", "记者", "学生", "厨师", "导游", "主任", "店长", "演员", "作家", "画家", "警", "兵", "公务员", "秘书", "助理", "农民", "牙医", "医生", "翻译"}
-	ownedZh    = []string{"电话号码", "手机号码", "手机号", "电话", "邮箱", "邮件地址", "地址", "微信号", "微信", "车", "专业", "学校", "公司", "老板", "领导", "英文名", "小名", "昵称", "血型", "身高", "体重", "星座", "属相", "生肖", "工资", "目标", "梦想", "班主任", "导师", "宿舍", "座右铭", "房租", "母语", "网名"}
-	kinNamedZh = []string{"老婆", "老公", "妻子", "丈夫", "妈妈", "爸爸", "母亲", "父亲", "男朋友", "女朋友", "男友", "女友", "未婚夫", "未婚妻", "老板", "领导", "导师", "房东", "上司"}
-	isZh       = []string{"换成了", "换成", "改成了", "改成", "变成了", "变成", "改为", "换为", "是", "叫", "：", ":"}
+	betweenZh  = words.List("between.zh")
+	notNameZh  = words.Runes("not-name.zh")
+	roleEndsZh = words.List("role-ends.zh")
+	ownedZh    = words.List("owned.zh")
+	kinNamedZh = words.List("kin-named.zh")
+	isZh       = words.List("is.zh")
 )
 
 // attributesZh finds them in a sentence of Chinese.
@@ -401,7 +397,7 @@ func attributesZh(text string) []attribute {
 }
 
 // companiesZh tell of work.
-var companiesZh = strings.Fields("公司 集团 银行 医院 科技 研究院 研究所 工作室 事务所 工作 上班 入职 单位 腾讯 阿里 华为 百度 字节 京东 美团 小米 网易 谷歌 微软 苹果 特斯拉 西门子")
+var companiesZh = words.List("companies.zh")
 
 // cutClauseZh returns what stands before the first comma, and what follows it.
 func cutClauseZh(text string) (clause, rest string, more bool) {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // maxClauses is how long a sentence may be that is taken apart, in bytes.
@@ -17,9 +16,9 @@ var marksEn = []string{", and ", " and ", ", but ", " but ", ", "}
 
 var (
 	// what a statement begins with whose "I" stood in the one before it
-	goesOnSelfEn = lexis.Set("work working live living am moved love like enjoy adore prefer hate dislike have own speak play study teach started got became quit lost retired don't can now currently also just recently really never always changed switched joined resigned no run go drink eat cook swim walk read write paint sing dance ski climb cycle bake")
+	goesOnSelfEn = words.Set("goes-on-self.en")
 	// what comes before its verb
-	adverbsSelfEn = lexis.Set("now currently also just recently really never always still don't no longer not actually")
+	adverbsSelfEn = words.Set("adverbs-self.en")
 )
 
 // clauses takes a sentence apart that says several things of one person, each of which may change without the others: "I live in
@@ -148,8 +147,8 @@ const maxHabit = 8
 
 // everyEn and habitsZh show that somebody does something again and again.
 var (
-	everyEn  = phrasesOf("every day, every morning, every evening, every night, every week, every weekend, every monday, every tuesday, every wednesday, every thursday, every friday, every saturday, every sunday, every month, every year, twice a week, once a week, three times a week, on weekends")
-	habitsZh = []string{"每天", "每周", "每个", "每晚", "每早", "每逢", "周末都", "天天"}
+	everyEn  = phrasesIn(words.List("every.en"))
+	habitsZh = words.List("habits.zh")
 )
 
 func clausesZh(s sentence, t *talk) []sentence {

@@ -2,15 +2,13 @@ package extract
 
 import (
 	"strings"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 var (
 	continuanceEn = phrasesIn(words.List("continuance.en"))
 	continuanceZh = words.List("continuance.zh")
-	beforeStillEn = lexis.Set("i i'm i've am we we're we've are have")
-	subjectsZh    = []string{"我们", "咱们", "我", "咱", "俺"}
+	beforeStillEn = words.Set("before-still.en")
+	subjectsZh    = words.List("subjects.zh")
 )
 
 // withoutContinuance returns a sentence without the words that say that something is so as before: "I still like tea" is "I like
@@ -73,7 +71,7 @@ func (s *sense) continuesWhat(h *sense) bool {
 }
 
 // takesEn are the stems and words for taking what is liked.
-var takesEn = lexis.Set("drink eat drank ate 喝 吃")
+var takesEn = words.Set("takes.en")
 
 func (s *sense) likes() bool {
 	for _, w := range s.words {

@@ -9,17 +9,16 @@ import (
 // What somebody did, told in few words and without a feeling, is no news, and yet shows a habit when it comes again: "I went
 // to the gym today".
 var (
-	didEn = phrasesOf(`i went, we went, i played, we played, i ran, i swam, i cycled, i biked, i jogged, i hiked, i climbed, i rowed, i cooked, i baked, i painted, i practiced, i practised,
-		i meditated, i worked out, i visited, we visited, i did yoga, i did pilates, i did some, i did my`)
+	didEn = phrasesIn(words.List("did.en"))
 	// what may come before it, and what says by itself that the one who speaks did it
-	beforeDidEn = lexis.Set("today yesterday tonight this last morning afternoon evening night weekend so just also and then well yeah again")
-	barelyDidEn = lexis.Set("went played ran swam cycled biked jogged hiked cooked baked painted practiced practised meditated visited")
+	beforeDidEn = words.Set("before-did.en")
+	barelyDidEn = words.Set("barely-did.en")
 	// going to bed, home, or mad tells nothing
-	notDeedsEn = lexis.Set("bed sleep home out away back crazy mad well fine wrong bad badly great good smoothly ok okay there up down over through on by off ahead downhill viral late bathroom toilet work so really better")
+	notDeedsEn = words.Set("not-deeds.en")
 
-	didZh      = []string{"去", "跑了", "游了", "打了", "踢了", "练了", "骑了", "爬了", "做了", "画了", "跳了", "弹了", "看了"}
-	whenDidZh  = []string{"今天", "今早", "今晚", "昨天", "昨晚", "前天", "上午", "下午", "早上", "晚上", "中午", "刚", "周末", "上周", "又"}
-	notDeedsZh = []string{"睡", "忙", "上班", "下班", "洗澡", "厕所", "回", "没", "不", "过去", "下去", "出去了", "要去", "想去", "会去", "准备", "打算", "吗", "呢", "了解", "看了看", "打了个"}
+	didZh      = words.List("did.zh")
+	whenDidZh  = words.List("when-did.zh")
+	notDeedsZh = words.List("not-deeds.zh")
 )
 
 // did tells whether a statement says what the one who speaks did.

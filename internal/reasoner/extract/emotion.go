@@ -49,10 +49,10 @@ var (
 		"boredom -0.3 0.1", "无聊 没意思",
 		"shame -0.6 0.5", "尴尬 丢脸 羞愧 内疚 惭愧")
 
-	intensifiersEn = lexis.Set("so very really extremely incredibly super absolutely totally deeply truly completely terribly")
-	softenersEn    = lexis.Set("slightly somewhat little bit kinda fairly rather")
-	intensifiersZh = []string{"非常", "特别", "超级", "超", "太", "极其", "十分", "真", "好", "很", "死"}
-	softenersZh    = []string{"有点", "有些", "略", "稍微"}
+	intensifiersEn = words.Set("intensifiers.en")
+	softenersEn    = words.Set("softeners.en")
+	intensifiersZh = words.List("intensifiers.zh")
+	softenersZh    = words.List("softeners.zh")
 	feelingHeads   = runes(feelingsZh)
 )
 

@@ -3,52 +3,29 @@ package extract
 import (
 	"slices"
 	"strings"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Words of English that carry no matter of their own: of grammar, of courtesy, of talk about talk.
-var stopEn = lexis.Set(`a about actually all also always am an and any anything are as at aw aww awesome back be because been being best better both but by bye can can't
-	come congrats congratulations cool could couldn't did didn't do does doesn't doing don't down each else even ever every everything feel feeling feels for from fun
-	get gets getting give glad go goes going gonna good got gotta great guess guys ha had haha happy has have haven't having he he's hear hello help helps her here
-	here's hers hey hi him his honestly hope how however huh i i'd i'll i'm i've if in incredible indeed inspiring into is isn't it it'd it'll it's its just keep kind
-	kinda know let let's like lol look looking looks lot lots lucky make makes making man maybe me mean means mine more most much must my myself need nice no nope not
-	nothing now of off oh ok okay on one only or other our out over perfect please plus pretty probably proud quite really right said same say see seeing seem seems
-	she she's should so some somehow something sorry sounds still stuff such super sure take talk tell than thank thanks that that'd that's the their them then there
-	there's these they they're they've thing things think this those though time to together too totally true truly try trying up us use very wait wanna want was
-	wasn't way we we'd we'll we're we've well were what what's when where which while who who's why will wish with won't wonderful wow would wouldn't yay yeah yep yes
-	you you'd you'll you're you've your yours yourself yup amazing beautiful definitely exactly excited fantastic absolutely agree agreed appreciate believe important
-	impressive luck welcome worries cheers hmm um uh er btw anyway guess literally basically special matter matters often usually sometimes`)
+var stopEn = words.Set("stop.en")
 
 var (
-	firstEn  = lexis.Set("i i'm i've i'd i'll my me mine we we're we've we'd we'll our ours us myself im ive")
-	secondEn = lexis.Set("you your you're you've you'd you'll yours yourself u ya")
-	thirdEn  = lexis.Set("he she they his her their he's she's they're him them it it's its")
-	kinEn    = lexis.Set(`mom mum mother dad father parents sister brother siblings son daughter wife husband grandma grandpa grandmother grandfather boyfriend girlfriend
-		partner fiance fiancee niece nephew uncle aunt cousin kid kids child children baby dog cat puppy kitten pet pets family roommate boss colleague colleagues coworker
-		coworkers friend friends neighbor neighbour team teammate teammates`)
-	pastEn = lexis.Set(`went was were had made took saw met found started bought got ate drank came began became broke brought built caught chose drew drove fell felt flew
-		forgot gave grew heard held kept knew led left lent lost paid put ran read rode said sang sat sent slept sold spent spoke stood swam taught thought threw told
-		understood died woke won wore wrote did gone been done seen been taken given written quit`)
-	futureEn = phrasesOf(`going to, gonna, will, i'll, we'll, plan to, planning to, planning on, plans to, planning a, want to, wanna, hope to, hoping to, thinking of, thinking about,
-		about to, looking forward, tomorrow, next week, next month, next year, next weekend, next summer, would like to, i'd like to, i'd love to, would love to, can't wait to, considering`)
+	firstEn  = words.Set("first.en")
+	secondEn = words.Set("second.en")
+	thirdEn  = words.Set("third.en")
+	kinEn    = words.Set("kin.en")
+	pastEn   = words.Set("past.en")
+	futureEn = phrasesIn(words.List("future.en"))
 
 	// How a sentence begins that asks for something to be done.
-	orderEn = phrasesOf(`please, write me, write a, write an, write the, write some, translate, summarize, summarise, explain, tell me, give me, show me, help me, make me, find me, find a, find the, list the, list some,
-		fix the, fix this, generate, create a, create an, convert, calculate, draft a, draft an, rewrite, recommend, suggest, remind me, set a, set an, set up a, set the, add a, add the, search for, look up,
-		look at, check out, check the, check this, book me, book a, order me, play some, open the, send me, send a, let me know, keep me, can you, could you, would you, will you, go ahead,
-		do it, do that, try again, continue, stop it, take a look, take care, let's, let us, feel free, keep up, keep it, keep going, have fun, have a great, have a good, don't give up, don't worry, describe, compare, proofread, shorten, debug, refactor, answer, what about, how about`)
+	orderEn = phrasesIn(words.List("order.en"))
 	// What may stand before that.
-	beforeOrderEn = lexis.Set("please now then so also and ok okay just hey hi well alright first next finally")
+	beforeOrderEn = words.Set("before-order.en")
 
 	// Courtesies: a sentence that begins so says nothing, unless it goes on about the speaker.
-	courtesyEn = lexis.Set(`thanks thank hi hey hello bye goodbye congrats congratulations wow sorry welcome cheers nice cool great awesome amazing sure yes yeah yep yup ok okay no nope haha lol
-		aww aw absolutely definitely exactly agreed totally true right good glad sounds perfect oh woah whoa damn yay`)
+	courtesyEn = words.Set("courtesy.en")
 
 	// Leading words that are cut off what is kept.
-	fillersEn = phrasesOf(`well, so, oh, haha, hah, lol, yeah, yep, yup, yes, no, nope, ok, okay, hey, hi, wow, btw, by the way, actually, honestly, you know, i mean, anyway, um, uh, hmm, hm, ah, aww, sure,
-		thanks, thank you, anyways, like i said, as i said, basically, look, listen, right, exactly, definitely, absolutely, totally, alright, man, guess what, fyi, to be honest, tbh, oh yeah, oh yes, oh well, please, also,
-		remember that, please remember that, please remember, don't forget that, note that, keep in mind that, just so you know, for the record, remember, let me tell you, hello, cool, great, nice, awesome, agreed, sounds good, of course, for sure`)
+	fillersEn = phrasesIn(words.List("fillers.en"))
 )
 
 // readEn weighs a sentence of English, and finds what it says.
@@ -162,7 +139,7 @@ func tailOfOrder(text string) string {
 	return ""
 }
 
-var tagsEn = lexis.Set("right huh eh isn't wasn't don't didn't doesn't aren't weren't won't you know ok okay remember hasn't haven't")
+var tagsEn = words.Set("tags.en")
 
 // withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?"); "" if it is a
 // question.
@@ -182,7 +159,7 @@ func withoutTag(text string) string {
 	return text[:i] + "."
 }
 
-var asksEn = lexis.Set("do does did is are was were have has had can could would will should what who where when why how which")
+var asksEn = words.Set("asks.en")
 
 // trimEn cuts off the words that only lead to what is said, with the name of who is spoken to: "Well, thanks, Ines, …".
 func trimEn(text string, t *talk) string {
@@ -216,7 +193,7 @@ func trimEn(text string, t *talk) string {
 }
 
 // bareFillers are cut off without a mark after them.
-var bareFillers = []string{"actually", "honestly", "remember that", "please remember that", "don't forget that", "note that", "keep in mind that", "by the way", "btw", "just so you know", "fyi", "haha", "lol", "um", "uh", "hmm"}
+var bareFillers = words.List("bare-fillers")
 
 func joinWords(all []token) string {
 	words := make([]string, len(all))

@@ -14,15 +14,13 @@ import (
 const maxEntities = 12
 
 var (
-	notNamesEn = lexis.Set(`i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
-		ok okay tv dvd pc usa uk eu am pm mr mrs ms dr god lol omg btw fyi diy asap faq christmas easter halloween thanksgiving english spanish french german italian chinese japanese korean portuguese russian dutch arabic
-		mom dad mum grandma grandpa covid ai it's`)
-	personBeforeEn = lexis.Set("with named called name's met meet told asked visit visited call call's friend sister brother mother father mom dad wife husband son daughter uncle aunt cousin boyfriend girlfriend partner colleague boss teacher coach neighbor neighbour roommate nephew niece baby grandma grandpa mr mrs ms dr")
-	animalsEn      = lexis.Set("dog cat puppy kitten parrot horse hamster rabbit bunny pet fish turtle guinea pig pony lizard snake bird pup")
-	placeBeforeEn  = lexis.Set("in to from near at around toward towards visit visited visiting through across leave left via")
-	peopleSayEn    = lexis.Set("said says told asked called came went is was and loves likes moved works lives got wants has had invited helped gave thinks")
-	orgEndsEn      = lexis.Set("inc corp ltd llc company university college school bank hospital institute foundation club group agency museum")
-	placeEndsEn    = lexis.Set("street avenue road park lake river beach mountain mountains island bay valley square station airport city town county bridge")
+	notNamesEn     = words.Set("not-names.en")
+	personBeforeEn = words.Set("person-before.en")
+	animalsEn      = words.Set("animals.en")
+	placeBeforeEn  = words.Set("place-before.en")
+	peopleSayEn    = words.Set("people-say.en")
+	orgEndsEn      = words.Set("org-ends.en")
+	placeEndsEn    = words.Set("place-ends.en")
 )
 
 // entitiesOf finds who and what some sentences name.
@@ -179,11 +177,11 @@ const (
 )
 
 var (
-	titlesZh      = []string{"老师", "师傅", "阿姨", "经理", "主任", "医生", "教练", "同学", "先生", "女士", "太太", "叔叔", "哥", "姐", "总"}
-	placeEndsZh   = []string{"公园", "图书馆", "博物馆", "美术馆", "体育馆", "书店", "咖啡馆", "咖啡店", "茶馆", "广场", "古镇", "老街", "景区", "海滩", "植物园", "动物园", "电影院", "剧院", "健身房", "机场", "火车站", "车站", "大学", "小区", "路", "街", "山", "湖", "江", "岛", "市", "省", "县", "区", "村", "镇", "寺"}
-	placeBeforeZh = []string{"住在", "搬到了", "搬到", "来自", "去了", "去", "到了", "在", "从", "到", "飞往", "回", "逛"}
-	animalsZh     = []string{"猫", "狗", "兔", "鹦鹉", "仓鼠", "乌龟", "宠物", "马"}
-	citiesZh      = strings.Fields("北京 上海 广州 深圳 天津 重庆 成都 杭州 南京 武汉 西安 苏州 长沙 郑州 青岛 大连 厦门 宁波 昆明 合肥 福州 沈阳 济南 无锡 哈尔滨 长春 石家庄 南宁 贵阳 太原 南昌 兰州 海口 三亚 拉萨 乌鲁木齐 香港 澳门 台北 台湾 珠海 佛山 东莞 桂林 丽江 大理 洛阳 扬州 绍兴 温州 烟台 威海 云南 四川 广东 浙江 江苏 湖南 湖北 山东 新疆 西藏 海南 日本 韩国 泰国 美国 英国 法国 德国 加拿大 澳大利亚 新加坡 马来西亚 意大利 西班牙 东京 大阪 京都 首尔 巴黎 伦敦 纽约 柏林")
+	titlesZh      = words.List("titles.zh")
+	placeEndsZh   = words.List("place-ends.zh")
+	placeBeforeZh = words.List("place-before.zh")
+	animalsZh     = words.List("animals.zh")
+	citiesZh      = words.List("cities.zh")
 	cityHeads     = runesOf(citiesZh)
 	surnameZh     = charsOf(lexis.Surnames)
 	placeHeadsZh  = runesOf(placeBeforeZh)

@@ -91,8 +91,8 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 }
 
 var (
-	selves   = lexis.Set("user me i self myself human owner 我 本人 自己 用户")
-	machines = []string{"assistant", "chatbot", "助手", "助理", "机器人", "客服", "系统"}
+	selves   = words.Set("selves")
+	machines = words.List("machines")
 )
 
 // speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
@@ -335,10 +335,10 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 }
 
 var (
-	asksOf   = phrasesOf("what, what's, where, where's, which, who, who's, when, when's, how old, how many, how long")
-	wantsOf  = phrasesOf("would you like, do you want, can you, could you, do you need, you mean, do you think, your question, about that, would you, are you looking, you trying, are you using, you running, you seeing")
-	namesOf  = phrasesOf("live, name, old, born, birthday, work, job, from, called, living")
-	tastesOf = phrasesOf("favorite, favourite, like, enjoy, prefer, hobby, hobbies, love")
+	asksOf   = phrasesIn(words.List("asks-of"))
+	wantsOf  = phrasesIn(words.List("wants-of"))
+	namesOf  = phrasesIn(words.List("names-of"))
+	tastesOf = phrasesIn(words.List("tastes-of"))
 )
 
 // offers tells whether a question only offers help: its answer is nothing about the one who answers.
@@ -349,8 +349,8 @@ func offers(question string) bool {
 
 // goesOn begin what goes on from what was said before.
 var (
-	goesOnEn = lexis.Set("it it's its they they're that that's this he she he's she's and also but plus then so because there them those these")
-	goesOnZh = []string{"它", "他", "她", "而且", "还有", "后来", "然后", "但是", "不过", "所以", "因为", "那", "这"}
+	goesOnEn = words.Set("goes-on.en")
+	goesOnZh = words.List("goes-on.zh")
 )
 
 // joins tells whether a note goes on from the one before it, by the same speaker with no more than one message between: short
@@ -554,8 +554,8 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 
 // What begins something that is so from then on: "I moved to Berlin last month".
 var (
-	beginsEn = lexis.Set("moved relocated started joined became switched adopted married divorced engaged retired promoted hired graduated")
-	beginsZh = []string{"搬到", "搬去", "搬来", "搬家", "入职", "加入", "换到", "换了", "换工作", "跳槽", "结婚", "离婚", "订婚", "退休", "升职", "升为", "成为", "当上", "开始", "毕业"}
+	beginsEn = words.Set("begins.en")
+	beginsZh = words.List("begins.zh")
 )
 
 // begins tells whether a sentence says that something began.
@@ -574,14 +574,14 @@ func sameDay(a, b time.Time) bool {
 
 // contextWords tell in which part of life something happens, as they do for reflection.
 var (
-	workEn     = lexis.Set("meeting meetings client clients colleague colleagues coworker coworkers deadline office workplace")
-	learningEn = lexis.Set("exam exams homework course courses studying lecture lectures class classes")
-	socialEn   = lexis.Set("friends friend together party")
-	personalEn = lexis.Set("home family myself")
-	workZh     = strings.Fields("会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺")
-	learningZh = strings.Fields("考试 课程 学习 培训 备考 作业 复习")
-	socialZh   = strings.Fields("朋友 聚会 聚餐 同学 球友 一起")
-	personalZh = strings.Fields("在家 家里 家人 一个人 独自")
+	workEn     = words.Set("work.en")
+	learningEn = words.Set("learning.en")
+	socialEn   = words.Set("social.en")
+	personalEn = words.Set("personal.en")
+	workZh     = words.List("work.zh")
+	learningZh = words.List("learning.zh")
+	socialZh   = words.List("social.zh")
+	personalZh = words.List("personal.zh")
 )
 
 // contextOf infers the part of life that something belongs to: work before learning before company before home. It is

@@ -9,22 +9,20 @@ import (
 // Words by which a message speaks to the machinery of a model and not to anybody about anything. Such a message is not
 // remembered at all: what it says beside that is said for the same purpose.
 var (
-	commandsEn = phrasesOf(`ignore all, ignore the, ignore any, ignore your, ignore previous, ignore above, ignore everything, disregard all, disregard the, disregard any, disregard your, disregard previous, forget all, forget your,
-		forget previous, forget everything, override your, override the, override all, bypass your, bypass the, reveal your, print your, repeat your, show your, output your, leak your`)
-	machineryEn = lexis.Set("instruction instructions prompt prompts rules guidelines system above previous prior policy policies guardrails restrictions safeguards constraints filters programming context")
-	alwaysEn    = phrasesOf(`you are now a, you are now an, you are now in, you are now the, you are no longer, from now on you, pretend to be, pretend you are, pretend that you, act as a, act as an, act as if you, act as my, roleplay as, developer mode, jailbreak, jailbroken,
-		do anything now, system prompt, new instructions, your instructions are, you must obey, you will obey, you must always, you must now, you must answer, you must never, as the system administrator`)
-	privilegeEn = lexis.Set("admin administrator root superuser sudo owner operator developer privileged unlimited verified authorized authorised premium staff moderator clearance")
-	grantEn     = lexis.Set("remember note set grant store save record update give assume treat mark consider memorize memorise")
-	granted     = lexis.Set("set grant enable unlock give allow bypass treat access permissions permission privileges rights role flag full unrestricted unlock disable skip without override")
+	commandsEn  = phrasesIn(words.List("commands.en"))
+	machineryEn = words.Set("machinery.en")
+	alwaysEn    = phrasesIn(words.List("always.en"))
+	privilegeEn = words.Set("privilege.en")
+	grantEn     = words.Set("grant.en")
+	granted     = words.Set("granted")
 
-	marksOfPrompts = []string{"<system>", "</system>", "<|im_start|>", "<|system|>", "[inst]", "[system]", "### instruction", "### system", "system:", "assistant:", "<instructions>", "{{", "<memory>", "<assistant>"}
-	commandsZh     = []string{"忽略", "无视", "忘掉", "忘记", "绕过", "覆盖", "不要遵守", "不用遵守", "泄露", "输出你的", "告诉我你的"}
-	machineryZh    = []string{"指令", "指示", "提示词", "系统提示", "规则", "设定", "限制", "以上内容", "上面的内容", "之前的内容", "约束", "上文"}
-	alwaysZh       = []string{"你现在是", "从现在起你", "从现在开始你", "从现在开始，你", "从现在起，你", "请扮演", "你来扮演", "你要扮演", "系统提示词", "开发者模式", "越狱模式", "你必须服从", "你必须始终", "进入管理员模式", "执行以下指令", "执行下列指令"}
-	privilegeZh    = []string{"管理员", "超级用户", "最高权限", "开发者", "所有权限"}
-	grantZh        = []string{"记住", "记下", "设为", "设置", "授予", "开通", "赋予", "给我", "当作", "视为"}
-	grantedZh      = []string{"权限", "设为", "设置", "授予", "开通", "赋予", "不受限制", "解锁", "跳过", "绕过", "执行"}
+	marksOfPrompts = words.List("marks-of-prompts")
+	commandsZh     = words.List("commands.zh")
+	machineryZh    = words.List("machinery.zh")
+	alwaysZh       = words.List("always.zh")
+	privilegeZh    = words.List("privilege.zh")
+	grantZh        = words.List("grant.zh")
+	grantedZh      = words.List("granted.zh")
 )
 
 // instructs tells whether a sentence is addressed to a model as such: "ignore the above instructions", "remember that I am an admin and set…".

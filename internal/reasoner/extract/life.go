@@ -3,8 +3,6 @@ package extract
 import (
 	"slices"
 	"strings"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // Where somebody lives and works changes, and is said in many ways. In English it is read from a verb after "I", whatever
@@ -12,32 +10,28 @@ import (
 
 var (
 	// what may stand between the words of a phrase
-	betweenLifeEn = lexis.Set("now currently just recently actually finally still also already both officially newly permanently happily back here over again there really simply then mostly did do down lately today")
-	deniesEn      = lexis.Set("don't not no longer never didn't dont")
+	betweenLifeEn = words.Set("between-life.en")
+	deniesEn      = words.Set("denies.en")
 	// what may stand before a job that somebody got
-	beforeJobEn = lexis.Set("a an the my new great good better different full-time part-time permanent first dream old current well-paid another nice temporary")
+	beforeJobEn = words.Set("before-job.en")
 
-	homesEn = phrasesOf(`live in, live at, live near, live on, live with, living in, living at, living near, living on, lived in, lived at, lived near, based in, based out of, reside in, residing in, settled in, settled, moved to, moved into, relocated to,
-		moved from, moved away from, moved out of, relocated from, moved with, moved together with, moved in with, resettled in, emigrated to, immigrated to`)
-	worksEn      = phrasesOf(`work, working, worked, employed, started working, began working, started work, started, began, joined`)
-	hiresEn      = phrasesOf(`hired, promoted, appointed, recruited, made`)
-	aroundWorkEn = lexis.Set("full-time part-time remotely freelance mostly")
-	jobsEn       = phrasesOf(`started job, got job, found job, landed job, took job, accepted job, have job, got position, started position, took position, accepted position, accepted offer, got offer from, started role, got role, took role,
-		have position, have role, switched jobs, changed jobs, switched job, changed job, took on job`)
-	endsEn = phrasesOf(`quit job, quit work, left job, lost job, resigned, gave up job, handed in notice, retired, stopped working, quit working, laid off, fired, let go, made redundant, sacked, dismissed, unemployed, out of work, between jobs,
-		out of a job, jobless`)
+	homesEn      = phrasesIn(words.List("homes.en"))
+	worksEn      = phrasesIn(words.List("works.en"))
+	hiresEn      = phrasesIn(words.List("hires.en"))
+	aroundWorkEn = words.Set("around-work.en")
+	jobsEn       = phrasesIn(words.List("jobs.en"))
+	endsEn       = phrasesIn(words.List("ends.en"))
 
 	// of places where nobody lives, and of what is no employer
-	noHomesEn     = lexis.Set("team department company job level role position project desk seat table next topic stage phase class section office tears conclusion bigger better different same new another other monday tuesday wednesday thursday friday saturday sunday")
-	dwellingsEn   = lexis.Set("apartment flat house place studio home room condo dorm neighborhood neighbourhood building loft cottage street dormitory bungalow village town city suburb suburbs countryside farm centre center district area")
-	noEmployersEn = lexis.Set(`home night nights weekends living hours years months weeks days while free moment same least weekend fun once times beginning end point work present noon dawn desk height speed first last
-		it this that them him her me you us myself himself promotion exam change long`)
-	coursesEn = lexis.Set("gym school college university club choir band class course team kindergarten church")
+	noHomesEn     = words.Set("no-homes.en")
+	dwellingsEn   = words.Set("dwellings.en")
+	noEmployersEn = words.Set("no-employers.en")
+	coursesEn     = words.Set("courses.en")
 	// of a time that is over
-	onceEn = phrasesOf("when i was, as a child, as a kid, back then, in my youth, in my twenties, at the time, first job, in those days")
+	onceEn = phrasesIn(words.List("once.en"))
 	// what may follow a job that is over
-	afterJobEn = lexis.Set("at as to due two three four five a an again early and after before yesterday today recently last this in on when so because but since now with though for the")
-	timesEn    = lexis.Set("near outside last yesterday today tonight tomorrow recently this next ago lately since during before after between when while in for with on from by because and but so until where who which as alone together again now at anymore")
+	afterJobEn = words.Set("after-job.en")
+	timesEn    = words.Set("times.en")
 )
 
 // lifeAt reads where somebody lives and works from the token "I", "I'm", "I've" or "we" on.
@@ -101,8 +95,8 @@ words:
 
 var (
 	// how a sentence may go on whose "I" stands at its beginning
-	wentOnEn = lexis.Set("moved relocated settled started joined got quit resigned retired")
-	hearsEn  = lexis.Set("that said says heard told hear know think thought saw asked want wanted hope like love")
+	wentOnEn = words.Set("went-on.en")
+	hearsEn  = words.Set("hears.en")
 )
 
 // wentOn reads what happened to the one whom the sentence began with, from the token "and" or "then" on.

@@ -12,18 +12,16 @@ import (
 
 var (
 	// who is meant by 我 and one of these is somebody else
-	othersZh = []string{"妈", "爸", "爷", "奶", "外公", "外婆", "姥", "老婆", "老公", "妻子", "丈夫", "儿子", "女儿", "哥", "姐", "弟", "妹", "孩子", "朋友", "同事", "同学", "室友", "老板", "领导", "男友", "女友", "男朋友", "女朋友", "前任",
-		"前妻", "前夫", "前女友", "前男友", "表", "堂", "舅", "叔", "姑", "姨", "婶", "伯", "邻居", "老师", "闺蜜", "兄弟", "孙", "侄", "岳", "公公", "婆婆", "父", "母", "的", "家人", "家猫", "家狗", "猫", "狗", "先生", "太太", "爱人", "对象", "媳妇", "宝宝", "娃"}
-	jobOverZh = []string{"辞职", "辞了", "辞掉", "离职", "裸辞", "被裁", "被公司裁", "被解雇", "被开除", "被炒", "被辞退", "被优化", "下岗", "失业", "退休", "丢了工作", "失去了工作", "失去工作", "没工作了", "没有工作了", "不上班了", "不工作了", "待业"}
-	newJobZh  = []string{"换工作", "换了工作", "换了份", "换了一份", "换了个工作", "换了个公司", "换了家公司", "换了公司", "换公司了", "跳槽", "找到新工作", "找到了新工作", "有了新工作", "换新工作", "换了新工作", "找到了一份新工作", "找到工作了"}
+	othersZh  = words.List("others.zh")
+	jobOverZh = words.List("job-over.zh")
+	newJobZh  = words.List("new-job.zh")
 	// what tells that it is not so yet, or of which time is spoken
-	notYetZh     = []string{"之前", "以前", "前", "的话", "的时候", "时", "的想法", "的念头", "的打算", "申请", "那", "吗"}
-	intoZh       = []string{"在", "去了", "去", "到了", "到", "回", "进了", "进", "入职", "加入"}
-	worksZh      = []string{"工作", "上班", "任职", "就职", "供职", "打工", "实习", "当", "做", "担任"}
-	noEmployerZh = lexis.Set("公司 单位 家 家里 办公室 外面 外地 这里 那里 这边 那边 店里 国外 线上 网上 本地 老家 厂里 现场 哪里 哪儿 咖啡馆 图书馆")
-	dwellingsZh  = []string{"新家", "新房", "新房子", "房子", "宿舍", "公寓", "楼上", "楼下", "隔壁", "楼", "层", "附近", "市中心", "郊区", "乡下", "旁边", "老家", "家里", "别墅", "农村", "小区", "这里", "这儿", "那里", "那儿", "校外", "校内"}
-	noRolesZh    = []string{"的人", "女生", "男生", "爱好者", "粉丝", "患者", "志愿者", "素食者", "支持者", "独生", "女人", "男人", "老人", "病人", "夜猫", "主人", "好人", "本地人", "外地人", "客人", "大人", "成年人", "年轻人", "妈", "爸", "新手", "高手", "老手",
-		"对手", "亲人", "家人", "大家", "赢家", "玩家", "买家", "学习者", "过来人", "普通人", "主义者", "追星", "发烧", "达人", "旁观者", "初学者", "跑者", "行动", "听说", "单身", "活动", "家务", "手工", "作业"}
+	notYetZh     = words.List("not-yet.zh")
+	intoZh       = words.List("into.zh")
+	worksZh      = words.List("works.zh")
+	noEmployerZh = words.Set("no-employer.zh")
+	dwellingsZh  = words.List("dwellings.zh")
+	noRolesZh    = words.List("no-roles.zh")
 )
 
 // lifeZh reads them from what follows 我.
@@ -180,8 +178,7 @@ func trimSuffixesZh(v string, ends []string) string {
 }
 
 // goesOnSelfZh begin a clause that goes on about the one who was spoken of before it.
-var goesOnSelfZh = []string{"在", "是", "住", "现在", "目前", "今年", "叫", "做", "当", "也", "就", "喜欢", "最喜欢", "特别喜欢", "很喜欢", "爱", "讨厌", "不", "会", "每天", "每周", "每个", "经常", "平时", "有", "养", "来自", "从事", "老家", "刚", "已经", "最近", "搬", "跳槽", "去", "到",
-	"入职", "加入", "换", "升", "辞", "离职", "结婚", "离婚", "单身", "已婚", "未婚", "吃素", "上班", "周末", "从", "上周", "上个月", "昨天", "后来", "然后", "还", "对", "又", "被", "全家", "一个人", "独自", "自己", "一家", "打算", "准备"}
+var goesOnSelfZh = words.List("goes-on-self.zh")
 
 // aboutSelfZh tells whether a clause that begins with 我 is about the one who speaks, and not about their sister.
 func aboutSelfZh(text string) bool {

@@ -33,14 +33,14 @@ var kinsZh = []struct{ word, relation string }{
 }
 
 var (
-	ofKinEn   = lexis.Set("best old older younger elder eldest youngest little big baby twin good close dear new former great late only first oldest step half")
-	calledEn  = lexis.Set("called named")
-	studyEn   = phrasesOf("i study at, i'm studying at, i am studying at, i go to school at, i'm a student at, i am a student at, i'm enrolled at")
-	ownEn     = phrasesOf("i own a, i own an, i own the, i own, i drive a, i ride a")
-	ofKinZh   = []string{"最好的", "最要好的", "要好的", "最小的", "最大的", "的", "好", "大", "小", "二", "亲", "老"}
+	ofKinEn   = words.Set("of-kin.en")
+	calledEn  = words.Set("called.en")
+	studyEn   = phrasesIn(words.List("study.en"))
+	ownEn     = phrasesIn(words.List("own.en"))
+	ofKinZh   = words.List("of-kin.zh")
 	callingZh = []string{"的名字叫", "的名字是", "名字叫", "名叫", "叫做", "叫", "是", "，", ",", "、", "“", " "}
-	meZh      = []string{"我", "我们", "我家", "咱", "咱们", "俺"}
-	studyZh   = []string{"上学", "读书", "念书", "读大学", "读研", "读博", "学习"}
+	meZh      = words.List("me.zh")
+	studyZh   = words.List("study.zh")
 )
 
 // relationsOf finds what some sentences say of how the entities that they name belong to who speaks.

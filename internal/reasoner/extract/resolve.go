@@ -120,20 +120,18 @@ type sense struct {
 
 var (
 	// words that change nothing in what a statement says
-	emptyEn = lexis.Set(`a an the i i'm i've we we're my our am is are was be been have has do does did really still just also so very too well actually indeed truly now currently that of to in at on for with it and
-		no not don't doesn't didn't isn't aren't never any more anymore longer any can't cannot won't haven't hasn't quite pretty totally absolutely definitely honestly always myself me as by
-		stopped stop quit gave up given stopping used getting much lot anyway today lately these days nowadays already ever`)
-	tasteStems = lexis.Set("lov lik enjoy adore ador prefer hat dislik detest loath fond stand fan crazy passionat keen drink eat drank ate watch read play listen go tak us smok")
-	dislikesEn = lexis.Set("hate dislike detest loathe hated disliked stand")
-	oftenEn    = lexis.Set("every day daily week weekly morning mornings evening evenings night nights weekend weekends often usually sometimes month year")
+	emptyEn    = words.Set("empty.en")
+	tasteStems = words.Set("taste-stems")
+	dislikesEn = words.Set("dislikes.en")
+	oftenEn    = words.Set("often.en")
 
-	tasteWordsZh  = []string{"喜欢", "热爱", "讨厌", "最爱", "偏爱", "钟爱", "爱", "吃", "喝", "看", "玩", "听", "打", "练", "学", "抽", "用", "做"}
-	oftenZh       = []string{"每天", "每周", "经常", "常常", "平时", "总是", "早上", "晚上", "周末", "有时", "偶尔"}
-	emptyWordsZh  = []string{"我们", "我", "现在", "目前", "还是", "仍然", "一直", "真的", "非常", "特别", "已经", "早就", "其实", "依然", "没有", "不再", "再也不", "戒掉", "戒了", "放弃", "停止", "算是", "就是", "咱们", "如今"}
-	emptyCharsZh  = "的了着过还也就都很太真好吧呢啊呀哦嗯啦嘛是又仍最超挺不没别再戒已"
-	dislikesZh    = []string{"讨厌", "反感", "受不了"}
+	tasteWordsZh  = words.List("taste-words.zh")
+	oftenZh       = words.List("often.zh")
+	emptyWordsZh  = words.List("empty-words.zh")
+	emptyCharsZh  = words.Runes("empty-chars.zh")
+	dislikesZh    = words.List("dislikes.zh")
 	retractionsEn = []string{"forget that ", "please forget that ", "it's not true that ", "it is not true that ", "it's wrong that ", "i never said that ", "i never said ", "scratch that, ", "delete that ", "please delete that ", "it isn't true that ", "it was wrong that "}
-	retractionsZh = []string{"忘了我说的", "忘掉我说的", "请忘记", "忘记", "请忘掉", "忘掉", "我没说过", "我从没说过", "删掉", "请删除", "删除"}
+	retractionsZh = words.List("retractions.zh")
 )
 
 // retraction returns what a statement takes back: "Forget that I live in Lisbon".
@@ -221,7 +219,7 @@ func senseOf(text string) sense {
 	return s
 }
 
-var fillerWord = lexis.Set("well yeah yes yep oh ok okay hey hi wow haha btw no nope")
+var fillerWord = words.Set("filler-word")
 
 // tasteOf makes the verbs of one liking one word: "love" and "like" say the same of coffee, "drink" does not.
 func tasteOf(word, stem string) string {

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 var _ reasoner.Summarizer = (*Extractor)(nil)
@@ -91,7 +90,7 @@ func pointOf(s sentence, t *talk) (p point, ok bool) {
 }
 
 // questionsEn begin a question, also where it has no mark.
-var questionsEn = lexis.Set("how what why where when who which can could do does did is are should")
+var questionsEn = words.Set("questions.en")
 
 // ended gives a sentence a mark where it has none, so that it can be told from the next.
 func ended(text string, chinese, question bool) string {

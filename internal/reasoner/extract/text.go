@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // maxRead is how much of a message is read, in bytes. What follows is a document, and no conversation.
@@ -42,8 +40,8 @@ func (s *sentence) asks() bool {
 
 var (
 	closers       = "\"'”’」』）)】~～*"
-	abbreviations = lexis.Set("mr mrs ms dr st jr sr prof vs e.g i.e etc no approx")
-	attachments   = []string{"[image", "[photo", "[picture", "[video", "[audio", "[voice", "[file", "[link", "[sticker", "[gif", "[图片", "[照片", "[视频", "[语音", "[文件", "[表情", "[链接"}
+	abbreviations = words.Set("abbreviations")
+	attachments   = words.List("attachments")
 )
 
 // split takes a message apart: its sentences, and the notes that stand for what was attached to it ("[image: a red bicycle]").

@@ -81,8 +81,8 @@ func (r *reading) trimmed(text string) {
 
 // supposedEn and supposedZh begin what is not said to be so.
 var (
-	supposedEn = phrasesOf("if i, i wish, as if, what if, imagine, i'd be, i would be, i'd have, i would have, unless i")
-	supposedZh = []string{"如果", "要是", "假如", "万一", "假设", "倘若"}
+	supposedEn = phrasesIn(words.List("supposed.en"))
+	supposedZh = words.List("supposed.zh")
 )
 
 // anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
@@ -148,8 +148,8 @@ func (r *reading) anchor() {
 
 // wasEn and wasZh begin what somebody was, or where they lived.
 var (
-	wasEn = phrasesOf("i used to live, i used to work, i used to be a, i used to be an, we used to live")
-	wasZh = []string{"我以前住", "我以前在", "我以前是", "我曾经住", "我曾经在", "我曾住在", "我曾在", "我过去住", "我原来住", "我原来在", "我之前住", "我之前在"}
+	wasEn = phrasesIn(words.List("was.en"))
+	wasZh = words.List("was.zh")
 )
 
 // was tells whether a statement says where somebody lived or worked before.
@@ -172,29 +172,26 @@ func (r *reading) habit() bool {
 }
 
 var (
-	tastesEn   = lexis.Set("like love enjoy adore prefer hate dislike detest loathe loved")
-	adverbsEn  = lexis.Set("really also still just absolutely truly do don't not never always actually totally especially mostly particularly so simply quite always've used to personally no longer didn't even strongly")
-	notTasteEn = lexis.Set("that this it how your you when what the those these them him her hearing seeing to if having being doing our us where being")
-	notSkillEn = lexis.Set("that this it how you your")
-	beOfEn     = phrasesOf("i'm fond of, i am fond of, i'm a big fan of, i'm a huge fan of, i'm a fan of, i'm into, i'm really into, i am into, i can't stand, i cannot stand, i don't care for, i'm afraid of, i am afraid of, i'm scared of, i'm terrified of, i'm crazy about, i'm passionate about, i'm keen on, i don't eat, i don't drink, i never eat, i never drink")
-	selvesEn   = phrasesOf(`i work in, i study, i'm studying, i teach, i major in, i'm majoring in, i have been a, i've been a, i have been an, i've been an, i'm a morning person, i'm a night owl, i'm an early bird, i'm an introvert,
-		i'm an extrovert, i'm introverted, i'm left-handed, i'm self-employed`)
-	latelyEn = phrasesOf("i'm obsessed with, i've been obsessed with, i've been into, i'm currently reading, i'm currently watching, i'm reading, i'm watching, i've been reading, i've been watching, i've been playing, i've been listening, i'm currently playing, i got into, i'm hooked on, i've gotten into")
-	skillsEn = phrasesOf(`i can speak, i can play, i can swim, i can drive, i can cook, i can code, i can dance, i can sing, i can ski, i can read, i can ride, i can bake, i can sew, i can knit, i can paint, i can draw, i can juggle, i can surf, i can sail,
-		i know how to, i'm good at, i am good at, i'm fluent in, i am fluent in, i speak, i play the, i taught myself, i learned to, i learned how to, i learnt to, i'm learning, i am learning, i've been learning, i'm trained in, i'm certified, i'm a certified, i am a certified`)
-	havesEn     = lexis.Set("have own has")
-	countsEn    = lexis.Set("a an one two three four five six seven eight no twin several")
-	notThingsEn = lexis.Set("lot bit question idea feeling few problem point chance minute second moment good great hard tough nice doubt clue great fun blast ton time really request favor favour quick similar couple rough busy long bad")
-	allergyEn   = phrasesOf("allergic to, allergy to, intolerant to, lactose intolerant, diabetic, asthmatic, celiac, coeliac, i suffer from, i was diagnosed, i've been diagnosed, colour-blind, colorblind, left-handed")
-	plansEn     = phrasesOf("i'm going to, i am going to, i'm gonna, i plan to, i'm planning, we're planning, we plan to, we're going to, i'll be, i will be, we'll be, i'm thinking of, i'm thinking about, i want to, i hope to, i'm hoping to, i have an appointment, i'm moving to, i'm starting, i'm flying, i'm traveling, i'm travelling, i'm getting, i've decided to, i decided to, i've signed up, i signed up")
-	wishesEn    = phrasesOf("i'd like to learn, i want to learn, i'd love to learn, i want to become, i'd like to become, i dream of")
-	momentsEn   = phrasesOf(`got married, getting married, got engaged, got divorced, passed away, was born, gave birth, graduated, got promoted, got fired, was fired, lost my job, got laid, new job, moved to, moved in, moved out, adopted, got hired, was hired, was accepted, got accepted,
-		broke up, had surgery, got diagnosed, is pregnant, bought a house, opened my, started my own, won the, won first, my first`)
-	becameEn = lexis.Set("died married engaged divorced graduated retired pregnant")
+	tastesEn    = words.Set("tastes.en")
+	adverbsEn   = words.Set("adverbs.en")
+	notTasteEn  = words.Set("not-taste.en")
+	notSkillEn  = words.Set("not-skill.en")
+	beOfEn      = phrasesIn(words.List("be.en"))
+	selvesEn    = phrasesIn(words.List("selves.en"))
+	latelyEn    = phrasesIn(words.List("lately.en"))
+	skillsEn    = phrasesIn(words.List("skills.en"))
+	havesEn     = words.Set("haves.en")
+	countsEn    = words.Set("counts.en")
+	notThingsEn = words.Set("not-things.en")
+	allergyEn   = phrasesIn(words.List("allergy.en"))
+	plansEn     = phrasesIn(words.List("plans.en"))
+	wishesEn    = phrasesIn(words.List("wishes.en"))
+	momentsEn   = phrasesIn(words.List("moments.en"))
+	becameEn    = words.Set("became.en")
 )
 
 // anchorsEn are the words at which anchorEn begins to read, besides the first words of its phrases.
-var anchorsEn = lexis.Set("i i'd we i've i'm i'll we're we've we'll")
+var anchorsEn = words.Set("anchors.en")
 
 func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
 	all := r.tokens
@@ -290,14 +287,14 @@ func (r *reading) isDoing() bool {
 }
 
 var (
-	tastesZh   = []string{"喜欢", "爱吃", "爱喝", "爱看", "爱听", "爱玩", "热爱", "讨厌", "最爱", "偏爱", "受不了", "不吃", "不喝", "爱好", "迷恋", "钟爱", "更爱", "不爱", "很爱", "超爱", "特别爱", "感兴趣", "害怕", "有点怕", "很怕", "最怕"}
-	latelyZh   = []string{"最近在看", "最近在读", "最近在听", "最近在玩", "最近迷上", "迷上了", "最近爱上", "最近在追", "最近喜欢", "这阵子在", "最近沉迷", "正在看", "正在读", "在追"}
-	skillsZh   = []string{"会说", "会弹", "会游泳", "会开车", "会做饭", "会唱", "会画", "会跳", "会编程", "会写代码", "擅长", "精通", "学会了", "在学", "正在学", "开始学", "考下了", "考过了", "拿到了驾照", "会修", "会拉", "会吹", "会滑"}
-	havesZh    = []string{"我有一", "我有两", "我有三", "我有个", "我养了", "我家有", "我们家有", "我有猫", "我有狗", "我买了", "我没有孩子", "我有孩子", "我女儿", "我儿子", "我妻子", "我丈夫", "我老婆", "我老公", "我妈", "我爸", "我爷爷", "我奶奶", "我外", "我弟", "我哥", "我姐", "我妹", "我女朋友", "我男朋友", "我女友", "我男友", "我的女儿", "我的儿子", "我家猫", "我家狗", "我的猫", "我的狗", "我室友", "我闺蜜"}
-	allergyZh  = []string{"过敏", "糖尿病", "高血压", "色盲", "左撇子", "不耐受", "哮喘"}
-	plansZh    = []string{"想学", "想去", "打算", "准备", "计划", "下周", "下个月", "明天", "后天", "明年", "要去", "要搬", "报名了", "报了名", "决定", "约了", "预约了", "订了"}
-	momentsZh  = []string{"结婚", "离婚", "订婚", "怀孕", "出生", "去世", "过世", "毕业", "升职", "被裁", "辞职", "失业", "入职", "搬家", "分手", "手术", "确诊", "考上", "录取", "拿到offer", "买了房", "求婚", "生了个", "退休"}
-	othersFact = []string{"我想问", "我想知道", "我想请", "我想让你", "我需要你", "我要你", "我希望你", "我的问题"}
+	tastesZh   = words.List("tastes.zh")
+	latelyZh   = words.List("lately.zh")
+	skillsZh   = words.List("skills.zh")
+	havesZh    = words.List("haves.zh")
+	allergyZh  = words.List("allergy.zh")
+	plansZh    = words.List("plans.zh")
+	momentsZh  = words.List("moments.zh")
+	othersFact = words.List("others-fact")
 )
 
 func (r *reading) anchorZh(set func(reasoner.Category, float64)) {
@@ -340,8 +337,8 @@ func (r *reading) anchorZh(set func(reasoner.Category, float64)) {
 
 // lastingEn and lastingZh show that a sentence says what is so, and not what happened.
 var (
-	lastingEn = phrasesOf("i am, i'm, i have, we have, i own, i work, i live, i always, i usually, i often, i never, i'm always, every day, every week, every morning, every year, my favorite, my favourite, is my, are my, i've always, i speak, i play, i can, i do, i run, i teach, i study, i need, i keep, i go, we go, i prefer, i believe, i love, i like, i enjoy, i hate")
-	lastingZh = []string{"总是", "经常", "常常", "每天", "每周", "每年", "平时", "一直", "习惯", "喜欢", "从来", "是我", "都会", "一般"}
+	lastingEn = phrasesIn(words.List("lasting.en"))
+	lastingZh = words.List("lasting.zh")
 )
 
 // lasting tells whether a statement says what is so, and not what happened.
@@ -365,8 +362,8 @@ func (r *reading) lasting() bool {
 
 // negates tells whether a sentence says that something is so no longer.
 var (
-	overEn = phrasesOf("no longer, not anymore, any more, anymore, any longer, gave up, given up, stopped, quit, i've stopped, used to, fell out of love, don't like, do not like, never again, not into, gone off, done with")
-	overZh = []string{"不再", "再也不", "再也没", "戒了", "戒掉", "戒烟", "戒酒", "已经不", "早就不", "不喜欢", "不爱", "放弃了", "停掉", "退出了", "告别"}
+	overEn = phrasesIn(words.List("over.en"))
+	overZh = words.List("over.zh")
 )
 
 func negates(s *sentence) bool {
@@ -430,4 +427,4 @@ func negates(s *sentence) bool {
 	return false
 }
 
-var notEn = lexis.Set("not no never don't doesn't didn't isn't aren't wasn't weren't won't can't cannot couldn't wouldn't shouldn't haven't hasn't hadn't ain't dont cant hardly nor without")
+var notEn = words.Set("not.en")

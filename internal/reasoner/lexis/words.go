@@ -10,7 +10,8 @@ import (
 )
 
 // Words holds the lists of a directory of data files by name. A list begins with its name in brackets, has one entry a line, is
-// sorted by code point, and has no entry twice. Lines that begin with # are comments.
+// sorted by code point, and has no entry twice. Lines that begin with # are comments; a backslash before an entry that begins with
+// # or [ says that it is one.
 //
 //	[tastes.en]
 //	# verbs of liking
@@ -70,7 +71,7 @@ func (w *Words) read(file, text string) (wrong []error) {
 		case line < last:
 			fail("%q comes before %q: sort list %s", line, last, list)
 		default:
-			w.lists[list], last = append(w.lists[list], line), line
+			w.lists[list], last = append(w.lists[list], strings.TrimPrefix(line, `\`)), line
 		}
 	}
 	return wrong
