@@ -28,10 +28,11 @@ demo: setup build ## set up, build, and run the main job on sample data
 TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
 
 .PHONY: test
-test: ## set up, and run all tests (make lint runs go vet)
+test: ## set up, and run all tests, those of lab/ and the golden suite too (make lint runs go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 	go -C lab test $(TESTFLAGS) ./...
+	go -C lab run ./golden
 
 # Which packages are tested with the race detector.
 RACE ?= ./...

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -126,28 +127,28 @@ func recall(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// asLogin asks as the owner and as a member of oxbow_app, in turns. A round asks one user, the one that the login sees.
-func (b *bench) asLogin(ctx context.Context, pool *pgxpool.Pool, questions []question) (times [][]time.Duration,
-	err error) {
-	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		if _, err := conn.Exec(ctx, "select set_config('oxbow.user_id', $1, false)", questions[0].user); err != nil {
+// asLogin asks as the owner and as a member of oxbow_app, in turns, about the one user that the login sees.
+func (b *bench) asLogin(ctx context.Context, pool *pgxpool.Pool, questions []question) (times [][]time.Duration, err error) {
+	user := questions[0].user
+	var own []question
+	for _, q := range questions {
+		if q.user == user {
+			own = append(own, q)
+		}
+	}
+	roles := []string{"reset role", "set role oxbow_app"}
+	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
+		if _, err := conn.Exec(ctx, "select set_config('oxbow.user_id', $1, false)", user); err != nil {
 			return err
 		}
-		defer conn.Exec(context.WithoutCancel(ctx), "reset role; reset oxbow.user_id")
-		var own []question
-		for _, q := range questions {
-			if q.user == questions[0].user {
-				own = append(own, q)
-			}
-		}
-		roles := []string{"reset role", "set role oxbow_app"}
 		times, err = inTurns(4*b.rounds, len(roles), func(i int) (time.Duration, error) {
 			if _, err := conn.Exec(ctx, roles[i]); err != nil {
 				return 0, err
 			}
 			return timed(ctx, conn.Conn(), asker{name: roles[i], sql: plainRecall}, own)
 		})
-		return err
+		_, reset := conn.Exec(ctx, "reset role; reset oxbow.user_id")
+		return errors.Join(err, reset)
 	})
 	return times, err
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed" // the words
 	"math/rand/v2"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -110,11 +109,6 @@ func (w writer) question(text string) string {
 		q = "In March: " + q
 	}
 	return q
-}
-
-// moment is some time in a year.
-func (w writer) moment() time.Time {
-	return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(w.IntN(365*24*60)) * time.Minute)
 }
 
 // texts makes up n texts.

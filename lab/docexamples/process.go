@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	readyTimeout = 60 * time.Second
-	stopTimeout  = 30 * time.Second
+	readyTimeout = 5 * time.Minute // a busy machine takes long
+	stopTimeout  = 2 * time.Minute
 )
 
 // A service is a program that runs until it is interrupted.

@@ -12,6 +12,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -49,12 +50,11 @@ func command(ctx context.Context, out io.Writer) error {
 	if flag.NArg() != 2 {
 		return errors.New("name two files: RECORDS PERSONAS")
 	}
-	file, err := os.Open(flag.Arg(1))
+	people, err := os.ReadFile(flag.Arg(1))
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	personas, err := ReadPersonas(file)
+	personas, err := ReadPersonas(bytes.NewReader(people))
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag.Arg(1), err)
 	}

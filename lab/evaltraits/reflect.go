@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,24 +63,20 @@ func reflectOn(ctx context.Context, records string, reasoner llm.Config) (traits
 
 // load imports the memories of the records without their jobs, and returns the users.
 func load(ctx context.Context, pool *pgxpool.Pool, records string) (users []string, err error) {
-	file, err := os.Open(records)
+	file, err := os.ReadFile(records)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	set, err := eval.Read(file)
+	set, err := eval.Read(bytes.NewReader(file))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", records, err)
-	}
-	if _, err := file.Seek(0, 0); err != nil {
-		return nil, err
 	}
 	client, err := oxbow.New(pool, oxbow.WithoutUseReports())
 	if err != nil {
 		return nil, err
 	}
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := client.WithTx(tx).Import(ctx, file, oxbow.ImportOptions{}); err != nil {
+		if _, err := client.WithTx(tx).Import(ctx, bytes.NewReader(file), oxbow.ImportOptions{}); err != nil {
 			return fmt.Errorf("%s: %w", records, err)
 		}
 		return store.SetApart(ctx, tx, set.Users)
