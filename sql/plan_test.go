@@ -80,13 +80,21 @@ func TestRecallReadsWhatItFinds(t *testing.T) {
 				             select m.user_id, m.memory_type, m.id, 3, to_tsvector('simple', m.content) from oxbow.memories m where m.user_id <> $1`, ann(t))
 				exec(t, tx, "analyze")
 			}
-			for range 2 {
-				whole, before := reads(t, tx)
-				found := recall(t, tx, row{"user_id": ann(t), "query": "1717 1313 2222", "max_results": 5})
-				wholeAfter, after := reads(t, tx)
-				require.Len(t, found, 5)
-				require.Less(t, after-before+wholeAfter-whole, own/4, "of %d memories", own)
+			ask := func(filter row) {
+				for range 2 {
+					whole, before := reads(t, tx)
+					found := recall(t, tx, row{"user_id": ann(t), "query": "1717 1313 2222", "max_results": 5}.with(filter))
+					wholeAfter, after := reads(t, tx)
+					require.Len(t, found, 5, filter)
+					require.Less(t, after-before+wholeAfter-whole, own/4, "of %d memories: %v", own, filter)
+				}
 			}
+			later := time.Now().Add(time.Hour)
+			for _, filter := range []row{{}, {"agent": "a"}, {"metadata_contains": "{}"}, {"valid_as_of": later}, {"believed_as_of": later}} {
+				ask(filter)
+			}
+			exec(t, tx, "update oxbow.memories set expired_at = now() where user_id = $1 and seq % 2 = 0", ann(t))
+			ask(row{})
 		})
 	}
 }

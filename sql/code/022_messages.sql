@@ -128,7 +128,7 @@ create or replace function oxbow.similar_facts(_user_id text, _embeddings halfve
 returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz, similarity double precision)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   set jit = off as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   return query
   select e.nth::integer, f.id, f.content, f.speaker, f.category, f.at, f.similarity
@@ -159,7 +159,7 @@ end $$;
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   return query
   select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),

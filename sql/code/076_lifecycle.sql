@@ -168,7 +168,7 @@ create or replace function oxbow.replay_trait(_user_id text, _trait_id uuid, _un
   out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz, out reinforcements integer,
   out contradictions integer, out window_end timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 declare
   e oxbow.trait_events;
 begin

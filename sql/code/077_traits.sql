@@ -25,7 +25,7 @@ create or replace function oxbow.traits_as_of(user_id text, at timestamptz)
 returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text,
   reinforcement_count integer, contradiction_count integer)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 declare
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin

@@ -49,7 +49,7 @@ create or replace function oxbow.reembed_page(_model text, _user_id text, _memor
 returns table (looked bigint, last_user_id text, last_memory_type text, last_id uuid,
   user_id text, memory_type text, id uuid, content text, speaker text)
 language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   return query
   with page as materialized (
@@ -68,8 +68,8 @@ begin
                         where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id and r.model = _model)
   )
   select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
-    from (select user_id, memory_type, id, count(*) over () as looked
-            from page order by user_id desc, memory_type desc, id desc limit 1) e
+    from (select p.user_id, p.memory_type, p.id, count(*) over () as looked
+            from page p order by p.user_id desc, p.memory_type desc, p.id desc limit 1) e
     left join (todo t join oxbow.memories m on m.user_id = t.user_id and m.memory_type = t.memory_type and m.id = t.id) on true
    order by m.user_id, m.memory_type, m.id;
 end $$;

@@ -187,7 +187,7 @@ call oxbow.grant_app('restore');
 create or replace function oxbow.beside_versions(_user_id text, _ids uuid[]) returns table (id uuid, other uuid)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
   set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   return query
   select m.id, n.id
@@ -209,7 +209,7 @@ end $$;
 create or replace function oxbow.versions(user_id text, id uuid) returns table (memory_type text, memory_id uuid)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
   set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   perform oxbow.check_access(versions.user_id);
   return query

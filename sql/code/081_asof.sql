@@ -4,7 +4,7 @@
 create or replace function oxbow.facts_as_of(user_id text, valid timestamptz default now(), believed timestamptz default now())
 returns table (id uuid, content text, category text, valid_at timestamptz, invalid_at timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   perform oxbow.check_access(facts_as_of.user_id);
   return query

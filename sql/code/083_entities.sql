@@ -252,7 +252,7 @@ create or replace function oxbow.entities_of(user_id text)
 returns table (id uuid, name text, kind text, mentions bigint, memories bigint, valid_at timestamptz, invalid_at timestamptz,
   created_at timestamptz, expired_at timestamptz, last_seen timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   perform oxbow.check_access(entities_of.user_id);
   return query
@@ -276,7 +276,7 @@ create or replace function oxbow.entity_edges_of(user_id text, entity uuid defau
 returns table (from_id uuid, from_name text, from_kind text, relation text, to_id uuid, to_name text, to_kind text,
   valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, memory_type text, memory_id uuid, holds boolean)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 begin
   perform oxbow.check_access(entity_edges_of.user_id);
   return query
@@ -286,7 +286,8 @@ begin
     join oxbow.entities a on a.user_id = entity_edges_of.user_id and a.id = g.from_id
     join oxbow.entities b on b.user_id = entity_edges_of.user_id and b.id = g.to_id
     join oxbow.memories m on m.user_id = entity_edges_of.user_id and m.memory_type = g.memory_type and m.id = g.memory_id
-   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null and (entity is null or g.from_id = entity or g.to_id = entity)
+   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null
+     and (entity_edges_of.entity is null or entity_edges_of.entity in (g.from_id, g.to_id))
    order by g.valid_at desc, g.created_at desc, g.relation, a.name, b.name, g.memory_id;
 end $$;
 call oxbow.grant_app('entity_edges_of');

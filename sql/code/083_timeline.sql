@@ -17,7 +17,7 @@ begin
   select null::uuid[] as ids, null::double precision[] as scores into _vector;
   if _embedding is not null then
     select * into _vector
-      from oxbow.recall_vector(_user_id, _types, _embedding, 60 + _max_results, _text.filter);
+      from oxbow.recall_vector(_user_id, _types, _embedding, 60 + _max_results, _text._filter);
   end if;
   select * into _weight from oxbow.channel_weights();
   select array_agg(r.id), array_agg(r.score / r.best) into ids, scores
@@ -81,6 +81,7 @@ begin
   perform oxbow.check_question('topic', timeline.topic, vector_dims(timeline.embedding), _types,
     array['fact', 'episodic'], timeline.max_results);
   _filter.history := true;
+  _filter.rules := oxbow.trait_rules(); -- a plan may look at them
   select f.ids, f.scores into _ids, _scores
     from oxbow.timeline_found(timeline.user_id, timeline.topic, timeline.embedding, _types, timeline.max_results,
            _filter) f;

@@ -74,7 +74,7 @@ create or replace function oxbow.write_extraction(_user_id text, _session_id tex
 language plpgsql set search_path = pg_catalog, pg_temp
 -- the foreign keys to memories, a partitioned table, are planned anew for every row otherwise
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
-#variable_conflict use_column
+#variable_conflict error
 declare
   _policies constant jsonb := coalesce((select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
   r record;

@@ -260,7 +260,7 @@ end $$;
 drop function if exists oxbow.erase_user(text); -- it had no proof once
 create or replace function oxbow.erase_user(user_id text, proof text default null) returns table (table_name text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
+#variable_conflict error
 declare
   _attempt integer := 0;
   _rows jsonb;

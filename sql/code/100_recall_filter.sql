@@ -2,13 +2,13 @@
 -- a line in recall_passes, and an argument of oxbow.recall.
 
 -- recall_stage returns the stage of a trait at the filter's moment, and null for other memories.
-create or replace function oxbow.recall_stage(m oxbow.memories, _filter oxbow.recall_filter) returns text
+create or replace function oxbow.recall_stage(_memory oxbow.memories, _filter oxbow.recall_filter) returns text
 language sql immutable parallel safe
-return case when m.memory_type <> 'trait' then null
-            when (_filter).stages is not null then (_filter).stages #>> array[m.id::text, 'stage']
-            else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
-                   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, (_filter).now,
-                   (_filter).rules) end;
+return case when _memory.memory_type <> 'trait' then null
+            when (_filter).stages is not null then (_filter).stages #>> array[_memory.id::text, 'stage']
+            else oxbow.trait_stage_now(_memory.trait_stage, _memory.trait_next_transition_at, _memory.trait_confidence,
+                   _memory.trait_subtype, _memory.trait_reinforcement_count, _memory.trait_confidence_at,
+                   _memory.trait_window_end, (_filter).now, (_filter).rules) end;
 
 -- repeats reports whether a superseded fact only repeated the one that superseded it.
 create or replace function oxbow.repeats(_user_id text, _type text, _superseded_by uuid, _hash uuid) returns boolean
@@ -19,20 +19,21 @@ return exists (select from oxbow.memories s
 
 -- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass, except
 -- forgotten memories and mere repetitions. A statement that calls it includes its text, so the call costs nothing.
-create or replace function oxbow.recall_passes(m oxbow.memories, _filter oxbow.recall_filter) returns boolean
+create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
 return case when (_filter).history
-  then m.forgotten_at is null
-   and (m.expired_at is null or m.superseded_by is null or m.invalid_at is null
-     or m.invalid_at > coalesce(m.valid_at, m.created_at)
-     or not oxbow.repeats(m.user_id, m.memory_type, m.superseded_by, m.content_hash))
-  else m.sensitivity < 3
-   and oxbow.recallable(m.forgotten_at, m.memory_type, oxbow.recall_stage(m, _filter))
-   and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at,
+  then _memory.forgotten_at is null
+   and (_memory.expired_at is null or _memory.superseded_by is null or _memory.invalid_at is null
+     or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
+     or not oxbow.repeats(_memory.user_id, _memory.memory_type, _memory.superseded_by, _memory.content_hash))
+  else _memory.sensitivity < 3
+   and oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
+   and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
          (_filter).valid, (_filter).believed, (_filter).now)
-   and ((_filter).agent is null or m.agent_id = (_filter).agent)
-   and ((_filter).metadata is null or m.metadata @> (_filter).metadata)
-   and ((_filter).contexts is null or coalesce(m.trait_context, m.metadata ->> 'context') = any((_filter).contexts))
+   and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
+   and ((_filter).metadata is null or _memory.metadata @> (_filter).metadata)
+   and ((_filter).contexts is null
+     or coalesce(_memory.trait_context, _memory.metadata ->> 'context') = any((_filter).contexts))
   end;
 
 -- recall_is_filtered reports whether some memory of a user does not pass a filter without conditions: an ended,
@@ -45,11 +46,12 @@ begin
                   where m.user_id = _user_id
                     and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null))
     or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity = 3)
-    or exists (select from oxbow.memories_trait m
-                where m.user_id = _user_id and m.expired_at is null
-                  and not oxbow.recallable(null, 'trait', oxbow.trait_stage_now(m.trait_stage,
-                        m.trait_next_transition_at, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
-                        m.trait_confidence_at, m.trait_window_end, _filter.now, _filter.rules)));
+    or exists (
+         select from oxbow.memories_trait m
+          where m.user_id = _user_id and m.expired_at is null
+            and not oxbow.recallable(null, 'trait', oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at,
+                  m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
+                  m.trait_window_end, _filter.now, _filter.rules)));
 end $$;
 
 -- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its best

@@ -59,12 +59,13 @@ end $$;
 -- Without statistics, or where most users have few memories, the planner prefers reading all of a user's rows to the
 -- term index. With pages and operators at no cost, the fewest rows decide.
 create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[],
-  _limit integer, inout filter oxbow.recall_filter,
+  _limit integer, inout _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[],
   out dates tsquery[], out date_idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
-  set enable_mergejoin = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
+  set enable_mergejoin = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0
+  set jit = off as $$
 #variable_conflict error
 declare
   _documents double precision;
@@ -82,7 +83,7 @@ begin
     date_idfs := _dated.date_idfs;
   end if;
   loop
-    _checking := not (filter is null) and filter.ids is null;
+    _checking := not (_filter is null) and _filter.ids is null;
     with word as materialized (
       select w.term, h.n, h.ids, h.types, h.lens, oxbow.idf(_documents, h.n) as idf,
              row_number() over (order by h.n, w.term) as nth,
@@ -109,14 +110,14 @@ begin
     ), best as materialized (
       select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score
         from part p
-       where filter.ids is null or p.id in (select unnest(filter.ids))
+       where _filter.ids is null or p.id in (select unnest(_filter.ids))
        group by p.id
        order by 3 desc, p.id
        limit case when _checking then oxbow.recall_checked(_limit) else _limit end
     ), passing as (
       select b.id, b.type, b.score from best b
        where not _checking or (
-         select oxbow.recall_passes(m, filter) from oxbow.memories m
+         select oxbow.recall_passes(m, _filter) from oxbow.memories m
           where m.user_id = _user_id and m.memory_type = b.type and m.id = b.id)
        limit _limit
     )
@@ -125,6 +126,6 @@ begin
       into ids, types, scores, _few
       from passing p;
     exit when not _few;
-    filter := oxbow.recall_listed(_user_id, _types, filter);
+    _filter := oxbow.recall_listed(_user_id, _types, _filter);
   end loop;
 end $$;

@@ -20,7 +20,7 @@ $$;
 -- user has an index by that, unless it finds too few. Where the filter lists a few memories, only their vectors are
 -- read. Where more exist than are kept, the score of the last one kept is zero.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _limit integer,
-  inout filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
+  inout _filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
 #variable_conflict error
 declare
@@ -35,9 +35,9 @@ declare
 begin
   -- asked alone, because a custom plan is made for every statement that runs
   if exists (select from oxbow.vector_slots s where s.user_id = _user_id) then
-    for _index in select i.memory_type, i.slot from oxbow.recall_indexes(_user_id, _types, filter) i loop
+    for _index in select i.memory_type, i.slot from oxbow.recall_indexes(_user_id, _types, _filter) i loop
       select * into _near
-        from oxbow.recall_near(_user_id, _index.memory_type, _index.slot, _embedding, filter, _limit);
+        from oxbow.recall_near(_user_id, _index.memory_type, _index.slot, _embedding, _filter, _limit);
       continue when _near.indexed < _limit;
       _scanned := array_remove(_scanned, _index.memory_type);
       _near_ids := _near_ids || _near.ids;
@@ -46,11 +46,11 @@ begin
     end loop;
   end if;
   loop
-    _checking := not (filter is null) and filter.ids is null;
-    if cardinality(filter.ids) < 2000 then
+    _checking := not (_filter is null) and _filter.ids is null;
+    if cardinality(_filter.ids) < 2000 then
       select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, scores
         from (select a.id, a.type, v.distance
-                from unnest(filter.ids, filter.types) a(id, type), lateral (
+                from unnest(_filter.ids, _filter.types) a(id, type), lateral (
                   select v.embedding <=> _embedding as distance from oxbow.memory_vectors v
                    where v.user_id = _user_id and v.memory_type = a.type and v.memory_id = a.id offset 0) v
                where a.type = any(_scanned)
@@ -64,7 +64,7 @@ begin
       select v.memory_id as id, v.memory_type::text as type, v.embedding <=> _embedding as distance
         from oxbow.memory_vectors v
        where v.user_id = _user_id and v.memory_type = any(_scanned)
-         and (filter.ids is null or v.memory_id in (select unnest(filter.ids)))
+         and (_filter.ids is null or v.memory_id in (select unnest(_filter.ids)))
       union all
       select n.id, n.type, n.distance from unnest(_near_ids, _near_types, _near_distances) n(id, type, distance)
        order by distance
@@ -72,7 +72,7 @@ begin
     ), passing as (
       select b.id, b.type, b.distance from best b
        where not _checking or (
-         select oxbow.recall_passes(m, filter) from oxbow.memories m
+         select oxbow.recall_passes(m, _filter) from oxbow.memories m
           where m.user_id = _user_id and m.memory_type = b.type and m.id = b.id)
        limit _limit
     )
@@ -81,7 +81,7 @@ begin
       into ids, types, scores, _few
       from passing p;
     exit when not _few;
-    filter := oxbow.recall_listed(_user_id, _types, filter);
+    _filter := oxbow.recall_listed(_user_id, _types, _filter);
   end loop;
   -- distances become scores above that of the last one; a zero vector has no direction, and NaN for a distance
   select array_agg(s.id), array_agg(s.type), array_agg(greatest(s.score - s.floor, 0)) into ids, types, scores

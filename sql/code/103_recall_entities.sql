@@ -38,7 +38,7 @@ $$;
 -- than 500 memories distinguishes nothing. Where more memories are found than are kept, the score of the best that is
 -- left out is zero.
 create or replace function oxbow.recall_entities(_user_id text, _types text[], _query text, _limit integer,
-  filter oxbow.recall_filter,
+  _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[], out ranks bigint[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -58,8 +58,8 @@ begin
       from (select g.entity, count(*) as times
               from unnest(_named) n(id), oxbow.entity_neighbours(_user_id, n.id) g
              where g.entity <> all(_named) and g.memory_type = any(_types)
-               and (filter is null or (
-                 select oxbow.recall_passes(m, filter) from oxbow.memories m
+               and (_filter is null or (
+                 select oxbow.recall_passes(m, _filter) from oxbow.memories m
                   where m.user_id = _user_id and m.memory_type = g.memory_type and m.id = g.memory_id))
              group by g.entity
              order by 2 desc, 1
@@ -86,8 +86,8 @@ begin
      order by 3 desc, m.id
   ), found as (
     select b.id, b.type, b.score from best b
-     where filter is null or (
-       select oxbow.recall_passes(m, filter) from oxbow.memories m
+     where _filter is null or (
+       select oxbow.recall_passes(m, _filter) from oxbow.memories m
         where m.user_id = _user_id and m.memory_type = b.type and m.id = b.id)
      limit _limit + 1
   ), ranked as (

@@ -101,7 +101,7 @@ begin
 
   select * into _asked from oxbow.query_terms(recall.query);
   select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
-  _filter := _text.filter;
+  _filter := _text._filter;
   select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
   if recall.embedding is not null then
     select * into _vector from oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _filter);
@@ -163,8 +163,8 @@ begin
      where f.score > 0 and f.score * 1.55 >= coalesce(
              (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
   ), best as (
-    select r.text, r.vector, r.entity, r.rank, m.*, b.*,
-           r.score * (1 + b.recency + b.importance_boost + b.stage_boost) as total
+    select m.memory_type, m.id, m.seq, r.text, r.vector, r.entity, r.rank, b.stage, b.recency, b.importance_boost,
+           b.stage_boost, r.score * (1 + b.recency + b.importance_boost + b.stage_boost) as total
       from reachable r
      cross join lateral (
        select m.* from oxbow.memories m
@@ -182,8 +182,8 @@ begin
      order by total desc, m.seq, m.id
      limit recall.max_results
   )
-  select b.id, b.memory_type::text, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at,
-         b.session_id, b.seq, b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
+  select m.id, m.memory_type::text, m.content, b.total, m.valid_at, m.invalid_at, m.created_at, m.expired_at,
+         m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata,
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object(
              'score', b.text, 'rank', cardinality(e.texts) + 1 - width_bucket(b.text, e.texts)) end,
@@ -191,15 +191,18 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
-           'session', b.session_id))
+           'session', m.session_id))
          || case when b.memory_type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
-           'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
+           'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
-             oxbow.trait_confidence_at(b.trait_confidence, b.trait_subtype, b.trait_reinforcement_count,
-               b.trait_confidence_at, _now, _rules)),
+             oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+               m.trait_confidence_at, _now, _rules)),
            'supporting', v.supporting, 'contradicting', v.contradicting)) else '{}' end
     from best b
    cross join every e
+   cross join lateral (
+     select m.* from oxbow.memories m
+      where m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
    cross join lateral (
      select count(*) filter (where v.direction = 'supporting') as supporting,
             count(*) filter (where v.direction = 'contradicting') as contradicting

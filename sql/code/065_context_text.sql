@@ -1,0 +1,90 @@
+-- The text of the prompt block: tokens, lines and headings, in English and in Chinese.
+
+-- estimate_tokens estimates the number of tokens of a text without asking a model: one for each Chinese, Japanese or
+-- Korean character (their punctuation and full-width forms too), and one for each four bytes of the rest, rounded up.
+-- The sum over parts is never below the estimate of the whole.
+create or replace function oxbow.estimate_tokens(content text) returns integer
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  _cjk constant text := '[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF\U00020000-\U0003FFFF]+';
+  _rest text;
+begin
+  if octet_length(content) = length(content) then
+    return (length(content) + 3) / 4;
+  end if;
+  _rest := regexp_replace(content, _cjk, '', 'g');
+  return length(content) - length(_rest) + (octet_length(_rest) + 3) / 4;
+end $$;
+call oxbow.grant_app('estimate_tokens');
+
+-- one_line puts a text on one line: line breaks, tabs and other control characters become a space, so that it can
+-- imitate neither a heading nor an item; characters that only change how a text looks (direction marks, tags) go.
+create or replace function oxbow.one_line(_text text) returns text
+language sql immutable parallel safe
+return btrim(regexp_replace(
+  regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+', '', 'g'),
+  '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+', ' ', 'g'));
+
+-- shorten returns a text on one line of at most _tokens by estimate: all of it, its first sentences if they fill at
+-- least half of the room, or its first words and "…".
+create or replace function oxbow.shorten(_text text, _tokens integer) returns text
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  _line constant text := oxbow.one_line(left(_text, 8 * _tokens));
+  _low integer := 0;
+  _high integer;
+  _middle integer;
+  _sentences text;
+begin
+  if length(_text) <= 8 * _tokens and oxbow.estimate_tokens(_line) <= _tokens then
+    return _line;
+  end if;
+  -- the most characters that fit; a token has four at most
+  _high := least(length(_line), 4 * _tokens);
+  while _low < _high loop
+    _middle := (_low + _high + 1) / 2;
+    if oxbow.estimate_tokens(left(_line, _middle) || '…') <= _tokens then
+      _low := _middle;
+    else
+      _high := _middle - 1;
+    end if;
+  end loop;
+  -- a full stop ends a sentence if a space follows
+  _sentences := rtrim(substring(
+    left(_line, _low) || case substr(_line, _low + 1, 1) when ' ' then ' ' else '' end, '^.*(?:[.!?](?= )|[。！？])'));
+  if length(_sentences) * 2 >= _low then
+    return _sentences;
+  end if;
+  return rtrim(regexp_replace(left(_line, _low), ' [^ ]{0,20}$', ''), E' \u200D') || '…';
+end $$;
+
+-- context_heading returns the heading of a section.
+create or replace function oxbow.context_heading(_section text, _chinese boolean) returns text
+language sql immutable parallel safe
+return '## ' || case _section
+  when 'core' then case when _chinese then '核心特质' else 'Core traits' end
+  when 'preference' then case when _chinese then '偏好' else 'Preferences' end
+  when 'behavior' then case when _chinese then '行为习惯' else 'Behaviors' end
+  else case when _chinese then '相关的事实与经历' else 'Facts and events' end end;
+
+-- context_name returns the name of a trait's context.
+create or replace function oxbow.context_name(_context text, _chinese boolean) returns text
+language sql immutable parallel safe
+return case when not _chinese then _context else case _context
+  when 'work' then '工作' when 'personal' then '个人' when 'social' then '社交'
+  when 'learning' then '学习' when 'general' then '一般' else _context end end;
+
+-- trait_remark returns what follows a trait in the block: that it is not sure yet, and what it depends on.
+create or replace function oxbow.trait_remark(_stage text, _tendencies jsonb, _contexts text[], _chinese boolean)
+returns text
+language sql immutable parallel safe
+return coalesce((
+  select case when _chinese then '（' || string_agg(r.remark, '；' order by r.nth) || '）'
+              else ' (' || string_agg(r.remark, '; ' order by r.nth) || ')' end
+    from (select 0 as nth, case when _chinese then '可能' else 'probably' end as remark where _stage = 'emerging'
+          union all
+          select row_number() over (order by t.key),
+                 oxbow.shorten(oxbow.context_name(t.key, _chinese), 10) || case when _chinese then '：' else ': ' end
+                 || oxbow.shorten(t.value ->> 'tendency', 20)
+            from jsonb_each(_tendencies) t
+           where (_contexts is null or t.key = any(_contexts)) and t.value ->> 'tendency' ~ '\S') r), '');

@@ -1,0 +1,202 @@
+-- The prompt block: what a user's memories say for the next turn of a conversation, as text for a model, within a
+-- number of tokens. Core traits and preferences always, behaviors by relevance, then what recall finds (C §6.2).
+
+-- context_traits returns the traits that may stand in the block, in the order in which they are tried: core traits and
+-- preferences surest first, then behaviors, those that the query recalls before the others.
+create or replace function oxbow.context_traits(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
+  _contexts text[], _now timestamptz)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
+  tendencies jsonb)
+language plpgsql stable as $$
+#variable_conflict error
+declare
+  _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
+begin
+  if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.expired_at is null) then
+    return;
+  end if;
+  return query
+  with trait as materialized (
+    select m.id, m.trait_subtype as subtype, s.stage, m.content, m.trait_contexts as tendencies,
+           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+             m.trait_confidence_at, _now, _rules) as confidence
+      from oxbow.memories_trait m, lateral (
+        select oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
+                 m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now, _rules) as stage) s
+     where m.user_id = _user_id and oxbow.recallable(m.forgotten_at, 'trait', s.stage)
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
+       and (_contexts is null or coalesce(m.trait_context, 'general') = 'general'
+         or m.trait_context = any(_contexts) or m.trait_contexts ?| _contexts)
+  ), relevant as (
+    select r.id, row_number() over () as place
+      from oxbow.recall(_user_id, _query, _embedding, types => '{trait}', max_results => 20, now => _now) r
+     where (_query ~ '\S' or _embedding is not null) and exists (select from trait t where t.subtype = 'behavior')
+  ), ordered as (
+    select t.*, row_number() over (partition by t.subtype
+             order by case t.subtype when 'behavior' then r.place end, t.confidence desc, t.id) as place
+      from trait t left join relevant r on r.id = t.id
+  )
+  select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies
+    from ordered o
+   where o.place <= _max_tokens -- there is no room for more
+   order by array_position('{core,preference,behavior}', o.subtype), o.place;
+end $$;
+
+-- context_memories returns the other memories that may, in the order of recall; without a question, those that are
+-- important or fresh.
+create or replace function oxbow.context_memories(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
+  _types text[], _contexts text[], _agent text, _now timestamptz)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
+  tendencies jsonb)
+language plpgsql stable as $$
+#variable_conflict error
+declare
+  _max_results constant integer := least(greatest(_max_tokens / 20, 10), 1000);
+begin
+  if cardinality(_types) = 0 then
+    return;
+  elsif _query ~ '\S' or _embedding is not null then
+    return query
+    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb
+      from oxbow.recall(_user_id, _query, _embedding, types => _types, max_results => _max_results,
+             contexts => _contexts, agent => _agent, now => _now) r;
+    return;
+  end if;
+  return query
+  with best as (
+    select m.memory_type, m.id, m.seq,
+           m.importance + exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)
+             ::double precision / 2592000) as score
+      from oxbow.memories m
+     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
+       and (_agent is null or m.agent_id = _agent)
+       and (_contexts is null or m.metadata ->> 'context' = any(_contexts))
+     order by score desc, m.seq desc, m.id
+     limit _max_results
+  )
+  select 'memory', m.id, m.memory_type::text, null, coalesce(m.valid_at, m.created_at), m.speaker, m.content,
+         null::jsonb
+    from best b
+   cross join lateral (
+    select m.* from oxbow.memories m
+     where m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
+   order by b.score desc, b.seq desc, b.id;
+end $$;
+
+-- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.
+--   query, embedding  what the next turn is about, as for recall. Both null or blank: the traits, then what is
+--                     important or fresh
+--   max_tokens        1 to 1,000,000, by oxbow.estimate_tokens
+--   types             of fact, episodic, trait, document; null: all but documents
+--   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
+--   agent             only facts, episodes and documents of that agent; traits are the person's
+--   now               the moment to which decay and recency refer
+-- A part is a line of the block: section (core, preference, behavior, memory), the memory, its text, and the line as it
+-- stands there, the section's first with the heading above it; tokens is the cost of the line. The sections come in
+-- this order. What does not fit is left out and the next tried, except that core traits end with the first that does
+-- not fit. A trait has 60 tokens at most, behaviors together a quarter of max_tokens, and any other memory a quarter
+-- too (but at least 40).
+create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
+  max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
+  now timestamptz default null)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, text text, line text,
+  tokens integer)
+language plpgsql stable security definer as $$
+#variable_conflict error
+declare
+  _now constant timestamptz := coalesce(context_parts.now, pg_catalog.now());
+  _types constant text[] := coalesce(context_parts.types, array['fact', 'episodic', 'trait']);
+  _zone text;
+  _chinese boolean;
+  _unknown text;
+  _left integer := max_tokens;
+  _behaviors integer := max_tokens / 4; -- what is left for them
+  _open text;                           -- the section that has its heading
+  _full boolean := false;               -- whether a core trait did not fit
+  _shortest constant integer := 2;      -- no line costs less
+  _trait constant integer := 60;
+  _memory constant integer := greatest(max_tokens / 4, 40);
+  _part record;
+begin
+  perform oxbow.check_access(context_parts.user_id);
+  select t into _unknown from unnest(context_parts.types) t
+   where t is null or t <> all(array['fact', 'episodic', 'trait', 'document']);
+  if found then
+    perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
+  elsif max_tokens is null or max_tokens not between 1 and 1000000 then
+    perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
+  end if;
+  select u.timezone, lower(u.language) like 'zh%' into _zone, _chinese
+    from oxbow.users u where u.user_id = context_parts.user_id;
+  _zone := coalesce(_zone, 'UTC');
+  _chinese := coalesce(_chinese, false);
+
+  for _part in
+    -- the second is not called where the first fills the block
+    select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
+                    context_parts.max_tokens, context_parts.contexts, _now)
+     where 'trait' = any(_types)
+    union all
+    select * from oxbow.context_memories(context_parts.user_id, context_parts.query, context_parts.embedding,
+                    context_parts.max_tokens, array_remove(_types, 'trait'), context_parts.contexts,
+                    context_parts.agent, _now)
+  loop
+    exit when _left < _shortest;
+    continue when _part.section = 'core' and _full;
+    section := _part.section;
+    id := _part.id;
+    memory_type := _part.memory_type;
+    stage := _part.stage;
+    at := _part.at;
+    if _part.memory_type = 'trait' then
+      text := oxbow.shorten(_part.content, _trait);
+      line := '- ' || text || oxbow.trait_remark(_part.stage, _part.tendencies, contexts, _chinese);
+    else
+      text := oxbow.shorten(_part.content, _memory);
+      line := '- ' || text;
+      if _part.memory_type = 'episodic' then
+        line := '- ' || concat_ws(', ', to_char(_part.at at time zone _zone, 'YYYY-MM-DD'),
+                  nullif(oxbow.shorten(_part.speaker, 20), '')) || ': ' || text;
+      end if;
+    end if;
+    if _open is distinct from section then
+      line := oxbow.context_heading(section, _chinese) || E'\n' || line;
+    end if;
+    tokens := oxbow.estimate_tokens(line || E'\n');
+    if tokens > _left or section = 'behavior' and tokens > _behaviors then
+      _full := true;
+      continue;
+    end if;
+    _open := section;
+    _left := _left - tokens;
+    if section = 'behavior' then
+      _behaviors := _behaviors - tokens;
+    end if;
+    return next;
+  end loop;
+end $$;
+call oxbow.grant_app('context_parts');
+
+-- context returns the prompt block as one text: the lines of oxbow.context_parts, which describes the arguments. It is
+-- empty for an unknown user, and never null. By oxbow.estimate_tokens it has at most max_tokens.
+create or replace function oxbow.context(user_id text, query text default null, embedding halfvec default null,
+  max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
+  now timestamptz default null) returns text
+language plpgsql stable as $$
+begin
+  return (select coalesce(string_agg(p.line, E'\n'), '')
+            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now) p);
+end $$;
+call oxbow.grant_app('context');
+
+-- pgvector's types are found where its extension is installed.
+do $$
+declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
+                        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+begin
+  execute 'alter function oxbow.context_traits set search_path = ' || path;
+  execute 'alter function oxbow.context_memories set search_path = ' || path;
+  execute 'alter function oxbow.context_parts set search_path = ' || path;
+  execute 'alter function oxbow.context set search_path = ' || path;
+end $$;
