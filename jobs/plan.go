@@ -28,7 +28,8 @@ type snapshot struct {
 	memories []reasoner.Memory // those of the batch that a reasoner may see
 	clues    []store.NotedClue // in the order of their keys
 	traits   []store.ReflectedTrait
-	visible  int
+	held     store.TraitCounts
+	seen     map[uuid.UUID][]reasoner.Sighting // what speaks for traits that are not visible yet
 
 	refused map[string]bool                   // keys and wordings of traits that the person deleted or forgot
 	weighed map[uuid.UUID]*store.EvidenceSeen // of a trait that is reviewed

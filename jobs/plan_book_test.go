@@ -66,6 +66,16 @@ func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *snapshot {
 		s.batch = append(s.batch, store.Unreflected{ID: m.ID, Type: store.MemoryType(m.Type)})
 	}
 	s.traits = slices.Clone(b.traits)
+	for _, t := range b.traits {
+		switch {
+		case t.State.Stage == lifecycle.Trend:
+			s.held.Trends++
+		case t.State.Stage == lifecycle.Candidate:
+			s.held.Candidates++
+		case t.State.Stage.Visible():
+			s.held.Visible++
+		}
+	}
 	slices.SortStableFunc(s.traits, func(x, y store.ReflectedTrait) int {
 		dissolved := func(t store.ReflectedTrait) int {
 			if t.State.Stage == lifecycle.Dissolved {

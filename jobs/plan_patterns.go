@@ -25,6 +25,8 @@ func (p *plan) patterns(proposed []reasoner.Pattern) {
 		switch {
 		case k.there == nil:
 			p.newTrait(k)
+		case k.there.State.StageAt(p.now) == lifecycle.Candidate && k.Tentative:
+			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))
 		case k.there.State.StageAt(p.now) != lifecycle.Dissolved:
 			if p.mayInfer(k.there, k.Pattern) {
 				p.speak(k.there, p.evidence(k), "")
@@ -123,7 +125,7 @@ func (p *plan) newTrait(k *pattern) {
 	}
 	span := supports[len(supports)-1].time.Sub(supports[0].time)
 	e, ok := lifecycle.NewPattern(p.now, len(supports), len(sessions), span, k.Emotional)
-	if !ok || k.Tentative {
+	if !ok || k.Tentative || !p.roomFor(e) {
 		p.note(k.key, k.content, supports)
 		return
 	}
@@ -132,6 +134,30 @@ func (p *plan) newTrait(k *pattern) {
 	p.event(c, e, len(supports), "", nil)
 	c.gained = supports
 	p.close(k.key)
+}
+
+// The traits of a user that are not visible yet and begin of fewer than three memories. Each has a row, an embedding and a job
+// that waits, whoever proposes them, so there is an end; what exceeds it stays a clue. In the 30 days of a window little is new
+// to a person, and as many candidates may wait as traits may be shown.
+const (
+	maxTrends          = 8
+	maxCandidateTraits = 40
+)
+
+// roomFor reports whether the user may have one more trait that begins with an event, and takes the place.
+func (p *plan) roomFor(e lifecycle.Event) bool {
+	count, limit := &p.held.Candidates, maxCandidateTraits
+	switch {
+	case e.Sets == 0:
+		count, limit = &p.held.Trends, maxTrends
+	case lifecycle.StageOf(e.Sets) != lifecycle.Candidate:
+		return true
+	}
+	if *count >= limit {
+		return false
+	}
+	*count++
+	return true
 }
 
 // close says that what was noted under a key has become evidence.

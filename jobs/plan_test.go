@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -284,6 +285,55 @@ func TestTrends(t *testing.T) {
 		require.Zero(t, p.reviews, "the window decides")
 		require.Zero(t, b.only().ReviewDueAt)
 	})
+}
+
+// Nobody has more than so many trends or candidates at once: what exceeds that stays a clue, and is not lost.
+func TestTrendsHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		days  []int
+		stage lifecycle.Stage
+		most  int
+	}{
+		"trends":     {[]int{1, 3}, lifecycle.Trend, maxTrends},
+		"candidates": {[]int{1, 20}, lifecycle.Candidate, maxCandidateTraits},
+	} {
+		b := newBook(t)
+		for i := range c.most + 2 {
+			says := fmt.Sprintf("pattern %d", i)
+			m := []reasoner.Memory{b.memory(says+" a", c.days[0], "", ""), b.memory(says+" b", c.days[1], "", "")}
+			p := b.reflect(day(20), m, noticed(says, m...))
+			require.Empty(t, p.dropped, name)
+		}
+		require.Len(t, b.traits, c.most, name)
+		for _, trait := range b.traits {
+			require.Equal(t, c.stage, trait.State.Stage, name)
+		}
+		require.Len(t, b.clues, 4, name)
+		more := b.memory("pattern more", 20, "", "")
+		last := fmt.Sprintf("pattern %d", c.most)
+		b.reflect(day(20), []reasoner.Memory{more}, noticed(last, more))
+		require.Len(t, b.traits, c.most+1, "three memories make a behavior, whatever is watched")
+		require.Len(t, b.evidence[b.traits[c.most].ID], 3)
+	}
+}
+
+// What a reasoner calls tentative does not make a candidate surer: it is noted, and counts with what is not tentative.
+func TestTentativeForACandidate(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	m := b.on(1, 20, 21, 22)
+	b.reflect(day(20), m[:2], noticed(runs, m[:2]...))
+	require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
+	tentative := noticed(runs, m[2])
+	tentative.Patterns[0].Tentative = true
+	b.reflect(day(21), m[2:3], tentative)
+	require.Zero(t, b.only().State.Reinforcements)
+	require.Len(t, b.clues, 1)
+	b.reflect(day(22), m[3:], noticed(runs, m[3]))
+	require.Equal(t, 1, b.only().State.Reinforcements)
+	require.Regexp(t, "CC$", b.qualities(b.only().ID, store.Supporting))
+	require.Empty(t, b.clues)
 }
 
 func TestContradictions(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -111,8 +112,23 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, k
 	s.add(live)
 	s.add(byKey)
 	s.add(rejected)
-	s.visible, err = store.CountVisibleTraits(ctx, db, s.user)
+	if s.held, err = store.CountTraits(ctx, db, s.user); err != nil || keys == nil {
+		return err
+	}
+	var unsure []uuid.UUID
+	for _, t := range byKey {
+		if s.watched(t) {
+			unsure = append(unsure, t.ID)
+		}
+	}
+	s.seen, err = store.TraitSightings(ctx, db, s.user, unsure, s.person)
 	return err
+}
+
+// watched reports whether a trait is not visible yet: a trend, one whose window ended, or a candidate.
+func (s *snapshot) watched(t store.ReflectedTrait) bool {
+	stage := t.State.StageAt(s.now)
+	return stage == lifecycle.Trend || stage == lifecycle.Candidate || stage == lifecycle.Dissolved && t.State.Confidence == 0
 }
 
 // add takes in traits, each once.
@@ -185,22 +201,36 @@ func (r *Reflection) afford(ctx context.Context, userID string) error {
 
 // question is what the reasoner gets to see.
 func (s *snapshot) question() reasoner.Batch {
-	b := reasoner.Batch{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Memories: s.memories, Visible: s.visible}
+	b := reasoner.Batch{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Memories: s.memories, Visible: s.held.Visible}
 	for _, t := range s.traits {
 		b.Traits = append(b.Traits, s.shown(t))
 	}
-	for _, c := range s.clues {
-		if n := len(b.Clues); n == 0 || b.Clues[n-1].Key != c.Key {
-			b.Clues = append(b.Clues, reasoner.Clue{Key: c.Key})
+	clues := map[string]*reasoner.Clue{}
+	clue := func(key, content string) *reasoner.Clue {
+		if clues[key] == nil {
+			clues[key] = &reasoner.Clue{Key: key}
 		}
-		clue := &b.Clues[len(b.Clues)-1]
+		clues[key].Content = content // the latest wording
+		return clues[key]
+	}
+	for _, t := range s.traits {
+		if seen := s.seen[t.ID]; len(seen) > 0 {
+			clue(t.Key, t.Content).Seen = seen
+		}
+	}
+	for _, c := range s.clues {
+		noted := clue(c.Key, c.Content)
 		seen := reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.person.Zone), Session: c.Session, Context: c.Context}
 		if c.Against {
-			clue.Against, clue.SkippedAgainst = append(clue.Against, seen), clue.SkippedAgainst+c.Skipped
-			continue
+			noted.Against, noted.SkippedAgainst = append(noted.Against, seen), noted.SkippedAgainst+c.Skipped
+		} else {
+			noted.Seen, noted.Skipped = append(noted.Seen, seen), noted.Skipped+c.Skipped
 		}
-		clue.Content = c.Content // the latest wording
-		clue.Seen, clue.Skipped = append(clue.Seen, seen), clue.Skipped+c.Skipped
+	}
+	for _, key := range slices.Sorted(maps.Keys(clues)) {
+		c := clues[key]
+		slices.SortStableFunc(c.Seen, func(a, b reasoner.Sighting) int { return a.Time.Compare(b.Time) })
+		b.Clues = append(b.Clues, *c)
 	}
 	return b
 }

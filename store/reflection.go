@@ -211,14 +211,45 @@ func TraitsToReview(ctx context.Context, db DB, userID string) ([]ReflectedTrait
 		 order by m.trait_review_due_at, m.trait_first_observed, m.trait_key, m.id`, userID)
 }
 
-// CountVisibleTraits returns how many traits a user has in the stages emerging, established and core.
-func CountVisibleTraits(ctx context.Context, db DB, userID string) (n int, err error) {
-	err = db.QueryRow(ctx, `select count(*) from oxbow.memories_trait
-		where user_id = $1 and expired_at is null and forgotten_at is null and trait_stage in ('emerging', 'established', 'core')`, userID).Scan(&n)
+// TraitCounts is how many traits of a user are in which stages.
+type TraitCounts struct {
+	Visible    int // emerging, established, core
+	Trends     int
+	Candidates int
+}
+
+// CountTraits counts a user's traits.
+func CountTraits(ctx context.Context, db DB, userID string) (n TraitCounts, err error) {
+	err = db.QueryRow(ctx, `
+		select count(*) filter (where trait_stage in ('emerging', 'established', 'core')), count(*) filter (where trait_stage = 'trend'),
+		       count(*) filter (where trait_stage = 'candidate')
+		  from oxbow.memories_trait
+		 where user_id = $1 and expired_at is null and forgotten_at is null
+		   and trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core')`, userID).Scan(&n.Visible, &n.Trends, &n.Candidates)
 	if err != nil {
-		return 0, fmt.Errorf("count the traits: %w", err)
+		return n, fmt.Errorf("count the traits: %w", err)
 	}
 	return n, nil
+}
+
+// TraitSightings returns, for each of the traits, the latest memories that speak for it, the earliest of them first.
+func TraitSightings(ctx context.Context, db DB, userID string, traits []uuid.UUID, p Person) (map[uuid.UUID][]reasoner.Sighting, error) {
+	seen := map[uuid.UUID][]reasoner.Sighting{}
+	if len(traits) == 0 {
+		return seen, nil
+	}
+	var trait uuid.UUID
+	var s reasoner.Sighting
+	return seen, each(ctx, db, "load the evidence of traits", []any{&trait, &s.Memory, &s.Session, &s.Context, &s.Time}, func() {
+		s.Time = s.Time.In(p.Zone)
+		seen[trait] = append(seen[trait], s)
+	}, `
+		select t.id, e.memory_id, e.session_key, coalesce(e.context, ''), e.observed_at
+		  from unnest($2::uuid[]) t(id)
+		 cross join lateral (
+		       select * from oxbow.trait_evidence e
+		        where e.user_id = $1 and e.trait_id = t.id and e.direction = 'supporting' order by e.observed_at desc, e.memory_id limit $3) e
+		 order by t.id, e.observed_at, e.memory_id`, userID, traits, firstSightings+latestSightings)
 }
 
 // CountInboxAfter returns how many of the memories that wait for a user's reflection are dated after a moment.

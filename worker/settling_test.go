@@ -84,3 +84,80 @@ func TestHoursReflectedDaily(t *testing.T) {
 	require.Equal(t, 8, b.held("daily").Supporting)
 	b.consistent()
 }
+
+// What two conversations of two weeks show is a trend, with the reasoner of rules. Two reflections inside its window make it a
+// candidate; without them its window ends, and expire_trend dissolves it. It is never recalled.
+func TestTrendsByRules(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) *bundle {
+		b := setup(t)
+		b.cfg.Now = func() time.Time { return morning }
+		b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'UTC')`)
+		b.waiting("ann", "Went climbing for the first time.", "The bus was late.")
+		b.reflect("ann")
+		require.Empty(t, b.allHeld("ann"), "one conversation")
+		b.later("ann", 2, "Went climbing again, my arm hurts.")
+		require.Equal(t, "trend", b.held("ann").Stage)
+		require.Zero(t, b.held("ann").Confidence)
+		require.Equal(t, []any{2, "30 days"}, []any{b.held("ann").Supporting,
+			get[string](b, `select (trait_window_end - $1)::text from oxbow.memories_trait`, b.cfg.Now())})
+		require.NoError(t, b.drain())
+		require.Zero(t, get[int](b, `select count(*) from oxbow.recall('ann', 'climbing') where memory_type = 'trait'`))
+		return b
+	}
+	t.Run("holds", func(t *testing.T) {
+		b := begin(t)
+		b.later("ann", 3, "Went climbing with the club.")
+		require.Equal(t, []any{"trend", 1}, []any{b.held("ann").Stage, b.held("ann").Reinforced})
+		b.later("ann", 3, "Went climbing after work.")
+		require.Equal(t, []any{"candidate", 0.3, 2}, []any{b.held("ann").Stage, b.held("ann").Confidence, b.held("ann").Reinforced})
+		require.Equal(t, "trend_promotion", get[string](b, `select derived_from from oxbow.traits`))
+		b.later("ann", 3, "Went climbing, three routes.")
+		require.Equal(t, "emerging", b.held("ann").Stage)
+		require.Equal(t, 5, b.held("ann").Supporting)
+		b.consistent()
+	})
+	t.Run("passes", func(t *testing.T) {
+		b := begin(t)
+		b.later("ann", 3, "Went climbing with the club.")
+		now := b.cfg.Now().AddDate(0, 0, 30)
+		b.cfg.Now = func() time.Time { return now }
+		b.work()
+		require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'expire_trend' and state = 'completed'`))
+		require.Equal(t, "dissolved", b.held("ann").Stage)
+		require.Equal(t, []string{"created", "reinforced", "dissolved"}, b.events(b.held("ann").ID))
+		b.later("ann", 3, "Went climbing again after all.")
+		require.Equal(t, []any{"candidate", 4}, []any{b.held("ann").Stage, b.held("ann").Supporting}, "what was seen then counts")
+		b.consistent()
+	})
+}
+
+// Over two weeks or more two memories make a candidate. What was seen twice long ago stays a clue, and there is an end to trends.
+func TestFewMemoriesByRules(t *testing.T) {
+	b := setup(t)
+	b.cfg.Now = func() time.Time { return morning }
+	b.at("ann", "Went climbing", morning.AddDate(0, 0, -20), morning.AddDate(0, 0, -3))
+	b.at("bob", "Went climbing", morning.AddDate(-2, 0, -9), morning.AddDate(-2, 0, -3))
+	b.reflect("ann")
+	b.reflect("bob")
+	require.Equal(t, []any{"candidate", 0.2}, []any{b.held("ann").Stage, b.held("ann").Confidence})
+	require.Empty(t, b.allHeld("bob"))
+
+	for _, what := range []string{"kayaking", "climbing", "surfing", "knitting", "archery", "sailing", "painting", "fishing", "swimming", "hiking", "camping", "dancing"} {
+		b.at("mia", "Went "+what, morning.AddDate(0, 0, -9), morning.AddDate(0, 0, -3))
+	}
+	b.reflect("mia")
+	require.Equal(t, 8, b.count(`oxbow.traits where user_id = 'mia' and stored_stage = 'trend'`))
+	require.Positive(t, b.count(`oxbow.trait_clues where user_id = 'mia'`), "the others stay clues")
+	require.Equal(t, 8, b.count(`oxbow.river_job where kind = 'expire_trend' and state = 'scheduled'`))
+	b.consistent()
+}
+
+// later lets days pass, and reflects on what is said then.
+func (b *bundle) later(user string, days int, says string) {
+	b.Helper()
+	now := b.cfg.Now().AddDate(0, 0, days)
+	b.cfg.Now = func() time.Time { return now }
+	b.waiting(user, says)
+	b.reflect(user)
+}

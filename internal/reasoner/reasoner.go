@@ -57,7 +57,8 @@ type Trait struct {
 	Edited     bool      // the user worded it: it is not to be worded differently
 }
 
-// Clue is a pattern that there is not enough evidence for yet, with the memories that were noted for it.
+// Clue is a pattern that is no visible trait yet, with the memories that were noted for it. Of a reasoner that names the keys of
+// patterns, it also has those that speak for the trend or the candidate of that key.
 type Clue struct {
 	Key     string
 	Content string

@@ -61,6 +61,13 @@ func (l *life) batch(memories []reasoner.Memory) {
 		}
 	}
 	for _, t := range l.traits {
+		if stage := t.state.StageAt(l.now); stage == lifecycle.Trend || stage == lifecycle.Candidate {
+			shown := reasoner.Clue{Key: t.Key}
+			for _, e := range t.supporting {
+				shown.Seen = append(shown.Seen, reasoner.Sighting{Memory: e.ID, Time: e.Time, Session: e.Session, Context: e.Context})
+			}
+			b.Clues = append(b.Clues, shown)
+		}
 		t.Confidence, t.Stage = t.state.ConfidenceAt(l.now), t.state.StageAt(l.now)
 		if t.Stage.Visible() {
 			b.Visible++
@@ -101,6 +108,11 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		for _, s := range c.Seen {
 			sessions[s.Session] = true
 		}
+		if old := l.find(n.Key); !n.Tentative && old != nil && old.state.StageAt(l.now) != lifecycle.Dissolved {
+			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: old.ID, Evidence: n.Evidence})
+			delete(l.clues, n.Key)
+			continue
+		}
 		if n.Tentative || len(sessions) < 2 {
 			continue
 		}
@@ -110,6 +122,7 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		}
 		if old := l.find(n.Key); old != nil {
 			old.state = old.state.Apply(lifecycle.Revive(l.now))
+			delete(l.clues, n.Key)
 			continue
 		}
 		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key, Content: n.Content, Subtype: lifecycle.Behavior, Context: n.Context}, memories: map[uuid.UUID]bool{}}
@@ -141,6 +154,9 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		}
 		if len(best) > 0 {
 			t.state = t.state.Apply(lifecycle.Event{Kind: lifecycle.Reinforced, At: l.now, Factor: lifecycle.Reinforcement(best)})
+			if e, ok := t.state.Follow(l.now); ok {
+				t.state = t.state.Apply(e)
+			}
 		}
 	}
 	for _, n := range p.Contradictions {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
@@ -39,6 +40,7 @@ type sign struct {
 	pro, con []reasoner.Support
 	at       []time.Time // of pro
 	sessions []string    // of pro
+	arousal  float64     // of pro, summed up
 	surfaces map[string]int
 }
 
@@ -71,7 +73,7 @@ func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []
 			return
 		}
 		s.pro = append(s.pro, support)
-		s.at, s.sessions = append(s.at, m.Time), append(s.sessions, m.Session)
+		s.at, s.sessions, s.arousal = append(s.at, m.Time), append(s.sessions, m.Session), s.arousal+m.Arousal
 		s.surfaces[n.surface]++
 	}
 	f := finder{v: r.v, named: slices.ContainsFunc(heard, said.inFirstPerson)}
@@ -173,14 +175,18 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 		}
 		t := traits.find(s)
 		switch {
-		case t == nil, !live(t):
+		case t == nil, !live(t), t.Stage == lifecycle.Candidate && t.Key == s.key && !t.Edited:
 			if len(s.pro) > 0 {
 				c := newCandidate(s, clues[s.key])
-				c.zoneKnown, c.of = b.ZoneKnown, days[s.name]
+				c.zoneKnown, c.of, c.fresh = b.ZoneKnown, days[s.name], t == nil && b.Now.Sub(s.at[len(s.at)-1]) < recent
 				fresh = append(fresh, c)
 			}
 			if len(s.con) > 0 {
-				p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Key: s.key, Evidence: s.con, Reason: denied(s)})
+				against := reasoner.Contradiction{Key: s.key, Evidence: s.con, Reason: denied(s)}
+				if t != nil && live(t) {
+					against.Trait, against.Key = t.ID, ""
+				}
+				p.Contradictions = append(p.Contradictions, against)
 			}
 			continue
 		case t.Edited && !r.stillSays(t, s):
@@ -188,7 +194,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 			continue
 		case s.kind == hours && 2*len(s.pro) < hereDays[s.name]:
 			continue
-		case len(s.pro) > 0 && (t.Stage.Visible() || room.take(s.kind, s.finding.rank)):
+		case len(s.pro) > 0 && (t.Stage.Visible() || t.Stage == lifecycle.Trend || room.take(s.kind, s.finding.rank)):
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
 		}
 		if len(s.con) > 0 {
@@ -308,11 +314,26 @@ type candidate struct {
 	of        int // of hours: on how many days the user did something at all
 	memories  int
 	sessions  int
+	noted     int                // how many memories the clue has
 	daily     []reasoner.Support // the evidence that a clue takes: one memory of each day that it does not have
 	need      float64
 	worded    string // how it was named when it was noted
 	weekdays  [7]int // how many of the days that are known are Sundays, Mondays…
 	zoneKnown bool
+	fresh     bool // no trait of it was ever made, and it was seen lately
+}
+
+// recent is how long ago a pattern may have been seen last to begin a trend or a candidate: a trend is about these days, and
+// what was seen twice in years gone by stays a clue.
+const recent = 30 * 24 * time.Hour
+
+// moodArousal is how much feeling the memories of a mood show on average, 0 to 1.
+const moodArousal = 0.6
+
+// begins reports whether a pattern was seen twice, so that it begins a trend or a candidate. What nearly everybody does begins
+// neither.
+func (c *candidate) begins() bool {
+	return c.fresh && c.days == 2 && c.noted+len(c.daily) == 2 && c.sessions >= 2 && c.finding.rank != everyday && 2*c.days >= c.of
 }
 
 // tally is what is known of a pattern by its sightings in earlier batches.
@@ -347,7 +368,7 @@ func (t *tally) unseen(s *sign) (evidence []reasoner.Support) {
 
 func newCandidate(s *sign, clue reasoner.Clue) *candidate {
 	known := newTally(s.kind, clue.Seen, clue.Skipped)
-	c := &candidate{sign: s, daily: known.unseen(s), worded: clue.Content}
+	c := &candidate{sign: s, daily: known.unseen(s), worded: clue.Content, noted: len(clue.Seen)}
 	c.days = known.days + len(c.daily)
 	for i, e := range s.pro {
 		known.memories[e.Memory], known.sessions[s.sessions[i]], known.shown[dayOf(s.kind, s.at[i])] = true, true, true
@@ -395,9 +416,10 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		p := reasoner.Pattern{Key: c.key, Content: r.content(c), Context: contextOfAll(c.pro), Tentative: !strong[c], Evidence: c.pro}
-		if p.Tentative {
-			p.Evidence = c.daily
+		p := reasoner.Pattern{Key: c.key, Content: r.content(c), Context: contextOfAll(c.pro), Evidence: c.pro}
+		if !strong[c] {
+			p.Evidence, p.Tentative = c.daily, !c.begins() || covered(c, fresh, traits)
+			p.Emotional = c.arousal >= moodArousal*float64(len(c.pro))
 		}
 		if len(p.Evidence) == 0 {
 			continue // noted already
