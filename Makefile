@@ -102,6 +102,11 @@ kill-extract: ## kill the worker 100 times during an extraction from 10,000 mess
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go -C lab test -count=1 -timeout=60m -run TestKilledExtraction -v ./kill
 
+.PHONY: kill-embed
+kill-embed: ## kill the worker 100 times while it embeds, and compare with an undisturbed run
+	@./scripts/setup --for-tests
+	OXBOW_KILLS=100 go -C lab test -count=1 -timeout=60m -run TestKilledEmbedding -v ./kill
+
 # What make chaos runs: SEED (one), or SEEDS ("1 2 3", "1-20"); none: one at random. How long each, without the healing.
 MINUTES ?= 1
 

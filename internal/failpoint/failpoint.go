@@ -1,9 +1,9 @@
-// Package failpoint names the points at which a worker, or a migration, may be killed to see what it leaves. A program that
-// is built with the tag "failpoints" kills itself with SIGKILL where the variable OXBOW_FAILPOINT says so: a name, or a name
-// and which time it is come to, as in "embed.written:3". In any other program Reach does nothing, and is nothing.
+// Package failpoint names the points at which a program may be killed to see what it leaves. A program built with the tag
+// "failpoints" kills itself with SIGKILL at the point that the variable OXBOW_FAILPOINT names: a name, or a name and the
+// number of the visit, as in "embed.written:3". Without the tag Reach does nothing and costs nothing.
 package failpoint
 
-// Variable is that of the environment.
+// Variable is the environment variable that chooses a point.
 const Variable = "OXBOW_FAILPOINT"
 
 // The points.
@@ -34,7 +34,7 @@ const (
 	ImportCommitted  = "import_v1.committed"
 )
 
-// Worker are the points that a worker comes to.
+// Worker returns the points that a worker reaches.
 func Worker() []string {
 	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten, ExtractDone, ExtractCommitted,
 		SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked, ReflectWritten, ReflectCommitted, ReviewWritten,
