@@ -130,6 +130,11 @@ golden-eval: ## compare also what recall ranks on the evaluation data (EVALUATIO
 	@./scripts/setup --for-tests
 	go -C lab run ./golden -eval $(abspath $(EVALUATIONS)) -only rank- $(GOLDEN)
 
+.PHONY: golden-faults
+golden-faults: ## plant faults in the database and the program, and check that the golden suite notices each
+	@./scripts/setup --for-tests
+	go -C lab run ./golden -faults $(GOLDEN)
+
 .PHONY: ci
 ci: ## what continuous integration runs
 	@CI=true ./.ci/run </dev/null

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed faults.sql
@@ -45,4 +50,47 @@ func parseFaults(text string) ([]fault, error) {
 		}
 	}
 	return faults, nil
+}
+
+// plantAll plants each fault whose name matches in a fresh database and records the sections that have to notice it. It prints who
+// noticed what, and reports whether everything was noticed.
+func (s *suite) plantAll(ctx context.Context, only *regexp.Regexp) (bool, error) {
+	faults, err := parseFaults(faultsSQL)
+	if err != nil {
+		return false, err
+	}
+	faults = slices.DeleteFunc(faults, func(f fault) bool { return !only.MatchString(f.name) })
+	sections := map[string]section{}
+	sound := map[string]func() (string, error){} // what each section records without a fault
+	for _, sec := range append(scriptSections(), evaluationSections("")...) {
+		sections[sec.name] = sec
+		sound[sec.name] = sync.OnceValues(func() (string, error) { return s.record(ctx, sec, fault{}) })
+	}
+	missed := make([]bool, len(faults))
+	err = inParallel(len(faults), func(i int) error {
+		f := faults[i]
+		for _, name := range f.sections {
+			if sections[name].record == nil {
+				return fmt.Errorf("fault %q: there is no section %q", f.name, name)
+			}
+			before, err := sound[name]()
+			if err != nil {
+				return fmt.Errorf("section %s without a fault: %w", name, err)
+			}
+			after, err := s.record(ctx, sections[name], f)
+			word := "noticed by"
+			switch {
+			case errors.Is(err, errNotPlanted):
+				return fmt.Errorf("fault %q: %w", f.name, err)
+			case err != nil:
+				word = "stops"
+			case before == after:
+				word, missed[i] = "NOT NOTICED by", true
+			}
+			fmt.Printf("%s: %s %s\n", f.name, word, name)
+		}
+		return nil
+	})
+	fmt.Printf("%d faults\n", len(faults))
+	return !slices.Contains(missed, true), err
 }

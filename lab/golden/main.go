@@ -1,6 +1,7 @@
 // Golden is the characterisation suite: it records what users of Oxbow see, and compares it with what was recorded before.
 //
 //	go run ./golden [-oxbow PATH] [-only PATTERN] [-eval DIR] [-update]
+//	go run ./golden -faults [-oxbow PATH] [-only PATTERN]
 //
 // README.md says what is recorded, and what to do about a difference.
 package main
@@ -12,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -23,7 +23,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// parallel is how many sections are recorded at once.
+// parallel is how many sections are recorded, or faults planted, at once.
 const parallel = 2
 
 func main() {
@@ -33,15 +33,16 @@ func main() {
 	flag.StringVar(&o.evalDir, "eval", "", "also rank the development files in this `directory`")
 	flag.StringVar(&o.out, "out", "", "compare with, or update, the recordings in this `directory` (default: testdata)")
 	flag.BoolVar(&o.update, "update", false, "accept what differs")
+	faults := flag.Bool("faults", false, "plant the faults whose names match -only, and check that each is noticed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	differs, err := run(ctx, o)
+	ok, err := run(ctx, o, *faults)
 	stop()
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "golden:", err)
 		os.Exit(2)
-	case differs && !o.update:
+	case !ok:
 		os.Exit(1)
 	}
 }
@@ -51,20 +52,28 @@ type options struct {
 	update                     bool
 }
 
-// run records the chosen sections, prints how each differs from its recording, and reports whether any does.
-func run(ctx context.Context, o options) (bool, error) {
+func run(ctx context.Context, o options, faults bool) (bool, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return false, fmt.Errorf("-only: %w", err)
-	}
-	if o.out == "" {
-		o.out = filepath.Join(suiteDir(), "testdata")
 	}
 	s, err := newSuite(ctx, o.binary)
 	if err != nil {
 		return false, err
 	}
 	defer s.close()
+	if faults {
+		return s.plantAll(ctx, only)
+	}
+	return s.compareAll(ctx, o, only)
+}
+
+// compareAll records the chosen sections, prints how each differs from its recording, and reports whether all are the same, or
+// accepted.
+func (s *suite) compareAll(ctx context.Context, o options, only *regexp.Regexp) (bool, error) {
+	if o.out == "" {
+		o.out = filepath.Join(suiteDir(), "testdata")
+	}
 	chosen := []section{}
 	for _, sec := range append(scriptSections(), evaluationSections(o.evalDir)...) {
 		if only.MatchString(sec.name) {
@@ -75,7 +84,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	differs := false
+	same := true
 	for i, sec := range chosen {
 		changed, err := compare(filepath.Join(o.out, sec.name+".txt"), records[i].text, o.update)
 		if err != nil {
@@ -83,14 +92,15 @@ func run(ctx context.Context, o options) (bool, error) {
 		}
 		word := "same"
 		if changed {
-			differs, word = true, "DIFFERS"
+			word = "DIFFERS"
 			if o.update {
 				word = "updated"
 			}
+			same = same && o.update
 		}
 		fmt.Printf("%-16s %-8s %5.1f s\n", sec.name, word, records[i].took.Seconds())
 	}
-	return differs, nil
+	return same, nil
 }
 
 // compare prints the difference between a recording and the file that holds the one before, and with update replaces it.
@@ -128,26 +138,35 @@ type recording struct {
 	took time.Duration
 }
 
-// recordAll records sections, some at a time.
+// recordAll records sections.
 func (s *suite) recordAll(ctx context.Context, sections []section) ([]recording, error) {
 	records := make([]recording, len(sections))
-	errs := make([]error, len(sections))
+	err := inParallel(len(sections), func(i int) error {
+		begun := time.Now()
+		text, err := s.record(ctx, sections[i], fault{})
+		if err != nil {
+			return fmt.Errorf("section %s: %w", sections[i].name, err)
+		}
+		records[i] = recording{text, time.Since(begun)}
+		return nil
+	})
+	return records, err
+}
+
+// inParallel calls do with 0 to n-1, some at a time.
+func inParallel(n int, do func(int) error) error {
+	errs := make([]error, n)
 	slots := make(chan struct{}, parallel)
 	var group sync.WaitGroup
-	for i, sec := range sections {
+	for i := range n {
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			begun := time.Now()
-			text, err := s.record(ctx, sec, fault{})
-			if err != nil {
-				errs[i] = fmt.Errorf("section %s: %w", sec.name, err)
-			}
-			records[i] = recording{text, time.Since(begun)}
+			errs[i] = do(i)
 		})
 	}
 	group.Wait()
-	return records, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // suiteDir is the directory of this package: programs start in lab, tests in the package.
@@ -159,11 +178,3 @@ func suiteDir() string {
 }
 
 func rootDir() string { return filepath.Join(suiteDir(), "..", "..") }
-
-// build builds the program from the root module.
-func build(ctx context.Context, to string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, "./cli/oxbow")
-	cmd.Dir = rootDir()
-	cmd.Stderr = os.Stderr
-	return cmd.Run()
-}

@@ -64,9 +64,11 @@ var knownIDs = sync.OnceValue(func() map[string]bool {
 })
 
 func newNormaliser(p *place) *normaliser {
-	dir, _ := filepath.EvalSymlinks(p.dir)
-	return &normaliser{knownIDs(), time.Now(), strings.NewReplacer(
-		p.conn.Config().Database, "<database>", p.dir, "<dir>", dir, "<dir>")}
+	return &normaliser{knownIDs(), time.Now(), newNames(p.conn.Config().Database, p.dir)}
+}
+
+func newNames(database, dir string) *strings.Replacer {
+	return strings.NewReplacer(database, "<database>", dir, "<dir>")
 }
 
 func (n *normaliser) normalise(text string) string {
@@ -83,18 +85,18 @@ func (n *normaliser) normalise(text string) string {
 	})
 	text = keyPattern.ReplaceAllString(text, "key <key>")
 	text = timePattern.ReplaceAllStringFunc(text, n.moment)
-	text = shortPattern.ReplaceAllStringFunc(text, func(id string) string {
-		if n.known[id] || id == ownIDs {
-			return id
-		}
-		return "<id>"
-	})
 	text = numberPattern.ReplaceAllStringFunc(text, func(number string) string {
 		v, err := strconv.ParseFloat(number, 64)
 		if err != nil {
 			return number
 		}
 		return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
+	})
+	text = shortPattern.ReplaceAllStringFunc(text, func(id string) string {
+		if n.known[id] || id == ownIDs {
+			return id
+		}
+		return "<id>"
 	})
 	text = seqPattern.ReplaceAllString(text, "<seq>")
 	text = rowPattern.ReplaceAllString(text, "Failing row contains <row>")

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 // cleanupTimeout limits the dropping of databases, which also follows an interrupt.
@@ -46,9 +47,8 @@ func newSuite(ctx context.Context, binary string) (*suite, error) {
 
 func (s *suite) prepare(ctx context.Context) (err error) {
 	if s.binary == "" {
-		s.binary = filepath.Join(s.dir, "built")
-		if err := build(ctx, s.binary); err != nil {
-			return fmt.Errorf("build the program: %w", err)
+		if s.binary, err = program.Build(ctx); err != nil {
+			return err
 		}
 	}
 	if s.binary, err = filepath.Abs(s.binary); err != nil {
@@ -110,6 +110,9 @@ type place struct {
 	env  []string
 }
 
+// errNotPlanted is the error where the database cannot be prepared, most likely because a fault has no place in it any more.
+var errNotPlanted = errors.New("the database cannot be prepared")
+
 // record records one section in a copy of the migrated database with a fault.
 func (s *suite) record(ctx context.Context, sec section, f fault) (text string, err error) {
 	dsn, err := s.copyTemplate(ctx)
@@ -127,7 +130,7 @@ func (s *suite) record(ctx context.Context, sec section, f fault) (text string, 
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, helpersSQL+fixtureSQL+f.sql); err != nil {
-		return "", fmt.Errorf("prepare the database (fault %q): %w", f.name, err)
+		return "", fmt.Errorf("%w: %w", errNotPlanted, err)
 	}
 	p := &place{dsn: dsn, conn: conn}
 	if p.dir, err = os.MkdirTemp(s.dir, sec.name+"-"); err != nil {
