@@ -44,6 +44,10 @@ select golden.patch('terms', '\\u4E00-\\u9FFF', '\\u4E00-\\u4E01');
 -- noticed by: recall
 select golden.patch('^recall$', '60 \+ recall\.max_results', '10');
 
+-- fault: another session is worth a little more
+-- noticed by: traits
+select oxbow.set_policy('trait_factor_c', 0.16);
+
 -- As of
 
 -- fault: a version is not believed yet at the moment when it was stored

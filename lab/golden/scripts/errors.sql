@@ -176,3 +176,10 @@ insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) va
 update oxbow.settings set value = '{"quiet_seconds": -1}' where key = 'conversations';
 -- name: a setting of the stream that is wrong
 update oxbow.settings set value = '{"days": 99}' where key = 'sensory';
+-- name: a policy that is not there
+select oxbow.set_policy('no.such', 1);
+-- name: a policy below its minimum
+select oxbow.set_policy((select min(name) from oxbow.policies), -1e9);
+-- name: a policy of the past
+update oxbow.policy_changes set value = 0;
+delete from oxbow.policy_changes;

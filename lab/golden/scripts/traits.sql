@@ -41,6 +41,9 @@ select oxbow.context('demo-ilse', now => '2025-07-10', max_tokens => 200);
 select section, stage, text, tokens from oxbow.context_parts('demo-hao', '周末做什么', now => '2025-07-10') where section = 'behavior' order by text collate "C";
 select oxbow.context('demo-hao', '周末做什么', now => '2025-07-10', max_tokens => 60, types => '{episodic}');
 
+-- name: policies
+select name, value, "default", minimum, maximum, unit, source from oxbow.policies order by name;
+
 -- name: numbers
 select oxbow.trait_stage_of(c) || ' ' || c as fact from unnest(array[0.05, 0.3, 0.31, 0.6, 0.85, 0.86]) c;
 select s, n, oxbow.trait_confidence_at(0.8, s, n, '2023-01-01', '2023-12-31') as after_a_year, oxbow.trait_next_transition('established', 0.8, s, n, '2023-01-01', null) as next
