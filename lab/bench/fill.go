@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// agents, topics and contexts are what filters select by: the first has half of the memories, "rare" one in a hundred.
+// labels returns what filters select by. Each selects half of the memories, except the agent "rare": one in a hundred.
 func labels(i int) (agent, metadata string) {
 	agent = []string{"first", "second"}[i/10%2]
 	if i%100 == 99 {

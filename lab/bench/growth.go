@@ -86,7 +86,7 @@ func fillStrangers(ctx context.Context, dsn string, pool *pgxpool.Pool, w writer
 	return errors.Join(work.RunUntilIdle(ctx, nil), execAll(ctx, pool, "vacuum analyze", "checkpoint"))
 }
 
-// steps are what a user waits for, and what looks after everybody: the parts of sweep, the check, the gauges, settling.
+// steps are what users wait for, and the upkeep of everybody's data: sweep, the check, the gauges, settling.
 var steps = []struct {
 	name string
 	// run is rolled back. The check needs a transaction of its own, and has none.

@@ -13,8 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// hnsw compares recall of a large user by the exact scan with recall by the index that the worker builds, and what
-// both find.
+// hnsw compares recall of a large user by the exact scan with recall by the index that the worker builds: times and
+// results.
 func hnsw(ctx context.Context, b *bench) error {
 	memories := b.sized(50_000)
 	dsn, pool, err := b.fresh(ctx, "bench_hnsw", 1)
@@ -78,8 +78,8 @@ func buildIndex(ctx context.Context, dsn string, pool *pgxpool.Pool, policy stri
 	return errors.Join(err, stop(), execAll(ctx, pool, "vacuum analyze"))
 }
 
-// askLarge asks every question, by a scan in a transaction in which no index is ready, and returns the median time of
-// recall and the ten that it finds by the vector alone.
+// askLarge asks every question and returns the median time of recall, and the ten results by the vector alone. For an
+// exact scan it hides the index in its transaction.
 func askLarge(ctx context.Context, pool *pgxpool.Pool, questions []question, scan bool) (took time.Duration,
 	ids [][]string, err error) {
 	undo := errors.New("roll back")

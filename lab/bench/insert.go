@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Tables to insert into: Oxbow's with and without the trigger that makes jobs, and a bare one with the same columns
-// and one index.
+// targets are Oxbow's table with and without the trigger that makes jobs, and a bare one with the same columns and one
+// index.
 var targets = []struct{ name, table, ready string }{
 	{"triggers on", "oxbow.memories", "enable trigger enqueue_embed"},
 	{"triggers off", "oxbow.memories", "disable trigger enqueue_embed"},

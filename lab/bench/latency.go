@@ -55,7 +55,7 @@ func waitForInserts(ctx context.Context, pool *pgxpool.Pool, user string, n int)
 	return times, nil
 }
 
-// untilRecallable inserts a memory with a word of its own and returns how long recall does not find it.
+// untilRecallable inserts a memory with a word of its own and returns the time until recall finds it.
 func untilRecallable(ctx context.Context, pool *pgxpool.Pool, user, text, word string) (time.Duration, error) {
 	if _, err := pool.Exec(ctx, "insert into oxbow.memories (user_id, content) values ($1, $2)", user,
 		text+" "+word); err != nil {

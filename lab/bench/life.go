@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pastime is something that people do again and again, as they word it.
+// pastime is something that people do again and again, in their words.
 type pastime struct{ english, chinese string }
 
 const newInterest = 700 // memories after which one pastime gives way to another
@@ -29,7 +29,7 @@ type life struct {
 	told      int      // memories so far
 }
 
-// both returns a list of which the entries are in English and in Chinese.
+// both returns a list whose entries are in English and Chinese.
 func both(list string) (all []pastime) {
 	for _, entry := range words[list] {
 		english, chinese, _ := strings.Cut(entry, " = ")
@@ -77,7 +77,7 @@ func (l *life) remember(ctx context.Context, pool *pgxpool.Pool, n int) error {
 	return err
 }
 
-// change gives up a pastime that is neither the dearest nor the least for one that is new.
+// change replaces a pastime of middling favour by a new one.
 func (l *life) change() {
 	next := l.some(both("pastimes"), 1)[0]
 	for slices.Contains(l.pastimes, next) {

@@ -11,8 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reflection measures the rules: how many memories a second the worker reflects on for 12 users, and what a further
-// thousand of one user take as the history grows, compared with a thousand of users with a thousand others.
+// reflection measures the rules: how many memories a second the worker reflects on for 12 users, and how long a
+// further thousand of one user take as the history grows, compared with a thousand of users who have only a thousand.
 func reflection(ctx context.Context, b *bench) error {
 	history := b.sized(50_000)
 	dsn, pool, err := b.fresh(ctx, "bench_reflect", 2)

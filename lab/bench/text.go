@@ -29,8 +29,7 @@ func newWriter(seed uint64) writer { return writer{rand.New(rand.NewPCG(seed, 20
 
 func (w writer) of(list string) string { return words[list][w.IntN(len(words[list]))] }
 
-// rare returns one of some thousand names that nobody has, the first ones more often: real texts are full of such
-// words.
+// rare returns one of some thousand invented names, the first ones more often: real texts are full of rare words.
 func (w writer) rare() string {
 	n := int(float64(8000) * w.Float64() * w.Float64() * w.Float64())
 	s := words["syllables"]
