@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
 )
 
 // ContextParams are the arguments of oxbow.context_parts; a nil is its default.
@@ -36,28 +35,11 @@ type ContextPart struct {
 
 // Context asks oxbow.context_parts, and in the same round trip whose vectors the database holds; see Recall.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
-	var setting EmbeddingModel
-	var vector *pgvector.HalfVector
-	if p.Embedding != nil {
-		v := pgvector.NewHalfVector(p.Embedding)
-		vector = &v
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&setting)
-	})
-	var parts []ContextPart
-	batch.Queue(`
+	return collectWithModel(ctx, db, scanContextPart, `
 		select section, id, memory_type, stage, at, text, line, tokens
 		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000), types => $5,
 		       contexts => $6, agent => $7, now => $8)`,
-		p.UserID, p.Query, vector, p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow,
-	).Query(func(rows pgx.Rows) (err error) {
-		parts, err = pgx.CollectRows(rows, scanContextPart)
-		return err
-	})
-	err := db.SendBatch(ctx, batch).Close()
-	return parts, setting, Explain(err)
+		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow)
 }
 
 func scanContextPart(row pgx.CollectableRow) (ContextPart, error) {

@@ -52,7 +52,11 @@ func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed boo
 	if failed {
 		limit = 1
 	}
-	rows, err := db.Query(ctx, `
+	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (m reasoner.Message, err error) {
+		err = row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &m.New)
+		m.Time = m.Time.In(p.Zone)
+		return m, err
+	}, `
 		with fresh as (
 		  select m.id, m.seq from oxbow.messages m
 		   where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and (m.extract_failures > 0) = $5
@@ -67,14 +71,6 @@ func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed boo
 		  from oxbow.messages m
 		 where m.user_id = $1 and m.id in (select id from fresh union all select id from earlier)
 		 order by m.seq, m.id`, s.UserID, s.ID, limit, before, failed)
-	if err != nil {
-		return nil, fmt.Errorf("load the messages: %w", err)
-	}
-	messages, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m reasoner.Message, err error) {
-		err = row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &m.New)
-		m.Time = m.Time.In(p.Zone)
-		return m, err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("load the messages: %w", err)
 	}
@@ -217,20 +213,15 @@ type KnownFact struct {
 
 // FactsAsOf calls oxbow.facts_as_of; a zero time is now.
 func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]KnownFact, error) {
-	rows, err := db.Query(ctx, `
-		select id, content, coalesce(category, ''), valid_at, invalid_at
-		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
-	if err != nil {
-		return nil, Explain(err)
-	}
-	facts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k KnownFact, err error) {
+	return Collect(ctx, db, func(row pgx.CollectableRow) (k KnownFact, err error) {
 		var end *time.Time
 		if err = row.Scan(&k.ID, &k.Content, &k.Category, &k.ValidAt, &end); end != nil {
 			k.InvalidAt = *end
 		}
 		return k, err
-	})
-	return facts, Explain(err)
+	}, `
+		select id, content, coalesce(category, ''), valid_at, invalid_at
+		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 }
 
 // LostSession is a conversation with messages that no job is going to see to: those on which extraction failed (Failed), or others.
@@ -254,7 +245,16 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		return nil, err
 	}
 	// from one conversation to the next, however many messages wait in each
-	rows, err := tx.Query(ctx, `
+	var found []LostSession
+	var seen int
+	var s LostSession
+	var lost bool
+	err := ForEach(ctx, tx, []any{&s.UserID, &s.SessionID, &s.Failed, &lost}, func() error {
+		if seen++; lost {
+			found = append(found, s)
+		}
+		return nil
+	}, `
 		with recursive page as (
 		  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
 		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2) order by m.user_id, m.session_id limit 1)
@@ -275,18 +275,6 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id))
 		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`, from.UserID, from.SessionID, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("look for lost messages: %w", err)
-	}
-	var found []LostSession
-	var seen int
-	var s LostSession
-	var lost bool
-	if _, err := pgx.ForEachRow(rows, []any{&s.UserID, &s.SessionID, &s.Failed, &lost}, func() error {
-		if seen++; lost {
-			found = append(found, s)
-		}
-		return nil
-	}); err != nil {
 		return nil, fmt.Errorf("look for lost messages: %w", err)
 	}
 	next := sessionKey{}

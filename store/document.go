@@ -55,22 +55,13 @@ const selectFiles = `
 
 // Files returns the files of a user in the order of their paths.
 func Files(ctx context.Context, db DB, userID string) ([]File, error) {
-	rows, err := db.Query(ctx, selectFiles+` order by f.path`, userID)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	files, err := pgx.CollectRows(rows, pgx.RowToStructByPos[File])
-	return files, Explain(err)
+	return Collect(ctx, db, pgx.RowToStructByPos[File], selectFiles+` order by f.path`, userID)
 }
 
 // FileOf returns one file of a user, or ErrNoFile.
 func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
-	rows, err := db.Query(ctx, selectFiles+` and f.path = $2`, userID, path)
-	if err != nil {
-		return File{}, Explain(err)
-	}
-	file, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[File])
-	if errors.Is(err, pgx.ErrNoRows) {
+	file, err := CollectOne(ctx, db, pgx.RowToStructByPos[File], selectFiles+` and f.path = $2`, userID, path)
+	if errors.Is(err, ErrNotFound) {
 		return File{}, ErrNoFile
 	}
 	return file, Explain(err)

@@ -97,6 +97,14 @@ func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []M
 	return written, nil
 }
 
+// halfVector returns the vector as PostgreSQL takes it, nil for none.
+func halfVector(v []float32) *pgvector.HalfVector {
+	if v == nil {
+		return nil
+	}
+	return new(pgvector.NewHalfVector(v))
+}
+
 func halfVectors(vectors [][]float32) []pgvector.HalfVector {
 	halves := make([]pgvector.HalfVector, len(vectors))
 	for i, v := range vectors {

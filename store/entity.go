@@ -109,21 +109,17 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 		if named[i].Edges, err = edges(ctx, db, userID, e.ID); err != nil {
 			return nil, err
 		}
-		rows, err := db.Query(ctx, `
+		named[i].NamedBy, err = Collect(ctx, db, func(row pgx.CollectableRow) (n Naming, err error) {
+			var invalid, expired *time.Time
+			err = row.Scan(&n.ID, &n.Type, &n.Content, &n.At, &invalid, &expired)
+			n.InvalidAt, n.ExpiredAt = or(invalid), or(expired)
+			return n, err
+		}, `
 			select m.id, m.memory_type::text, m.content, coalesce(m.valid_at, m.created_at), m.invalid_at, m.expired_at
 			  from oxbow.entity_mentions n
 			  join oxbow.memories m on m.user_id = $1 and m.memory_type = n.memory_type and m.id = n.memory_id
 			 where n.user_id = $1 and n.entity_id = $2 and m.forgotten_at is null
 			 order by 4 desc, m.seq desc, m.id limit $3`, userID, e.ID, limit)
-		if err != nil {
-			return nil, Explain(err)
-		}
-		named[i].NamedBy, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Naming, err error) {
-			var invalid, expired *time.Time
-			err = row.Scan(&n.ID, &n.Type, &n.Content, &n.At, &invalid, &expired)
-			n.InvalidAt, n.ExpiredAt = timeOf(invalid), timeOf(expired)
-			return n, err
-		})
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -133,7 +129,12 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 
 // entities are those of a name; "" for all.
 func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error) {
-	rows, err := db.Query(ctx, `
+	return Collect(ctx, db, func(row pgx.CollectableRow) (e Entity, err error) {
+		var invalid, expired *time.Time
+		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired, &e.LastSeen)
+		e.InvalidAt, e.ExpiredAt, e.Edges = or(invalid), or(expired), []Edge{}
+		return e, err
+	}, `
 		with found as (
 		  select e.*, oxbow.entity_key(e.name) = k.key as exact
 		    from oxbow.entities_of($1) e, (select oxbow.entity_key($2) as key) k
@@ -141,34 +142,19 @@ func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error)
 		select id, name, kind, mentions, memories, valid_at, invalid_at, created_at, expired_at, last_seen
 		  from found where $2 = '' or exact or not exists (select from found where exact)
 		 order by mentions desc, last_seen desc, name, kind`, userID, name)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e Entity, err error) {
-		var invalid, expired *time.Time
-		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired, &e.LastSeen)
-		e.InvalidAt, e.ExpiredAt, e.Edges = timeOf(invalid), timeOf(expired), []Edge{}
-		return e, err
-	})
-	return found, Explain(err)
 }
 
 // edges are those of an entity, or with the zero one all of the user.
 func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
-	rows, err := db.Query(ctx, `
-		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at, expired_at, memory_type, memory_id, holds
-		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
-	if err != nil {
-		return nil, Explain(err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g Edge, err error) {
+	return Collect(ctx, db, func(row pgx.CollectableRow) (g Edge, err error) {
 		var invalid, expired *time.Time
 		err = row.Scan(&g.From.ID, &g.From.Name, &g.From.Kind, &g.Relation, &g.To.ID, &g.To.Name, &g.To.Kind, &g.ValidAt, &invalid, &g.CreatedAt, &expired,
 			&g.MemoryType, &g.MemoryID, &g.Holds)
-		g.InvalidAt, g.ExpiredAt = timeOf(invalid), timeOf(expired)
+		g.InvalidAt, g.ExpiredAt = or(invalid), or(expired)
 		return g, err
-	})
-	return found, Explain(err)
+	}, `
+		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at, expired_at, memory_type, memory_id, holds
+		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
 }
 
 // NoteOldEntities notes what the memories of the next users name that were there before entities were, at most limit users; it
@@ -189,12 +175,4 @@ func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err erro
 		return noted, nil
 	}
 	return noted, WriteSetting(ctx, tx, sweepEntitiesKey, *next)
-}
-
-// timeOf is the time that a nullable column has, or the zero time.
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }

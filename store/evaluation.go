@@ -27,12 +27,7 @@ func SetApart(ctx context.Context, tx pgx.Tx, users []string) error {
 
 // MemoryIDs returns the ids of a user's memories that are not forgotten, in their order.
 func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, `select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return ids, Explain(err)
+	return Collect(ctx, db, pgx.RowTo[uuid.UUID], `select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
 // TalkOfMemories makes messages of the memories of users who were set apart, ends the setting apart, and returns their
@@ -55,36 +50,28 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 	if err != nil {
 		return nil, 0, fmt.Errorf("make messages of memories: %w", Explain(err))
 	}
-	rows, err := tx.Query(ctx, `select user_id, session_id, count(*) from oxbow.messages where user_id = any($1) group by 1, 2 order by 1, 2`, users)
-	if err != nil {
-		return nil, 0, Explain(err)
-	}
 	var s Session
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&s.UserID, &s.ID, &n}, func() error {
+	err = ForEach(ctx, tx, []any{&s.UserID, &s.ID, &n}, func() error {
 		sessions, messages = append(sessions, s), messages+n
 		return nil
-	})
+	}, `select user_id, session_id, count(*) from oxbow.messages where user_id = any($1) group by 1, 2 order by 1, 2`, users)
 	return sessions, messages, Explain(err)
 }
 
 // SourcesOf returns, for each memory of users that was extracted from messages of TalkOfMemories, what these were called, in
 // their order.
 func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
-	rows, err := db.Query(ctx, `
-		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq)
-		  from oxbow.memory_sources s join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
-		 where s.user_id = any($1) group by s.memory_id`, users)
-	if err != nil {
-		return nil, Explain(err)
-	}
 	all := map[uuid.UUID][]string{}
 	var id uuid.UUID
 	var names []string
-	_, err = pgx.ForEachRow(rows, []any{&id, &names}, func() error {
+	err := ForEach(ctx, db, []any{&id, &names}, func() error {
 		all[id] = names
 		names = nil
 		return nil
-	})
+	}, `
+		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq)
+		  from oxbow.memory_sources s join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
+		 where s.user_id = any($1) group by s.memory_id`, users)
 	return all, Explain(err)
 }

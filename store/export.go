@@ -50,8 +50,8 @@ func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportRepor
 }
 
 func setTimezone(ctx context.Context, db DB, name string) error {
-	_, err := db.Exec(ctx, `select set_config('timezone', $1, true)`, name)
-	return Explain(err)
+	_, err := Exec(ctx, db, `select set_config('timezone', $1, true)`, name)
+	return err
 }
 
 // exportTable writes a line for each row, without the columns that are null or generated.

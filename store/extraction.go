@@ -19,7 +19,7 @@ import (
 
 // RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
-	rows, err := db.Query(ctx, `
+	held, err := Collect(ctx, db, pgx.RowToStructByPos[reasoner.Held], `
 		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
 		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
 		          from oxbow.messages g
@@ -28,10 +28,6 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 		 cross join lateral (select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m -- each by itself, not all of the user's
 		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
-	if err != nil {
-		return nil, fmt.Errorf("load what was recalled: %w", err)
-	}
-	held, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reasoner.Held])
 	if err != nil {
 		return nil, fmt.Errorf("load what was recalled: %w", err)
 	}
@@ -45,21 +41,17 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	if len(vectors) == 0 {
 		return all, nil
 	}
-	rows, err := db.Query(ctx, `select nth, id, left(content, 6000), speaker, category, at, similarity from oxbow.similar_facts($1, $2, $3, $4)`,
+	var nth int
+	h := reasoner.Held{Type: string(Fact)}
+	err := ForEach(ctx, db, []any{&nth, &h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.Similarity}, func() error {
+		all[nth-1] = append(all[nth-1], h)
+		return nil
+	}, `select nth, id, left(content, 6000), speaker, category, at, similarity from oxbow.similar_facts($1, $2, $3, $4)`,
 		userID, halfVectors(vectors), limit, least)
 	if err != nil {
 		return nil, fmt.Errorf("look for similar facts: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var nth int
-		h := reasoner.Held{Type: string(Fact)}
-		if err := rows.Scan(&nth, &h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.Similarity); err != nil {
-			return nil, fmt.Errorf("look for similar facts: %w", err)
-		}
-		all[nth-1] = append(all[nth-1], h)
-	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // FactsAbout returns the current facts of the user that tell of any of some things of which people have one at a time, the
@@ -68,14 +60,10 @@ func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit
 	if len(about) == 0 {
 		return nil, nil
 	}
-	rows, err := db.Query(ctx, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for facts about the same: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (reasoner.Held, error) {
+	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Held, error) {
 		h := reasoner.Held{Type: string(Fact)}
 		return h, row.Scan(&h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.About)
-	})
+	}, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for facts about the same: %w", err)
 	}
@@ -236,7 +224,17 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (same map[uuid.UUID]uui
 	for _, m := range e.Memories {
 		contents = append(contents, m.Content)
 	}
-	rows, _ := db.Query(ctx, `
+	same, said = map[uuid.UUID]uuid.UUID{}, map[string]uuid.UUID{}
+	var content string
+	var hash uuid.UUID
+	var id *uuid.UUID
+	err = ForEach(ctx, db, []any{&content, &hash, &id}, func() error {
+		said[content] = hash
+		if id != nil {
+			same[hash] = *id
+		}
+		return nil
+	}, `
 		select c.content, c.hash, m.id
 		  from (select content, oxbow.content_hash(content) as hash from unnest($2::text[]) content) c
 		  left join lateral (
@@ -244,18 +242,8 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (same map[uuid.UUID]uui
 		        where m.user_id = $1 and m.content_hash = c.hash
 		          and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		          and (m.invalid_at is null or m.invalid_at > now())
-		        order by m.created_at, m.id limit 1) m on true`, e.Session.UserID, contents) // ForEachRow returns its error
-	same, said = map[uuid.UUID]uuid.UUID{}, map[string]uuid.UUID{}
-	var content string
-	var hash uuid.UUID
-	var id *uuid.UUID
-	if _, err := pgx.ForEachRow(rows, []any{&content, &hash, &id}, func() error {
-		said[content] = hash
-		if id != nil {
-			same[hash] = *id
-		}
-		return nil
-	}); err != nil {
+		        order by m.created_at, m.id limit 1) m on true`, e.Session.UserID, contents)
+	if err != nil {
 		return nil, nil, fmt.Errorf("look for the same facts: %w", err)
 	}
 	return same, said, nil

@@ -89,36 +89,32 @@ func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason stri
 	if err := text("reason", reason); err != nil {
 		return err
 	}
-	_, err := db.Exec(ctx, `select oxbow.forget(user_id => $1, id => $2, reason => nullif($3::text, ''))`,
+	_, err := Exec(ctx, db, `select oxbow.forget(user_id => $1, id => $2, reason => nullif($3::text, ''))`,
 		userID, id, strings.TrimSpace(reason))
-	return Explain(err)
+	return err
 }
 
 // Restore takes a Forget back.
 func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
-	_, err := db.Exec(ctx, `select oxbow.restore(user_id => $1, id => $2)`, userID, id)
-	return Explain(err)
+	_, err := Exec(ctx, db, `select oxbow.restore(user_id => $1, id => $2)`, userID, id)
+	return err
 }
 
 // History returns what happened to a memory and to all its versions, in order; nothing if there is no such memory.
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
-	rows, err := db.Query(ctx, `
-		select at, event, memory_id, memory_type, version, coalesce(old_content, ''), coalesce(new_content, ''), old_metadata,
-		       new_metadata, coalesce(actor, ''), coalesce(reason, ''), message_ids
-		from oxbow.history(user_id => $1, id => $2)`, userID, id)
-	if err != nil {
-		return nil, Explain(err)
-	}
 	var sources [][]uuid.UUID // of each change
-	changes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Change, err error) {
+	changes, err := Collect(ctx, db, func(row pgx.CollectableRow) (c Change, err error) {
 		var ids []uuid.UUID
 		err = row.Scan(&c.At, &c.Event, &c.MemoryID, &c.Type, &c.Version, &c.OldContent, &c.NewContent, &c.OldMetadata, &c.NewMetadata,
 			&c.Actor, &c.Reason, &ids)
 		sources = append(sources, ids)
 		return c, err
-	})
+	}, `
+		select at, event, memory_id, memory_type, version, coalesce(old_content, ''), coalesce(new_content, ''), old_metadata,
+		       new_metadata, coalesce(actor, ''), coalesce(reason, ''), message_ids
+		  from oxbow.history(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, err
 	}
 	return changes, addMessages(ctx, db, userID, changes, sources)
 }

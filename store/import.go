@@ -132,9 +132,9 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 
 // adoptTraits gives events to the traits of the file that came without, after its records, which may be events.
 func adoptTraits(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `select oxbow.adopt_trait(i.user_id, i.id, 'import') from oxbow_import i
+	_, err := Exec(ctx, tx, `select oxbow.adopt_trait(i.user_id, i.id, 'import') from oxbow_import i
 		where i.record is null and i.memory_type = 'trait' order by i.user_id, i.id`)
-	return Explain(err)
+	return err
 }
 
 // importSource turns lines into rows for COPY.

@@ -47,13 +47,13 @@ func (z *zones) insert(ctx context.Context, tx pgx.Tx) error {
 	for _, userID := range users {
 		names = append(names, zoneName(z.offset[userID]))
 	}
-	_, err := tx.Exec(ctx, `
+	_, err := Exec(ctx, tx, `
 		insert into oxbow.users (user_id, timezone)
 		select u.user_id, u.timezone from unnest($1::text[], $2::text[]) with ordinality u(user_id, timezone, n)
 		where u.user_id = current_setting('oxbow.user_id', true) or oxbow.is_trusted(current_user)
 		order by u.n
 		on conflict do nothing`, users, names)
-	return Explain(err)
+	return err
 }
 
 // zoneName names a fixed offset as PostgreSQL, Go and others know it. In these names the sign is POSIX's: west is

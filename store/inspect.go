@@ -50,11 +50,7 @@ func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 // OwnerOf returns whose memory an id is, or ErrNotFound. Ids are unique within a user only; of several users with the
 // same, which takes somebody to make it so, the error names them all. All memories are looked through.
 func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
-	rows, err := db.Query(ctx, `select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
-	if err != nil {
-		return "", Explain(err)
-	}
-	users, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	users, err := Collect(ctx, db, pgx.RowTo[string], `select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
 	switch {
 	case err != nil:
 		return "", Explain(err)
@@ -109,15 +105,11 @@ func WorkOf(ctx context.Context, db DB, m Memory) (MemoryWork, error) {
 	if err != nil || !readable {
 		return w, Explain(err)
 	}
-	rows, err := db.Query(ctx, `
+	w.Jobs, err = Collect(ctx, db, pgx.RowToStructByPos[Job], `
 		select id, kind, state::text, attempt, max_attempts, created_at, scheduled_at, coalesce(finalized_at, '0001-01-01 00:00Z'),
 		       coalesce(errors[cardinality(errors)] ->> 'error', '')
 		from oxbow.river_job
 		where args @> jsonb_build_object('user_id', $1::text) and strpos(args::text, $2::text) > 0
 		order by id`, m.UserID, m.ID.String())
-	if err != nil {
-		return w, Explain(err)
-	}
-	w.Jobs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Job])
 	return w, Explain(err)
 }

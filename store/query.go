@@ -21,6 +21,30 @@ func CollectOne[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql st
 	return found, Explain(err)
 }
 
+// collectWithModel is Collect, and returns the model of the database's vectors as well, in the same round trip and, if db is
+// a transaction, the same snapshot.
+func collectWithModel[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql string, args ...any) (
+	found []T, model EmbeddingModel, err error,
+) {
+	batch := &pgx.Batch{}
+	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&model)
+	})
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	err = db.SendBatch(ctx, batch).Close()
+	return found, model, Explain(err)
+}
+
+// ForEach runs a query and calls do for each row, after the row was scanned into dest. Errors are those of Explain.
+func ForEach(ctx context.Context, db DB, dest []any, do func() error, sql string, args ...any) error {
+	rows, _ := db.Query(ctx, sql, args...) // ForEachRow returns its error
+	_, err := pgx.ForEachRow(rows, dest, do)
+	return Explain(err)
+}
+
 // Exec runs a statement and returns how many rows it changed. Errors are those of Explain.
 func Exec(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
 	tag, err := db.Exec(ctx, sql, args...)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
 )
 
 // RecallParams are the arguments of oxbow.recall; a nil is its default.
@@ -72,29 +71,12 @@ type ChannelScore struct {
 // Recall asks oxbow.recall. In the same round trip, and the same snapshot where db is a transaction, it reads whose
 // vectors the database holds.
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
-	var setting EmbeddingModel
-	var vector *pgvector.HalfVector
-	if p.Embedding != nil {
-		v := pgvector.NewHalfVector(p.Embedding)
-		vector = &v
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&setting)
-	})
-	var recalled []Result
-	batch.Queue(`
+	return collectWithModel(ctx, db, scanResult, `
 		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
 		       agent_id, external_id, category, importance, metadata, explain
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 10),
 		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
-		p.UserID, p.Query, vector, p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf, p.BelievedAsOf, p.AtNow,
-	).Query(func(rows pgx.Rows) (err error) {
-		recalled, err = pgx.CollectRows(rows, scanResult)
-		return err
-	})
-	err := db.SendBatch(ctx, batch).Close()
-	return recalled, setting, Explain(err)
+		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf, p.BelievedAsOf, p.AtNow)
 }
 
 func scanResult(row pgx.CollectableRow) (Result, error) {

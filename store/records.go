@@ -18,31 +18,23 @@ var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
 // is forgotten when it is added. Those that others refer to come first.
 func recordTables(ctx context.Context, db DB) ([]string, error) {
-	rows, err := db.Query(ctx, `
+	return Collect(ctx, db, pgx.RowTo[string], `
 		select c.relname::text
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		  and c.relname <> 'memories' and c.relname <> all ($1)
 		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
 		         c.relname = 'messages', c.relname`, derived) // a message begins its session
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // insertRecords moves the records of one table from the temporary one. Columns that no record has, being younger than
 // the export, get their defaults.
 func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
-	rows, err := tx.Query(ctx, `
+	columns, err := Collect(ctx, tx, pgx.RowTo[string], `
 		select a.attname::text from pg_attribute a
 		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
 		  and exists (select from oxbow_import i where i.record_table = $1 and i.record ? a.attname)
 		order by a.attnum`, table)
-	if err != nil {
-		return Explain(err)
-	}
-	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return Explain(err)
 	}
@@ -76,16 +68,12 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 
 // unknownMember finds a record with a member that is no column, which would be lost.
 func unknownMember(ctx context.Context, tx pgx.Tx, table string, columns []string) (error, error) {
-	rows, err := tx.Query(ctx, `
-		select i.n, key from oxbow_import i, jsonb_object_keys(i.record) key
-		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+	found, err := Collect(ctx, tx, pgx.RowToStructByPos[struct {
 		Line int
 		Key  string
-	}])
+	}], `
+		select i.n, key from oxbow_import i, jsonb_object_keys(i.record) key
+		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
 	if err != nil || len(found) == 0 {
 		return nil, Explain(err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,23 +45,15 @@ func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Un
 	if state.Cursor != nil {
 		from = *state.Cursor
 	}
-	rows, err := db.Query(ctx, `select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
-	if err != nil {
-		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
-	}
-	for rows.Next() {
-		var user, memoryType, content, speaker *string
-		var id *uuid.UUID
-		err = rows.Scan(&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id, &content, &speaker)
-		if err != nil {
-			break
-		}
+	var user, memoryType, content, speaker *string
+	var id *uuid.UUID
+	err = ForEach(ctx, db, []any{&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id, &content, &speaker}, func() error {
 		if id != nil {
 			todo = append(todo, Unreembedded{*user, MemoryType(*memoryType), *id, EmbeddedText(*speaker, *content)})
 		}
-	}
-	rows.Close()
-	if err := errors.Join(err, rows.Err()); err != nil {
+		return nil
+	}, `select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
+	if err != nil {
 		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
 	}
 	return todo, looked, next, nil

@@ -27,17 +27,13 @@ type Person struct {
 // ReadPerson returns a user's settings. The dates of a user without a time zone are those of UTC.
 func ReadPerson(ctx context.Context, db DB, userID string) (Person, error) {
 	p := Person{Zone: time.UTC, Timezone: "UTC"}
-	rows, err := db.Query(ctx, `
-		select coalesce(timezone, 'UTC'), timezone is not null, coalesce(language, ''), opted_out from oxbow.users where user_id = $1`, userID)
-	if err != nil {
-		return p, fmt.Errorf("load the user's settings: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+	found, err := Collect(ctx, db, pgx.RowToStructByPos[struct {
 		Timezone  string
 		ZoneKnown bool
 		Language  string
 		OptedOut  bool
-	}])
+	}], `
+		select coalesce(timezone, 'UTC'), timezone is not null, coalesce(language, ''), opted_out from oxbow.users where user_id = $1`, userID)
 	if err != nil {
 		return p, fmt.Errorf("load the user's settings: %w", err)
 	}
@@ -63,7 +59,25 @@ func (p Person) Session(sessionID string, at time.Time) string {
 // never later than now, and its text is cut after 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
 // load that is nothing, and every batch would read all of its user's memories.
 func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time.Time, limit int) ([]reasoner.Memory, []Unreflected, error) {
-	rows, err := db.Query(ctx, `
+	var memories []reasoner.Memory
+	var there bool
+	batch, err := Collect(ctx, db, func(row pgx.CollectableRow) (u Unreflected, err error) {
+		var m reasoner.Memory
+		var vector *pgvector.HalfVector
+		err = row.Scan(&m.Type, &m.ID, &u.ValidAt, &m.Importance, &u.SessionID, &there, &m.Content, &m.Speaker, &m.Context,
+			&m.Arousal, &vector)
+		u.Type, u.ID, u.Importance = MemoryType(m.Type), m.ID, m.Importance
+		if err != nil || !there {
+			return u, err
+		}
+		m.Time = earlier(u.ValidAt, now).In(p.Zone)
+		m.Session = p.Session(u.SessionID, m.Time)
+		if vector != nil {
+			m.Vector = vector.Slice()
+		}
+		memories = append(memories, m)
+		return u, nil
+	}, `
 		with batch as materialized (
 		  select i.memory_type, i.memory_id, i.valid_at, i.importance, i.session_id
 		    from oxbow.reflection_inbox i where i.user_id = $1
@@ -81,33 +95,6 @@ func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time
 		        where v.user_id = $1 and v.memory_type = b.memory_type and v.memory_id = b.memory_id limit 1) v on true
 		 order by b.valid_at, b.memory_id`, userID, limit)
 	if err != nil {
-		return nil, nil, fmt.Errorf("load the inbox: %w", err)
-	}
-	defer rows.Close()
-	var memories []reasoner.Memory
-	var batch []Unreflected
-	for rows.Next() {
-		var u Unreflected
-		var m reasoner.Memory
-		var there bool
-		var vector *pgvector.HalfVector
-		if err := rows.Scan(&m.Type, &m.ID, &u.ValidAt, &m.Importance, &u.SessionID, &there, &m.Content, &m.Speaker, &m.Context,
-			&m.Arousal, &vector); err != nil {
-			return nil, nil, fmt.Errorf("load the inbox: %w", err)
-		}
-		u.Type, u.ID, u.Importance = MemoryType(m.Type), m.ID, m.Importance
-		batch = append(batch, u)
-		if !there {
-			continue
-		}
-		m.Time = earlier(u.ValidAt, now).In(p.Zone)
-		m.Session = p.Session(u.SessionID, m.Time)
-		if vector != nil {
-			m.Vector = vector.Slice()
-		}
-		memories = append(memories, m)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, nil, fmt.Errorf("load the inbox: %w", err)
 	}
 	return memories, batch, nil
@@ -149,11 +136,7 @@ const reflectedTrait = `
 	 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null `
 
 func collectTraits(ctx context.Context, db DB, what string, sql string, args ...any) ([]ReflectedTrait, error) {
-	rows, err := db.Query(ctx, reflectedTrait+sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("load %s: %w", what, err)
-	}
-	traits, err := pgx.CollectRows(rows, scanTrait)
+	traits, err := Collect(ctx, db, scanTrait, reflectedTrait+sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", what, err)
 	}
@@ -293,13 +276,9 @@ func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]NotedC
 }
 
 func collectClues(ctx context.Context, db DB, where string, args ...any) ([]NotedClue, error) {
-	rows, err := db.Query(ctx, `
+	clues, err := Collect(ctx, db, pgx.RowToStructByPos[NotedClue], `
 		select c.key, c.content, c.against, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at, c.skipped
 		  from oxbow.trait_clues c `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("load the clues: %w", err)
-	}
-	clues, err := pgx.CollectRows(rows, pgx.RowToStructByPos[NotedClue])
 	if err != nil {
 		return nil, fmt.Errorf("load the clues: %w", err)
 	}
@@ -308,14 +287,10 @@ func collectClues(ctx context.Context, db DB, where string, args ...any) ([]Note
 
 // Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted or forgotten a trait for.
 func Refused(ctx context.Context, db DB, userID string, texts []string) (map[string]bool, error) {
-	rows, err := db.Query(ctx, `
+	found, err := Collect(ctx, db, pgx.RowTo[string], `
 		select t.said from unnest($2::text[]) t(said)
 		 where exists (select from oxbow.trait_refusals r where r.user_id = $1 and r.hash = oxbow.trait_hash(t.said))
 		    or exists (select from oxbow.memories_trait m where m.user_id = $1 and m.forgotten_at is not null and t.said in (m.trait_key, m.content))`, userID, texts)
-	if err != nil {
-		return nil, fmt.Errorf("look for deleted traits: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("look for deleted traits: %w", err)
 	}
@@ -408,11 +383,7 @@ func SeenEvidence(ctx context.Context, db DB, userID string, claims []Claim, wei
 
 // each calls do for every row of a query, after it was read into dest.
 func each(ctx context.Context, db DB, what string, dest []any, do func(), sql string, args ...any) error {
-	rows, err := db.Query(ctx, sql, args...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if _, err = pgx.ForEachRow(rows, dest, func() error { do(); return nil }); err != nil {
+	if err := ForEach(ctx, db, dest, func() error { do(); return nil }, sql, args...); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
@@ -420,7 +391,11 @@ func each(ctx context.Context, db DB, what string, dest []any, do func(), sql st
 
 // ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
 func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p Person, limit int) ([]reasoner.Evidence, error) {
-	rows, err := db.Query(ctx, `
+	evidence, err := Collect(ctx, db, func(row pgx.CollectableRow) (e reasoner.Evidence, err error) {
+		err = row.Scan(&e.Type, &e.ID, &e.Content, &e.Speaker, &e.Time, &e.Session, &e.Context, &e.Importance, &e.Quality)
+		e.Time = e.Time.In(p.Zone)
+		return e, err
+	}, `
 		select e.memory_type::text, e.memory_id, left(m.content, 6000), coalesce(m.speaker, ''), e.observed_at, e.session_key, coalesce(e.context, ''),
 		       m.importance, e.quality
 		  from (select * from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = $2 and e.direction = $3
@@ -428,14 +403,6 @@ func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, 
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
 		 where m.forgotten_at is null
 		 order by e.observed_at desc, e.memory_id`, userID, trait, direction, limit)
-	if err != nil {
-		return nil, fmt.Errorf("load the evidence: %w", err)
-	}
-	evidence, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e reasoner.Evidence, err error) {
-		err = row.Scan(&e.Type, &e.ID, &e.Content, &e.Speaker, &e.Time, &e.Session, &e.Context, &e.Importance, &e.Quality)
-		e.Time = e.Time.In(p.Zone)
-		return e, err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("load the evidence: %w", err)
 	}

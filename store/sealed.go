@@ -95,17 +95,13 @@ func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (i
 		UserID string
 		Message
 	}
-	rows, err := tx.Query(ctx, `
+	messages, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m secret, err error) {
+		m.Sensitivity = Secret
+		return m, r.Scan(&m.UserID, &m.ID, &m.sealed, &m.SealedKey)
+	}, `
 		select user_id, id, sealed, sealed_key from oxbow.messages
 		where sensitivity = 3 and sealed_key <> $1
 		order by user_id, id limit $2 for no key update`, sealer.ID(), limit)
-	if err != nil {
-		return 0, Explain(err)
-	}
-	messages, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (m secret, err error) {
-		m.Sensitivity = Secret
-		return m, r.Scan(&m.UserID, &m.ID, &m.sealed, &m.SealedKey)
-	})
 	if err != nil {
 		return 0, Explain(err)
 	}
@@ -128,17 +124,13 @@ func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (i
 // Reseal seals up to limit memories, of any users, with the primary key that are sealed with another one, and returns how many those
 // were. It is ErrSealed if one cannot be opened.
 func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
-	rows, err := tx.Query(ctx, `
+	memories, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m Memory, err error) {
+		m.Sensitivity = Secret
+		return m, r.Scan(&m.UserID, &m.Type, &m.ID, &m.sealed, &m.SealedKey)
+	}, `
 		select user_id, memory_type::text, id, sealed, sealed_key from oxbow.memories
 		where sensitivity = 3 and sealed_key <> $1
 		order by user_id, memory_type, id limit $2 for no key update`, sealer.ID(), limit)
-	if err != nil {
-		return 0, Explain(err)
-	}
-	memories, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (m Memory, err error) {
-		m.Sensitivity = Secret
-		return m, r.Scan(&m.UserID, &m.Type, &m.ID, &m.sealed, &m.SealedKey)
-	})
 	if err != nil {
 		return 0, Explain(err)
 	}

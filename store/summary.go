@@ -41,51 +41,46 @@ func SummaryDue(ctx context.Context, db DB, userID, sessionID string) (due bool,
 	return due, nil
 }
 
-// ReadSummary looks at how far a conversation was summarised. ErrNotFound: there is no such conversation any more.
+// ReadSummary returns the progress of a conversation's summary. ErrNotFound if the conversation does not exist.
 func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary, error) {
-	s := Summary{UserID: userID, SessionID: sessionID}
-	var id *uuid.UUID
-	var metadata []byte
-	err := db.QueryRow(ctx, `
+	s, err := CollectOne(ctx, db, func(row pgx.CollectableRow) (Summary, error) {
+		s := Summary{UserID: userID, SessionID: sessionID}
+		var id *uuid.UUID
+		var metadata []byte
+		err := row.Scan(&s.Until, &id, &s.Content, &metadata, &s.Due)
+		s.ID = or(id)
+		_ = json.Unmarshal(metadata, &s.Told) // other writers may have put anything there
+		return s, err
+	}, `
 		select s.summarized_seq, m.id, coalesce(m.content, ''), coalesce(m.metadata, '{}'), oxbow.summary_due(s.user_id, s.id)
 		  from oxbow.sessions s
 		  left join lateral (select * from oxbow.memories_episodic m
-		                      where m.user_id = s.user_id and m.id = s.summary_id and m.expired_at is null and m.forgotten_at is null) m on true
-		 where s.user_id = $1 and s.id = $2`, userID, sessionID).Scan(&s.Until, &id, &s.Content, &metadata, &s.Due)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return s, ErrNotFound
+		                      where m.user_id = s.user_id and m.id = s.summary_id
+		                        and m.expired_at is null and m.forgotten_at is null) m on true
+		 where s.user_id = $1 and s.id = $2`, userID, sessionID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return s, fmt.Errorf("read the summary: %w", err)
 	}
-	if err != nil {
-		return s, fmt.Errorf("look at the summary: %w", err)
-	}
-	if id != nil {
-		s.ID = *id
-	}
-	_ = json.Unmarshal(metadata, &s.Told) // what somebody else wrote there is not needed
-	return s, nil
+	return s, err
 }
 
 // UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at most
 // limit, in their order, with the place of each.
 func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) ([]reasoner.Message, []int64, error) {
-	rows, err := db.Query(ctx, `
-		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.seq
-		  from oxbow.messages m
-		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808) and m.extracted_at is not null
-		   and m.sensitivity < 3
-		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
-	if err != nil {
-		return nil, nil, fmt.Errorf("load the messages: %w", err)
-	}
 	var places []int64
-	messages, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (reasoner.Message, error) {
+	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Message, error) {
 		m := reasoner.Message{New: true}
 		var place int64
 		err := row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &place)
 		m.Time = m.Time.In(p.Zone)
 		places = append(places, place)
 		return m, err
-	})
+	}, `
+		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.seq
+		  from oxbow.messages m
+		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808) and m.extracted_at is not null
+		   and m.sensitivity < 3
+		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the messages: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
 )
 
 // TimelineParams are the arguments of oxbow.timeline; a nil is its default.
@@ -40,27 +39,12 @@ type TimelineEntry struct {
 }
 
 // Timeline asks oxbow.timeline, and in the same round trip whose vectors the database holds.
-func Timeline(ctx context.Context, db DB, p TimelineParams) (entries []TimelineEntry, setting EmbeddingModel, err error) {
-	var vector *pgvector.HalfVector
-	if p.Embedding != nil {
-		v := pgvector.NewHalfVector(p.Embedding)
-		vector = &v
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&setting)
-	})
-	batch.Queue(`
+func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, EmbeddingModel, error) {
+	return collectWithModel(ctx, db, scanTimelineEntry, `
 		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,
 		       superseded_by, contradicted_by, score
 		from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 50))`,
-		p.UserID, p.Topic, vector, p.Types, p.Limit,
-	).Query(func(rows pgx.Rows) (err error) {
-		entries, err = pgx.CollectRows(rows, scanTimelineEntry)
-		return err
-	})
-	err = db.SendBatch(ctx, batch).Close()
-	return entries, setting, Explain(err)
+		p.UserID, p.Topic, halfVector(p.Embedding), p.Types, p.Limit)
 }
 
 func scanTimelineEntry(row pgx.CollectableRow) (e TimelineEntry, err error) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // Erased is how many rows of a table were erased.
@@ -54,31 +53,23 @@ func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error
 // FindReceipt returns the receipt of the erasure of a memory, or with uuid.Nil of the user; ErrNoReceipt if the proof belongs to
 // none.
 func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	var memory *uuid.UUID
-	if id != uuid.Nil {
-		memory = &id
-	}
-	rows, err := db.Query(ctx, `
-		select r.id, r.at, r.kind, r.actor, coalesce(e.key, ''), coalesce(e.value::bigint, 0)
-		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
-		order by r.at, e.key`, userID, proof, memory)
-	if err != nil {
-		return Receipt{}, Explain(err)
-	}
 	r := Receipt{Proof: proof}
 	found := false
 	var e Erased
-	_, err = pgx.ForEachRow(rows, []any{&r.ID, &r.At, &r.Kind, &r.Actor, &e.Table, &e.Rows}, func() error {
+	err := ForEach(ctx, db, []any{&r.ID, &r.At, &r.Kind, &r.Actor, &e.Table, &e.Rows}, func() error {
 		if found = true; e.Table != "" {
 			r.Erased = append(r.Erased, e)
 		}
 		return nil
-	})
+	}, `
+		select r.id, r.at, r.kind, r.actor, coalesce(e.key, ''), coalesce(e.value::bigint, 0)
+		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
+		order by r.at, e.key`, userID, proof, pointer(id))
 	if err == nil && !found {
 		err = ErrNoReceipt
 	}
 	if err != nil {
-		return Receipt{}, Explain(err)
+		return Receipt{}, err
 	}
 	return r, nil
 }

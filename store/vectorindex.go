@@ -65,7 +65,7 @@ func ReadIndexPolicy(ctx context.Context, db DB) (p IndexPolicy, err error) {
 
 // IndexedUsers lists whose vectors have an index, in the order in which they got it.
 func IndexedUsers(ctx context.Context, db DB) ([]IndexedUser, error) {
-	rows, err := db.Query(ctx, `
+	return Collect(ctx, db, pgx.RowToStructByPos[IndexedUser], `
 		select s.user_id, s.memory_type::text, s.slot, coalesce(t.documents, 0),
 		       (select count(*) from oxbow.indexed_vectors x where x.user_id = s.user_id and x.memory_type = s.memory_type and x.slot is null),
 		       case when s.ending then 'ending' when s.ready_at is not null then 'ready' when s.walked_at is not null then 'filling' else 'walking' end,
@@ -73,8 +73,4 @@ func IndexedUsers(ctx context.Context, db DB) ([]IndexedUser, error) {
 		  from oxbow.vector_slots s
 		  left join oxbow.memory_term_stats t on t.user_id = s.user_id and t.memory_type = s.memory_type
 		 order by s.since, s.user_id, s.memory_type`)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[IndexedUser])
 }

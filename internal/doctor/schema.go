@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // few joins at most four names.
@@ -72,18 +74,6 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil { // definitions name the schema of everything
 		return err
 	}
-	rows, err := tx.Query(ctx, `
-		select t.relname::text, c.relname::text, i.indisvalid and i.indisready,
-		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1'), coalesce(pg_get_constraintdef(k.oid), ''),
-		       c.relpages::bigint * 8192, coalesce(pg_stat_get_numscans(c.oid), 0), c.relispartition or t.relispartition
-		  from pg_index i
-		  join pg_class c on c.oid = i.indexrelid
-		  join pg_class t on t.oid = i.indrelid
-		  left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
-		 where t.relnamespace = 'oxbow'::regnamespace`)
-	if err != nil {
-		return err
-	}
 	there := map[string]bool{}
 	type index struct {
 		table, name, rest, constraint string
@@ -92,14 +82,22 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	}
 	var all []index
 	var x index
-	_, err = pgx.ForEachRow(rows, []any{&x.table, &x.name, &x.valid, &x.rest, &x.constraint, &x.bytes, &x.scans, &x.partition}, func() error {
+	err := store.ForEach(ctx, tx, []any{&x.table, &x.name, &x.valid, &x.rest, &x.constraint, &x.bytes, &x.scans, &x.partition}, func() error {
 		all = append(all, x)
 		there[x.name], there[x.table+" "+x.rest] = true, true
 		if x.constraint != "" {
 			there[x.table+" "+x.constraint] = true
 		}
 		return nil
-	})
+	}, `
+		select t.relname::text, c.relname::text, i.indisvalid and i.indisready,
+		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1'), coalesce(pg_get_constraintdef(k.oid), ''),
+		       c.relpages::bigint * 8192, coalesce(pg_stat_get_numscans(c.oid), 0), c.relispartition or t.relispartition
+		  from pg_index i
+		  join pg_class c on c.oid = i.indexrelid
+		  join pg_class t on t.oid = i.indrelid
+		  left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
+		 where t.relnamespace = 'oxbow'::regnamespace`)
 	if err != nil {
 		return err
 	}
@@ -160,21 +158,12 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 
 // tables looks at what vacuum leaves.
 func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select c.relname::text, pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
-		       coalesce(extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid))), -1)::float8,
-		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null and c.reltuples < 0,
-		       coalesce('autovacuum_enabled=false' = any(c.reloptions), false)
-		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r' order by 1`)
-	if err != nil {
-		return err
-	}
 	var name string
 	var live, dead int64
 	var vacuumed float64
 	var unanalyzed, off bool
 	var fresh, disabled []string
-	_, err = pgx.ForEachRow(rows, []any{&name, &live, &dead, &vacuumed, &unanalyzed, &off}, func() error {
+	err := store.ForEach(ctx, tx, []any{&name, &live, &dead, &vacuumed, &unanalyzed, &off}, func() error {
 		if dead > 50_000 && dead > live/2 {
 			when := "never"
 			if vacuumed >= 0 {
@@ -190,7 +179,12 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 			disabled = append(disabled, name)
 		}
 		return nil
-	})
+	}, `
+		select c.relname::text, pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
+		       coalesce(extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid))), -1)::float8,
+		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null and c.reltuples < 0,
+		       coalesce('autovacuum_enabled=false' = any(c.reloptions), false)
+		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r' order by 1`)
 	if err != nil {
 		return err
 	}

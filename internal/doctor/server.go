@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func (e *examination) server(ctx context.Context, tx pgx.Tx) error {
@@ -38,18 +40,14 @@ func (e *examination) server(ctx context.Context, tx pgx.Tx) error {
 
 // settings looks at those that matter for what Oxbow does.
 func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `select name, coalesce(reset_val, setting), coalesce(unit, '') from pg_settings where name = any($1)`, []string{
-		"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers", "work_mem", "maintenance_work_mem",
-		"random_page_cost", "idle_in_transaction_session_timeout", "default_transaction_read_only", "default_transaction_isolation", "session_replication_role"})
-	if err != nil {
-		return err
-	}
 	is := map[string]string{}
 	var name, value, unit string
-	_, err = pgx.ForEachRow(rows, []any{&name, &value, &unit}, func() error {
+	err := store.ForEach(ctx, tx, []any{&name, &value, &unit}, func() error {
 		is[name] = value
 		return nil
-	})
+	}, `select name, coalesce(reset_val, setting), coalesce(unit, '') from pg_settings where name = any($1)`, []string{
+		"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers", "work_mem", "maintenance_work_mem",
+		"random_page_cost", "idle_in_transaction_session_timeout", "default_transaction_read_only", "default_transaction_isolation", "session_replication_role"})
 	if err != nil {
 		return err
 	}
@@ -124,20 +122,10 @@ const veryOldTransaction = 60 * 60
 
 // transactions looks for what holds back vacuum.
 func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
-		       extract(epoch from now() - xact_start)::float8
-		  from pg_stat_activity
-		 where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - make_interval(secs => $1)
-		   and backend_type = 'client backend'
-		 order by xact_start limit 5`, e.want.OldTransaction.Seconds())
-	if err != nil {
-		return err
-	}
 	var pid int
 	var user, application, state string
 	var age float64
-	_, err = pgx.ForEachRow(rows, []any{&pid, &user, &application, &state, &age}, func() error {
+	err := store.ForEach(ctx, tx, []any{&pid, &user, &application, &state, &age}, func() error {
 		level := LevelAdvice
 		if age > veryOldTransaction {
 			level = LevelWarning
@@ -146,7 +134,13 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 			"While it is open, vacuum clears away nothing that came after it: dead rows of the queue slow down every fetch.",
 			fmt.Sprintf("Find out why it is open; select pg_terminate_backend(%d) ends it.", pid))
 		return nil
-	})
+	}, `
+		select pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
+		       extract(epoch from now() - xact_start)::float8
+		  from pg_stat_activity
+		 where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - make_interval(secs => $1)
+		   and backend_type = 'client backend'
+		 order by xact_start limit 5`, e.want.OldTransaction.Seconds())
 	if err != nil {
 		return err
 	}
@@ -179,22 +173,18 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 
 // slots looks at what waits for replicas.
 func (e *examination) slots(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select slot_name::text, active, coalesce(greatest(age(xmin), age(catalog_xmin)), 0)::bigint,
-		       case when pg_is_in_recovery() then 0 else coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0) end::bigint
-		  from pg_replication_slots where database is null or database = current_database()`)
-	if err != nil {
-		return err
-	}
 	var name string
 	var active bool
 	var age, wal int64
-	_, err = pgx.ForEachRow(rows, []any{&name, &active, &age, &wal}, func() error {
+	err := store.ForEach(ctx, tx, []any{&name, &active, &age, &wal}, func() error {
 		if (!active && wal > 1<<30) || age > 1_000_000 {
 			e.add(LevelWarning, fmt.Sprintf("the replication slot %s keeps %s of WAL, and rows of the last %d transactions", name, megabytes(wal), age),
 				"Without its replica the disk fills up, and vacuum clears nothing away.", "Bring its replica back, or drop the slot with pg_drop_replication_slot.")
 		}
 		return nil
-	})
+	}, `
+		select slot_name::text, active, coalesce(greatest(age(xmin), age(catalog_xmin)), 0)::bigint,
+		       case when pg_is_in_recovery() then 0 else coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0) end::bigint
+		  from pg_replication_slots where database is null or database = current_database()`)
 	return err
 }

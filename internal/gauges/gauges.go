@@ -90,7 +90,7 @@ func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 
 // ReadQueue goes through the index of each state that is not the end of a job.
 func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
-	rows, err := db.Query(ctx, `
+	g.Queue, err = store.Collect(ctx, db, pgx.RowToStructByPos[QueueGauge], `
 		select j.kind, s.state::text, count(*),
 		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available', 'retryable'))), 0)::float8,
 		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8,
@@ -99,10 +99,6 @@ func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job where state = s.state limit $1) j
 		 group by j.kind, s.state
 		 order by j.kind, s.state`, Limit)
-	if err != nil {
-		return fmt.Errorf("count the jobs: %w", err)
-	}
-	g.Queue, err = pgx.CollectRows(rows, pgx.RowToStructByPos[QueueGauge])
 	return err
 }
 
@@ -116,8 +112,8 @@ func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 		Scan(&g.Inbox, &g.InboxSeconds, &g.Messages, &g.FailingMessages)
 }
 
-func (g *Gauges) readTables(ctx context.Context, db store.DB) error {
-	rows, err := db.Query(ctx, `
+func (g *Gauges) readTables(ctx context.Context, db store.DB) (err error) {
+	g.Tables, err = store.Collect(ctx, db, pgx.RowToStructByPos[TableGauge], `
 		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint, sum(pg_stat_get_dead_tuples(c.oid))::bigint,
 		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint
 		  from pg_class c
@@ -125,10 +121,6 @@ func (g *Gauges) readTables(ctx context.Context, db store.DB) error {
 		  left join pg_class p on p.oid = i.inhparent
 		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r'
 		 group by 1 order by 1`)
-	if err != nil {
-		return fmt.Errorf("read the statistics of the tables: %w", err)
-	}
-	g.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[TableGauge])
 	return err
 }
 

@@ -119,7 +119,7 @@ func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error)
 
 // reasonerState reads the calls from the latest on, as far back as the last one that was of use.
 func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
-	rows, err := db.Query(ctx, `
+	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[ReasonerState], `
 		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
 		       (select count(*) from oxbow.river_job
 		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize') and state in ('available', 'scheduled') and metadata ? 'snoozes')
@@ -128,10 +128,6 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 		cross join lateral (
 		  select min(started_at) as since, count(*) as failures
 		    from (select started_at from oxbow.llm_calls where started_at > coalesce(w.started_at, '-infinity') order by started_at limit 1000) c) f`)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonerState])
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -177,17 +173,13 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 }
 
 func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
-	rows, err := db.Query(ctx, `
+	return store.Collect(ctx, db, pgx.RowToStructByPos[JobCount], `
 		select kind, state::text, count(*), extract(epoch from now() - min(created_at))::double precision,
 		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error' order by id desc) filter (where errors is not null))[1], '')
 		from oxbow.river_job
 		where state in ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded')
 		group by kind, state
 		order by kind, state`)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[JobCount])
 }
 
 // countMessages reads two small indexes: of messages that wait, and of those among them on which extraction failed.
@@ -204,16 +196,12 @@ func countMessages(ctx context.Context, db store.DB, exact int) (c MessageCount,
 }
 
 func oldestWaiting(ctx context.Context, db store.DB) (*WaitingJob, error) {
-	rows, err := db.Query(ctx, `
+	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[WaitingJob], `
 		select id, kind, attempt, extract(epoch from now() - scheduled_at)::double precision
 		from oxbow.river_job
 		where state in ('available', 'retryable') and scheduled_at <= now()
 		order by scheduled_at, id
 		limit 1`)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingJob])
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}

@@ -135,14 +135,10 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 }
 
 func (s *source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
-	rows, err := db.Query(ctx, `
+	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[struct{ Name, Type string }], `
 		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname else t.typname end::text
 		  from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 		 where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`, oid)
-	if err != nil {
-		return sourceError(err, s.name)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Name, Type string }])
 	if err != nil {
 		return sourceError(err, s.name)
 	}
