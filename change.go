@@ -23,10 +23,13 @@ type Erased = store.Erased
 // Receipt describes an erasure without naming the user. The database keeps it without the Proof, which finds it again.
 type Receipt = store.Receipt
 
-// Supersede stores a new version of a memory and returns its id. The old version is kept: it was true until the ValidAt of
-// the new one, and believed until now. Type, session, speaker, agent, source, category and importance are copied from it.
-// ErrNotFound, ErrForgotten, or ErrSuperseded if the memory has a newer version: of two calls at once, one gets that.
-func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r Replacement) (created uuid.UUID, err error) {
+// Supersede stores a new version of a memory and returns its id. The old version is kept: it was true until the
+// ValidAt of the new one, and believed until now. Type, session, speaker, agent, source, category and importance are
+// copied from it. ErrNotFound, ErrForgotten, or ErrSuperseded if the memory has a newer version: of two calls at
+// once, one gets that.
+func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r Replacement) (
+	created uuid.UUID, err error,
+) {
 	ctx, end := c.span(ctx, "Supersede")
 	defer end(&err)
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
@@ -40,8 +43,8 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 }
 
 // Forget hides a memory from recall at once, as of any time, with the summaries of the conversations that mention it.
-// Restore undoes it for 30 days; then the memory is erased. The reason, which may be empty, is written into its history.
-// ErrNotFound if the user has no such memory.
+// Restore undoes it for 30 days; then the memory is erased. The reason, which may be empty, is written into its
+// history. ErrNotFound if the user has no such memory.
 func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Forget(ctx, tx, userID, id, reason) })
 }
@@ -62,8 +65,8 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 	return changed, err
 }
 
-// History returns the history of a memory and of all its versions, older and newer, in order. ErrNotFound if the user has
-// no such memory.
+// History returns the history of a memory and of all its versions, older and newer, in order. ErrNotFound if the user
+// has no such memory.
 func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (changes []Change, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		changes, err = store.History(ctx, tx, userID, id)
@@ -88,8 +91,8 @@ func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (ver
 	return versions, err
 }
 
-// EraseMemory erases a memory with everything that refers to it: vector, search terms, history, links, sources, and its id
-// in jobs. It cannot be undone. The receipt is the zero value if the user has no such memory.
+// EraseMemory erases a memory with everything that refers to it: vector, search terms, history, links, sources, and
+// its id in jobs. It cannot be undone. The receipt is the zero value if the user has no such memory.
 func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (receipt Receipt, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		receipt, err = store.EraseMemory(ctx, tx, userID, id, rand.Text())
@@ -99,8 +102,8 @@ func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (
 }
 
 // EraseUser erases everything of a user in one transaction: rows of every table, history, and jobs with their arguments
-// and errors. It cannot be undone. The receipt says how many rows each table lost. Uses that this client has not reported
-// are dropped.
+// and errors. It cannot be undone. The receipt says how many rows each table lost. Uses that this client has not
+// reported are dropped.
 func (c *Client) EraseUser(ctx context.Context, userID string) (receipt Receipt, err error) {
 	if c.uses != nil {
 		c.uses.drop(userID)
@@ -112,9 +115,11 @@ func (c *Client) EraseUser(ctx context.Context, userID string) (receipt Receipt,
 	return receipt, err
 }
 
-// FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. It needs the proof that the
-// erasure returned. ErrNoReceipt if the proof belongs to no such erasure.
-func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (receipt Receipt, err error) {
+// FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. It needs the proof that
+// the erasure returned. ErrNoReceipt if the proof belongs to no such erasure.
+func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (
+	receipt Receipt, err error,
+) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		receipt, err = store.FindReceipt(ctx, tx, userID, id, proof)
 		return err

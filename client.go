@@ -93,8 +93,8 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	}
 }
 
-// New returns a client of the migrated database db. It does not connect: the first call of a method does, and checks that
-// the schema fits this program.
+// New returns a client of the migrated database db. It does not connect: the first call of a method does, and checks
+// that the schema fits this program.
 func New(db DB, options ...Option) (*Client, error) {
 	if db == nil {
 		return nil, errors.New("oxbow: New: the database is nil")
@@ -118,9 +118,9 @@ func New(db DB, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// WithTx returns a client whose methods run on tx: their changes commit or roll back with it. Only one goroutine at a time
-// may use it. The client does not set oxbow.user_id then: under row-level security, the caller does. Close is needed only
-// for the client that New made.
+// WithTx returns a client whose methods run on tx: their changes commit or roll back with it. Only one goroutine at a
+// time may use it. The client does not set oxbow.user_id then: under row-level security, the caller does. Close is
+// needed only for the client that New made.
 func (c *Client) WithTx(tx pgx.Tx) *Client {
 	bound := *c
 	bound.tx = tx
@@ -137,8 +137,8 @@ func (c *Client) Close(ctx context.Context) error {
 }
 
 // InTx runs f in the transaction that the client is bound to, or in one of its own, which commits unless f returns an
-// error. A transaction of its own names the user in oxbow.user_id, for row-level security, unless the connection names one
-// already. It is for statements of your own, and for packages that extend the client.
+// error. A transaction of its own names the user in oxbow.user_id, for row-level security, unless the connection
+// names one already. It is for statements of your own, and for packages that extend the client.
 func (c *Client) InTx(ctx context.Context, userID string, f func(tx pgx.Tx) error) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error {
 		if err := c.nameTrace(ctx); err != nil {
@@ -175,8 +175,8 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	return store.Explain(tx.Commit(ctx))
 }
 
-// beginAs begins a transaction and names the user in one round trip. A user that the connection names already stays: that
-// guards against crossed users.
+// beginAs begins a transaction and names the user in one round trip. A user that the connection names already stays:
+// that guards against crossed users.
 func beginAs(userID, traceparent string) pgx.TxOptions {
 	return begin("begin", userID, traceparent)
 }

@@ -18,8 +18,8 @@ type NewMessage = store.NewMessage
 type Message = store.Message
 
 // AddMessages stores messages of one user, and begins the sessions that are new. The worker extracts memories from a
-// session once it has been quiet for a while. A message whose id exists is left as it is, so that the call can be repeated.
-// It returns the ids in the order of the messages.
+// session once it has been quiet for a while. A message whose id exists is left as it is, so that the call can be
+// repeated. It returns the ids in the order of the messages.
 //
 // A wrong value is an *InvalidError with the index of the message; then nothing is stored.
 func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []uuid.UUID, err error) {
@@ -53,8 +53,8 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messag
 	return messages, err
 }
 
-// EndSession ends a conversation: the worker extracts from it at once, and then reflects. It reports whether the session
-// was open. An unknown session is an *InvalidError.
+// EndSession ends a conversation: the worker extracts from it at once, and then reflects. It reports whether the
+// session was open. An unknown session is an *InvalidError.
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {
 	ctx, end := c.span(ctx, "EndSession")
 	defer end(&err)

@@ -25,14 +25,15 @@ type Embedder interface {
 // and a table of everyday concepts. Its vectors have 1,024 dimensions, and its model is "local-v1".
 func LocalEmbedder() Embedder { return embedding.NewLocal(embedding.LocalDimension) }
 
-// DocumentEmbedder is what NewEmbedder adapts: it has the method of langchaingo's embeddings.Embedder that embeds texts.
+// DocumentEmbedder is what NewEmbedder adapts: it has the method of langchaingo's embeddings.Embedder that embeds
+// texts.
 type DocumentEmbedder interface {
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 // NewEmbedder makes an Embedder of an embedder of langchaingo. model must be the name that the worker of the database
-// records, provider and model: "openai:text-embedding-3-small", "ollama:bge-m3". dimension is the length of the vectors,
-// 1 to 3584. An error names the value.
+// records, provider and model: "openai:text-embedding-3-small", "ollama:bge-m3". dimension is the length of the
+// vectors, 1 to 3584. An error names the value.
 func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, error) {
 	switch {
 	case e == nil:
@@ -40,7 +41,8 @@ func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, err
 	case model == "":
 		return nil, errors.New("oxbow: NewEmbedder: the model is empty")
 	case dimension < 1 || dimension > embedding.MaxDimension:
-		return nil, fmt.Errorf("oxbow: NewEmbedder: dimension %d is out of range: it must be 1 to %d", dimension, embedding.MaxDimension)
+		return nil, fmt.Errorf("oxbow: NewEmbedder: dimension %d is out of range: it must be 1 to %d", dimension,
+			embedding.MaxDimension)
 	}
 	return &adapted{e, model, dimension}, nil
 }

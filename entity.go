@@ -34,9 +34,9 @@ func (c *Client) Entities(ctx context.Context, userID string) (entities []Entity
 	return entities, err
 }
 
-// EntitiesNamed returns the entities of a name, whatever its case and accents: several if a person and a place share it.
-// If none has the name, those that begin with it count: "Anna" finds "Anna Berg". Each comes with all its edges, ended
-// ones too, and the latest 100 memories that name it. The result may be empty.
+// EntitiesNamed returns the entities of a name, whatever its case and accents: several if a person and a place share
+// it. If none has the name, those that begin with it count: "Anna" finds "Anna Berg". Each comes with all its edges,
+// ended ones too, and the latest 100 memories that name it. The result may be empty.
 func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) (entities []NamedEntity, err error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, &InvalidError{Index: -1, Field: "name", Rule: "must not be blank"}

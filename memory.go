@@ -32,8 +32,8 @@ const (
 )
 
 // Remember stores a memory and, in the same transaction, the job that makes it recallable; a worker embeds it after the
-// commit. It returns the id of the memory. If the user has a memory of that type with that ExternalID, nothing is stored,
-// and the id is that memory's. A wrong value is an *InvalidError.
+// commit. It returns the id of the memory. If the user has a memory of that type with that ExternalID, nothing is
+// stored, and the id is that memory's. A wrong value is an *InvalidError.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)
@@ -81,8 +81,8 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	return batch.IDs, nil
 }
 
-// insert stores a batch. A single statement needs no transaction, unless it is traced; and no user, since a role that may
-// insert may do so for any user.
+// insert stores a batch. A single statement needs no transaction, unless it is traced; and no user, since a role that
+// may insert may do so for any user.
 func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, err error) {
 	if c.tx != nil {
 		if err := c.nameTrace(ctx); err != nil {
@@ -101,7 +101,8 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 }
 
 // Get returns a memory of the user, also if it is forgotten (ForgottenAt) or superseded (ExpiredAt). ErrNotFound if the
-// user has none of that id. The client's Sealer opens a memory of sensitivity 3; with ErrSealed it comes without its text.
+// user has none of that id. The client's Sealer opens a memory of sensitivity 3; with ErrSealed it comes without its
+// text.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
 	var m Memory
 	err := c.on(ctx, userID, func(db pgx.Tx) (err error) {

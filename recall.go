@@ -63,9 +63,9 @@ type Explanation = store.Explanation
 // ChannelScore is the score and the rank of a memory in one channel of an Explanation.
 type ChannelScore = store.ChannelScore
 
-// Recall returns the memories of a user that answer a query, the best first. It searches words and vectors, and a memory
-// raises its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing: the client reports
-// the accesses in the background. Report the memories that a reply relied on with Used.
+// Recall returns the memories of a user that answer a query, the best first. It searches words and vectors, and a
+// memory raises its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing: the
+// client reports the accesses in the background. Report the memories that a reply relied on with Used.
 //
 // If the embedder fails, Recall searches words alone, and Results.Degraded says why. If the database holds vectors of
 // another model, the error is a *ModelMismatchError. A wrong value is an *InvalidError.
@@ -113,7 +113,8 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 		return &InvalidError{Index: -1, Field: "embedding", Value: fmt.Sprintf("%d dimensions", len(vector)),
 			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension, recorded.Model)}
 	case !own && recorded != mine:
-		return fmt.Errorf("%w: give the client the embedder of the database (oxbow.WithEmbedder), or change the database's with oxbow reembed",
+		return fmt.Errorf("%w: give the client the embedder of the database (oxbow.WithEmbedder), or change the "+
+			"database's with oxbow reembed",
 			&ModelMismatchError{Database: recorded, Given: mine})
 	}
 	return nil
@@ -133,7 +134,8 @@ func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error
 		return nil, err
 	}
 	if len(vectors) != 1 || len(vectors[0]) != c.embedder.Dimension() {
-		return nil, fmt.Errorf("embedding with %s: the answer is not one vector of %d dimensions", c.embedder.Model(), c.embedder.Dimension())
+		return nil, fmt.Errorf("embedding with %s: the answer is not one vector of %d dimensions", c.embedder.Model(),
+			c.embedder.Dimension())
 	}
 	return vectors[0], nil
 }
@@ -153,7 +155,8 @@ func (q Query) params() (store.RecallParams, error) {
 	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
 		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:
-		return none, &InvalidError{Index: -1, Field: "limit", Value: strconv.Itoa(q.Limit), Rule: "must be between 1 and 1000"}
+		return none, &InvalidError{Index: -1, Field: "limit", Value: strconv.Itoa(q.Limit),
+			Rule: "must be between 1 and 1000"}
 	}
 	for _, t := range q.Types {
 		if !slices.Contains(store.MemoryTypes(), t) {

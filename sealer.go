@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Sealer seals and opens the texts of secret memories and messages with keys that the database never has. Package sealed
-// has one. Both calls name the place of a text, which cannot be opened at another.
+// Sealer seals and opens the texts of secret memories and messages with keys that the database never has. Package
+// sealed has one. Both calls name the place of a text, which cannot be opened at another.
 type Sealer = store.Sealer
 
 // WithSealer lets the client store and read memories and messages of sensitivity 3. Without it the client refuses to
@@ -26,8 +26,8 @@ func WithSealer(s Sealer) Option {
 }
 
 // Reseal seals with the primary key what other keys sealed, of all users, and returns how many memories and messages
-// those were. It needs the login of the schema's owner or of the worker, and works in transactions of its own: repeat it
-// after an interruption. ErrSealed if a key is missing.
+// those were. It needs the login of the schema's owner or of the worker, and works in transactions of its own: repeat
+// it after an interruption. ErrSealed if a key is missing.
 func (c *Client) Reseal(ctx context.Context) (total int, err error) {
 	if c.sealer == nil {
 		return 0, errors.New("oxbow: Reseal: the client has no keys: give it WithSealer")
@@ -35,7 +35,8 @@ func (c *Client) Reseal(ctx context.Context) (total int, err error) {
 	if err := c.check(ctx); err != nil {
 		return 0, err
 	}
-	for _, reseal := range []func(context.Context, pgx.Tx, store.Sealer, int) (int, error){store.Reseal, store.ResealMessages} {
+	for _, reseal := range []func(context.Context, pgx.Tx, store.Sealer, int) (int, error){store.Reseal,
+		store.ResealMessages} {
 		for n := -1; n != 0; total += n {
 			err := c.inTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) (err error) {
 				n, err = reseal(ctx, tx, c.sealer, 500)

@@ -24,7 +24,9 @@ func (c *Client) Sensory(ctx context.Context, userID string, limit int) (items [
 }
 
 // SensoryCandidates returns the frequent texts of a user's sensory stream, the most frequent first. limit is 1 to 1000.
-func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) (candidates []SensoryCandidate, err error) {
+func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) (
+	candidates []SensoryCandidate, err error,
+) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		candidates, err = store.SensoryCandidates(ctx, tx, userID, limit)
 		return err

@@ -9,7 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// TimelineQuery asks how knowledge about a topic changed. Only UserID and Topic are required; a zero value is the default.
+// TimelineQuery asks how knowledge about a topic changed. Only UserID and Topic are required; a zero value is the
+// default.
 type TimelineQuery struct {
 	UserID string
 	// Topic is what to search for, like Query.Text.
@@ -46,7 +47,8 @@ func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error
 		}
 		return Timeline{}, err
 	}
-	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Embedding: q.Embedding, Types: checked.Types, Limit: checked.Limit}
+	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Embedding: q.Embedding, Types: checked.Types,
+		Limit: checked.Limit}
 	var result Timeline
 	if !q.WordsOnly && params.Embedding == nil {
 		params.Embedding, err = c.embed(ctx, q.Topic)

@@ -14,9 +14,10 @@ import (
 
 const tracerName = "github.com/oxbow-memory/oxbow"
 
-// span makes a call a part of the caller's trace; end takes the error of the call. The span has neither users nor texts,
-// nor the text of the error, which may quote them.
-func (c *Client) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (_ context.Context, end func(*error)) {
+// span makes a call a part of the caller's trace; end takes the error of the call. The span has neither users nor
+// texts, nor the text of the error, which may quote them.
+func (c *Client) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (_ context.Context,
+	end func(*error)) {
 	tracer := c.tracer
 	if tracer == nil {
 		tracer = trace.SpanFromContext(ctx).TracerProvider().Tracer(tracerName)
@@ -41,7 +42,8 @@ func traceparent(ctx context.Context) string {
 	return fmt.Sprintf("00-%s-%s-%s", s.TraceID(), s.SpanID(), s.TraceFlags()&trace.FlagsSampled)
 }
 
-// setTrace is the statement that names a trace until the transaction ends: triggers write it into the jobs that they make.
+// setTrace is the statement that names a trace until the transaction ends: triggers write it into the jobs that they
+// make.
 func setTrace(traceparent string) string {
 	return "select set_config('oxbow.traceparent', " + literal(traceparent) + ", true)"
 }

@@ -47,8 +47,8 @@ type TraitsOptions struct {
 }
 
 // Traits returns the traits of a user with their confidence and stage: the most abstract first (core, then preference,
-// then behavior), and of each the surest first. ParentID makes a tree of them. An unknown user has none. A wrong value is
-// an *InvalidError.
+// then behavior), and of each the surest first. ParentID makes a tree of them. An unknown user has none. A wrong
+// value is an *InvalidError.
 func (c *Client) Traits(ctx context.Context, userID string, options TraitsOptions) (traits []Trait, err error) {
 	if err := options.validate(); err != nil {
 		return nil, err
@@ -103,12 +103,14 @@ func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now t
 	return t, err
 }
 
-// EditTrait corrects a trait on behalf of its user, and returns its id: a new one if it was reworded. Evidence and events
-// move to the new wording; the old one stays for questions about the past. A dissolved trait is revived. Reflection keeps
-// weighing evidence, but no longer changes the wording.
+// EditTrait corrects a trait on behalf of its user, and returns its id: a new one if it was reworded. Evidence and
+// events move to the new wording; the old one stays for questions about the past. A dissolved trait is revived.
+// Reflection keeps weighing evidence, but no longer changes the wording.
 //
 // ErrNotFound, ErrNotTrait, ErrForgotten, ErrSuperseded (the error names the newer wording), or an *InvalidError.
-func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (edited uuid.UUID, err error) {
+func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (
+	edited uuid.UUID, err error,
+) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		edited, err = store.EditTrait(ctx, tx, userID, id, e)
 		return err
@@ -116,16 +118,16 @@ func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e T
 	return edited, err
 }
 
-// DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not revive it;
-// EditTrait does. The reason, which may be empty, is written into its events. A second call does nothing. Errors are those
-// of EditTrait.
+// DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not revive
+// it; EditTrait does. The reason, which may be empty, is written into its events. A second call does nothing. Errors
+// are those of EditTrait.
 func (c *Client) DissolveTrait(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.DissolveTrait(ctx, tx, userID, id, reason, "user") })
 }
 
-// DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted. The memories
-// that were evidence stay. A hash of the wording is kept, so that reflection does not make the trait again. It cannot be
-// undone. Errors are those of EditTrait.
+// DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted. The
+// memories that were evidence stay. A hash of the wording is kept, so that reflection does not make the trait again.
+// It cannot be undone. Errors are those of EditTrait.
 func (c *Client) DeleteTrait(ctx context.Context, userID string, id uuid.UUID) (rows int64, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		rows, err = store.DeleteTrait(ctx, tx, userID, id)

@@ -21,8 +21,8 @@ const (
 	useTimeout  = 30 * time.Second
 )
 
-// uses gathers reports of memories that were recalled or used, so that a recall itself writes nothing. A lost report does no
-// harm.
+// uses gathers reports of memories that were recalled or used, so that a recall itself writes nothing. A lost report
+// does no harm.
 type uses struct {
 	send     func(ctx context.Context, r report, ids []uuid.UUID) error
 	interval time.Duration // useInterval; tests need another
@@ -118,9 +118,9 @@ func (u *uses) close(ctx context.Context) error {
 	}
 }
 
-// Used reports that a reply used memories of the user: traits among them become a little surer, at most once a day each.
-// Recall reports what it returned, which counts as an access and not as a use. Reports are sent in the background, within
-// 5 seconds or by Close; the worker adds them to AccessCount.
+// Used reports that a reply used memories of the user: traits among them become a little surer, at most once a day
+// each. Recall reports what it returned, which counts as an access and not as a use. Reports are sent in the
+// background, within 5 seconds or by Close; the worker adds them to AccessCount.
 func (c *Client) Used(userID string, ids ...uuid.UUID) { c.report(report{userID, true}, ids) }
 
 func (c *Client) report(r report, ids []uuid.UUID) {

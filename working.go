@@ -46,8 +46,8 @@ type WorkingItem struct {
 }
 
 // WorkingMemory holds the few items that a conversation is about now, in the memory of this process. It belongs to one
-// session of one user, and is safe for concurrent use. An item that leaves it, or is in it when the process ends, is lost
-// unless Client.CommitWorkingMemory has stored it.
+// session of one user, and is safe for concurrent use. An item that leaves it, or is in it when the process ends, is
+// lost unless Client.CommitWorkingMemory has stored it.
 type WorkingMemory struct {
 	userID, sessionID string
 	capacity          int
@@ -62,14 +62,15 @@ type heldItem struct {
 	committed string // the name under which this working memory knows it to be written
 }
 
-// NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes, and capacity is 5
-// to 9 items; 0 is 7. A wrong value is an *InvalidError.
+// NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes, and
+// capacity is 5 to 9 items; 0 is 7. A wrong value is an *InvalidError.
 func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, error) {
 	if capacity == 0 {
 		capacity = defaultWorking
 	}
 	if capacity < minWorking || capacity > maxWorking {
-		return nil, &InvalidError{Index: -1, Field: "capacity", Value: strconv.Itoa(capacity), Rule: "must be between 5 and 9"}
+		return nil, &InvalidError{Index: -1, Field: "capacity", Value: strconv.Itoa(capacity),
+			Rule: "must be between 5 and 9"}
 	}
 	if sessionID == "" {
 		return nil, &InvalidError{Index: -1, Field: "session_id", Value: `""`, Rule: "must have 1 to 1024 bytes"}
@@ -81,15 +82,16 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 	return w, nil
 }
 
-// Add adds an item. If the working memory is full, the item with the fewest rehearsals leaves, among equals the oldest, and
-// is returned. An item with the key of another replaces it in its place, which counts as a rehearsal; importance does not
-// fall. A wrong value is an *InvalidError.
+// Add adds an item. If the working memory is full, the item with the fewest rehearsals leaves, among equals the
+// oldest, and is returned. An item with the key of another replaces it in its place, which counts as a rehearsal;
+// importance does not fall. A wrong value is an *InvalidError.
 func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	if item.Type == "" {
 		item.Type = TypeFact
 	}
 	if item.Type != TypeFact && item.Type != TypeEpisodic {
-		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)), Rule: "must be fact or episodic"}
+		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)),
+			Rule: "must be fact or episodic"}
 	}
 	name := w.name(item)
 	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}, nil); err != nil {
@@ -160,8 +162,8 @@ func (w *WorkingMemory) Items() []WorkingItem {
 	return items
 }
 
-// Render returns the items as lines for a prompt, the oldest first, each with its speaker if it has one. Line breaks and
-// control characters become spaces, so that no item can look like two.
+// Render returns the items as lines for a prompt, the oldest first, each with its speaker if it has one. Line breaks
+// and control characters become spaces, so that no item can look like two.
 func (w *WorkingMemory) Render() string {
 	var out strings.Builder
 	for _, item := range w.Items() {
@@ -175,7 +177,8 @@ func (w *WorkingMemory) Render() string {
 }
 
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+		" ")
 }
 
 // CommitOptions selects the items of a working memory to store. The zero value is ready to use.
@@ -192,10 +195,12 @@ type CommitOptions struct {
 
 func (o CommitOptions) withDefaults() (CommitOptions, error) {
 	if o.MinRehearsals < 0 {
-		return o, &InvalidError{Index: -1, Field: "min_rehearsals", Value: strconv.Itoa(o.MinRehearsals), Rule: "must not be negative"}
+		return o, &InvalidError{Index: -1, Field: "min_rehearsals", Value: strconv.Itoa(o.MinRehearsals),
+			Rule: "must not be negative"}
 	}
 	if !(o.MinImportance >= 0 && o.MinImportance <= 1) { // NaN is neither
-		return o, &InvalidError{Index: -1, Field: "min_importance", Value: fmt.Sprint(o.MinImportance), Rule: "must be between 0 and 1"}
+		return o, &InvalidError{Index: -1, Field: "min_importance", Value: fmt.Sprint(o.MinImportance),
+			Rule: "must be between 0 and 1"}
 	}
 	o.MinRehearsals = cmp.Or(o.MinRehearsals, 2)
 	o.MinImportance = cmp.Or(o.MinImportance, 0.6)
@@ -209,11 +214,12 @@ type CommittedItem struct {
 	ID uuid.UUID // of the memory
 }
 
-// CommitWorkingMemory stores the items that came up again or are important as memories of the user and the session, all or
-// none, and returns them, the oldest first. It stores an item once, also if several commits run at the same time or a
-// commit is repeated: the ExternalID is made of session, type and content. The items stay in the working memory. A wrong
-// value is an *InvalidError.
-func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem, error) {
+// CommitWorkingMemory stores the items that came up again or are important as memories of the user and the session,
+// all or none, and returns them, the oldest first. It stores an item once, also if several commits run at the same
+// time or a commit is repeated: the ExternalID is made of session, type and content. The items stay in the working
+// memory. A wrong value is an *InvalidError.
+func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem,
+	error) {
 	if w == nil {
 		return nil, errors.New("oxbow: CommitWorkingMemory: the working memory is nil")
 	}
@@ -288,14 +294,16 @@ func (w *WorkingMemory) markCommitted(written []heldItem) {
 // memory returns the memory that an item becomes.
 func (w *WorkingMemory) memory(item WorkingItem, name string) NewMemory {
 	return NewMemory{
-		UserID: w.userID, SessionID: w.sessionID, ExternalID: name, Content: item.Content, Type: item.Type, Importance: item.Importance,
-		ValidAt: item.ValidAt, Speaker: item.Speaker, Category: item.Category, Metadata: item.Metadata,
+		UserID: w.userID, SessionID: w.sessionID, ExternalID: name, Content: item.Content, Type: item.Type,
+		Importance: item.Importance,
+		ValidAt:    item.ValidAt, Speaker: item.Speaker, Category: item.Category, Metadata: item.Metadata,
 	}
 }
 
 // name returns the ExternalID of the memory that an item becomes, which is the same in every commit.
 func (w *WorkingMemory) name(item WorkingItem) string {
-	sum := sha256.Sum256([]byte(w.sessionID + "\x00" + string(item.Type) + "\x00" + item.Content)) // none has a NUL character
+	// none has a NUL character
+	sum := sha256.Sum256([]byte(w.sessionID + "\x00" + string(item.Type) + "\x00" + item.Content))
 	return "working:" + hex.EncodeToString(sum[:16])
 }
 

@@ -1,5 +1,5 @@
-// Package documents reads files (text, Markdown, HTML and PDF), cuts their text into chunks, and stores the chunks as memories
-// through a client:
+// Package documents reads files (text, Markdown, HTML and PDF), cuts their text into chunks, and stores the chunks as
+// memories through a client:
 //
 //	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "ann", Path: "guide.md", Content: file})
 //
@@ -77,12 +77,12 @@ type Error struct {
 func (e *Error) Error() string { return "the file " + e.Problem }
 
 // Ingest reads a file, cuts its text into chunks, and stores each chunk as a memory of type document with the source
-// "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type, chunk_index (from 1),
-// chunk_count and, where they are known, page and heading.
+// "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type, chunk_index (from
+// 1), chunk_count and, where they are known, page and heading.
 //
-// A file replaces the earlier file of its path in one transaction: chunks whose text did not change keep their memories,
-// the others are new, and chunks that the file no longer has are erased. If content and settings are the same, nothing is
-// done. Of two calls for one path, one waits for the other.
+// A file replaces the earlier file of its path in one transaction: chunks whose text did not change keep their
+// memories, the others are new, and chunks that the file no longer has are erased. If content and settings are the
+// same, nothing is done. Of two calls for one path, one waits for the other.
 //
 // A file that cannot be read is an *Error, and a wrong value an *oxbow.InvalidError; the earlier file stays then.
 func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report, err error) {
@@ -145,8 +145,8 @@ func Files(ctx context.Context, client *oxbow.Client, userID string) (files []Fi
 	return files, err
 }
 
-// Delete erases a file with the memories of its chunks, and returns how many memories it erased. It cannot be undone, but
-// the file can be ingested again. ErrNoFile if the user has no file of that path.
+// Delete erases a file with the memories of its chunks, and returns how many memories it erased. It cannot be undone,
+// but the file can be ingested again. ErrNoFile if the user has no file of that path.
 func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (erased int64, err error) {
 	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		erased, err = store.DeleteFile(ctx, tx, userID, path)
@@ -188,7 +188,8 @@ func (f *NewFile) validate() (store.File, document.Splitting, error) {
 	if rule := s.OverlapRule(); rule != "" {
 		return file, s, &oxbow.InvalidError{Index: -1, Field: "overlap", Value: fmt.Sprint(s.Overlap), Rule: rule}
 	}
-	file.Settings, err = json.Marshal(map[string]int{"chunk_size": s.Size, "overlap": s.Overlap, "reader": document.Version})
+	file.Settings, err = json.Marshal(map[string]int{"chunk_size": s.Size, "overlap": s.Overlap,
+		"reader": document.Version})
 	return file, s, err
 }
 
@@ -213,9 +214,11 @@ func (f *NewFile) unreadable(err error) error {
 	return fmt.Errorf("%s: %w", f.Path, err)
 }
 
-// ingestedBefore returns the file of the path if it has the same content and settings, so that it need not be read; else
-// nil.
-func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, file store.File) (same *store.File, err error) {
+// ingestedBefore returns the file of the path if it has the same content and settings, so that it need not be read;
+// else nil.
+func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, file store.File) (
+	same *store.File, err error,
+) {
 	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		found, err := store.FileOf(ctx, tx, userID, file.Path)
 		if errors.Is(err, store.ErrNoFile) {

@@ -31,8 +31,8 @@ type Keys struct {
 	ids    []string
 }
 
-// NewKeys makes one key (AES-256-GCM). Keep what its Write returns where secrets are kept: without it nobody can read what
-// the key sealed.
+// NewKeys makes one key (AES-256-GCM). Keep what its Write returns where secrets are kept: without it nobody can read
+// what the key sealed.
 func NewKeys() (*Keys, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -41,8 +41,8 @@ func NewKeys() (*Keys, error) {
 	return of(handle)
 }
 
-// ReadKeys reads a keyset of Tink in JSON, as Keys.Write returns it: in clear if kmsURI is empty, else encrypted with that
-// key of a key management service. The program must have registered a client of the service with Tink
+// ReadKeys reads a keyset of Tink in JSON, as Keys.Write returns it: in clear if kmsURI is empty, else encrypted with
+// that key of a key management service. The program must have registered a client of the service with Tink
 // (registry.RegisterKMSClient). Errors never show the keyset.
 func ReadKeys(text, kmsURI string) (*Keys, error) {
 	encrypted, malformed := keyset.NewJSONReader(strings.NewReader(text)).ReadEncrypted()
@@ -50,7 +50,8 @@ func ReadKeys(text, kmsURI string) (*Keys, error) {
 	reader := keyset.NewJSONReader(strings.NewReader(text))
 	if kmsURI == "" {
 		if isEncrypted {
-			return nil, errors.New("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
+			return nil,
+				errors.New("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
 		}
 		handle, err := insecurecleartextkeyset.Read(reader)
 		if err != nil {
@@ -59,7 +60,9 @@ func ReadKeys(text, kmsURI string) (*Keys, error) {
 		return of(handle)
 	}
 	if !isEncrypted {
-		return nil, fmt.Errorf("the keyset is in clear, or none, though the key %s is to open it: oxbow keys encrypt encrypts it", kmsURI)
+		return nil,
+			fmt.Errorf("the keyset is in clear, or none, though the key %s is to open it: oxbow keys encrypt encrypts it",
+				kmsURI)
 	}
 	master, err := masterKey(kmsURI)
 	if err != nil {
@@ -75,7 +78,8 @@ func ReadKeys(text, kmsURI string) (*Keys, error) {
 func masterKey(kmsURI string) (tink.AEAD, error) {
 	client, err := registry.GetKMSClient(kmsURI)
 	if err != nil {
-		return nil, fmt.Errorf("no client of the key management service of %s is registered with Tink in this program", kmsURI)
+		return nil, fmt.Errorf("no client of the key management service of %s is registered with Tink in this program",
+			kmsURI)
 	}
 	master, err := client.GetAEAD(kmsURI)
 	if err != nil {
@@ -96,7 +100,9 @@ func of(handle *keyset.Handle) (*Keys, error) {
 	var ids []string
 	for _, info := range handle.KeysetInfo().GetKeyInfo() {
 		if info.GetOutputPrefixType() != tinkpb.OutputPrefixType_TINK {
-			return nil, errors.New("the keyset has a key whose id does not stand before what it seals: the output prefix type of all must be TINK")
+			return nil,
+				errors.New("the keyset has a key whose id does not stand before what it seals: the output prefix type of all " +
+					"must be TINK")
 		}
 		ids = append(ids, strconv.FormatUint(uint64(info.GetKeyId()), 10))
 	}
@@ -139,7 +145,8 @@ func (k *Keys) Write(kmsURI string) (string, error) {
 	return text.String(), nil
 }
 
-// line puts the error of a service on one line. It never has the key: a service is sent keysets and says why it refuses.
+// line puts the error of a service on one line. It never has the key: a service is sent keysets and says why it
+// refuses.
 func line(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
 
 // ID returns the id of the primary key.

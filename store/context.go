@@ -29,15 +29,17 @@ type ContextPart struct {
 	Stage   string     `json:"stage,omitzero"` // a trait's: emerging, established, core
 	At      time.Time  `json:"at,omitzero"`    // when what is no trait was true, or happened
 	Text    string     `json:"text"`           // the memory on one line, shortened if it is long
-	Line    string     `json:"line"`           // as it stands in the block; the first of a section has the heading above it
-	Tokens  int        `json:"tokens"`         // what Line is estimated at
+	// as it stands in the block; the first of a section has the heading above it
+	Line   string `json:"line"`
+	Tokens int    `json:"tokens"` // what Line is estimated at
 }
 
 // Context asks oxbow.context_parts, and in the same round trip whose vectors the database holds; see Recall.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanContextPart, `
 		select section, id, memory_type, stage, at, text, line, tokens
-		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000), types => $5,
+		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000),
+		  types => $5,
 		       contexts => $6, agent => $7, now => $8)`,
 		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow)
 }

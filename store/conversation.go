@@ -26,8 +26,8 @@ type Session struct {
 	Number int64   // of the extractions that wrote something of the user
 }
 
-// ReadSession looks at what waits in a session. It comes before SessionMessages: the messages of the jobs that it finds are
-// among those then. present is the job that asks. Jobs that try again what failed are not looked at.
+// ReadSession looks at what waits in a session. It comes before SessionMessages: the messages of the jobs that it
+// finds are among those then. present is the job that asks. Jobs that try again what failed are not looked at.
 func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (Session, error) {
 	s := Session{UserID: userID, ID: id}
 	var later, waiting, enough int
@@ -35,7 +35,8 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 		select w.jobs, w.later,
 		       coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0),
 		       coalesce((select s.ended_at is not null from oxbow.sessions s where s.user_id = $1 and s.id = $2), false),
-		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and m.extract_failures = 0 limit 1000) m),
+		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
+		         and m.extracted_at is null and m.extract_failures = 0 limit 1000) m),
 		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)
 		  from oxbow.waiting_extractions($1, $2, $3) w`,
 		userID, id, present).Scan(&s.Jobs, &later, &s.Number, &s.Ended, &waiting, &enough)
@@ -46,9 +47,11 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 	return s, nil
 }
 
-// SessionMessages returns the messages of a session that are to be extracted from, at most limit, with up to before earlier
-// ones, in their order. With failed they are those on which extraction failed, the one of the fewest failures alone.
-func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed bool, limit, before int) ([]reasoner.Message, error) {
+// SessionMessages returns the messages of a session that are to be extracted from, at most limit, with up to before
+// earlier ones, in their order. With failed they are those on which extraction failed, the one of the fewest failures
+// alone.
+func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed bool, limit,
+	before int) ([]reasoner.Message, error) {
 	if failed {
 		limit = 1
 	}
@@ -77,8 +80,8 @@ func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed boo
 	return messages, nil
 }
 
-// SessionIsWorked tells whether an older job is extracting from a session. It holds that job's row until the transaction ends,
-// and waits for one that is just completing.
+// SessionIsWorked tells whether an older job is extracting from a session. It holds that job's row until the
+// transaction ends, and waits for one that is just completing.
 func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (worked bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.session_is_worked($1, $2, $3)`, userID, session, present).Scan(&worked)
 	if err != nil {
@@ -87,8 +90,11 @@ func SessionIsWorked(ctx context.Context, db DB, userID, session string, present
 	return worked, nil
 }
 
-// MessagesLeft tells whether messages wait in a session, with failed those on which extraction failed, and no job for them.
-func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (left bool, err error) {
+// MessagesLeft tells whether messages wait in a session, with failed those on which extraction failed, and no job for
+// them.
+func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (
+	left bool, err error,
+) {
 	err = db.QueryRow(ctx, `select oxbow.messages_left($1, $2, $3, $4)`, userID, session, failed, present).Scan(&left)
 	if err != nil {
 		return false, fmt.Errorf("look for messages that are left: %w", err)
@@ -112,12 +118,14 @@ type NewMessage struct {
 	Content   string
 	At        time.Time      // zero: now
 	Metadata  map[string]any // {"recalled": [ids]} names the memories that were recalled for it
-	// Sensitivity is 0 (default) to 3; what is remembered of a message has its level at least. The content of a message of 3 is sealed
-	// with the client's keys: nothing is made of it. Such a message has neither Speaker nor Metadata, which would not be sealed.
+	// Sensitivity is 0 (default) to 3; what is remembered of a message has its level at least. The content of a message
+	// of 3 is sealed with the client's keys: nothing is made of it. Such a message has neither Speaker nor Metadata,
+	// which would not be sealed.
 	Sensitivity int
 }
 
-// check refuses what must not be sent to the database, whose log would have it. Values are not told: errors are logged too.
+// check refuses what must not be sent to the database, whose log would have it. Values are not told: errors are
+// logged too.
 func (m *NewMessage) check() error {
 	if m.Sensitivity < 0 || m.Sensitivity > Secret {
 		return Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
@@ -126,7 +134,8 @@ func (m *NewMessage) check() error {
 		return nil // the rest the database says
 	}
 	if m.Speaker != "" || len(m.Metadata) > 0 {
-		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 for a message with speaker or metadata, which are not sealed"}
+		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
+			Rule: "must be below 3 for a message with speaker or metadata, which are not sealed"}
 	}
 	if strings.TrimSpace(m.Content) == "" || len(m.Content) > maxContent {
 		return &InvalidError{Index: -1, Field: "content", Rule: "must not be blank, nor longer than 1 MiB"}
@@ -160,7 +169,8 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		if m.ID == uuid.Nil {
 			ids[i] = uuid.New()
 		}
-		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content, pointer(m.At.UTC()), m.Metadata, i, m.Sensitivity, nil, nil}
+		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content,
+			pointer(m.At.UTC()), m.Metadata, i, m.Sensitivity, nil, nil}
 		err := m.check()
 		if err == nil && m.Sensitivity == Secret {
 			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content, messagePlace(m.UserID, ids[i]))
@@ -177,10 +187,13 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		return nil, fmt.Errorf("the messages cannot be written as JSON: %w", err)
 	}
 	_, err = db.Exec(ctx, `
-		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, sensitivity, sealed, sealed_key, seq)
-		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()), coalesce(m.metadata, '{}'), m.sensitivity, m.sealed, m.sealed_key,
+		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, sensitivity,
+		  sealed, sealed_key, seq)
+		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()),
+		  coalesce(m.metadata, '{}'), m.sensitivity, m.sealed, m.sealed_key,
 		       (extract(epoch from coalesce(m.at, clock_timestamp())) * 1000000)::bigint + m.nth
-		  from json_to_recordset($1::json) m (user_id text, id uuid, session_id text, role text, speaker text, content text, at timestamptz,
+		  from json_to_recordset($1::json) m (user_id text, id uuid, session_id text, role text, speaker text,
+		    content text, at timestamptz,
 		       metadata jsonb, nth integer, sensitivity smallint, sealed bytea, sealed_key text)
 		 order by m.nth
 		on conflict do nothing`, string(given))
@@ -224,7 +237,8 @@ func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.T
 		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 }
 
-// LostSession is a conversation with messages that no job is going to see to: those on which extraction failed (Failed), or others.
+// LostSession is a conversation with messages that no job is going to see to: those on which extraction failed
+// (Failed), or others.
 type LostSession struct {
 	UserID, SessionID string
 	Failed            bool
@@ -236,9 +250,9 @@ type sessionKey struct {
 	SessionID string `json:"session_id"`
 }
 
-// LostMessages looks at the next conversations in which messages wait, at most limit; it goes on there the next time, and begins
-// anew after the last, so that those that wait for a job do not keep it from others. It returns those of which messages that
-// were said before a moment have no job.
+// LostMessages looks at the next conversations in which messages wait, at most limit; it goes on there the next time,
+// and begins anew after the last, so that those that wait for a job do not keep it from others. It returns those of
+// which messages that were said before a moment have no job.
 func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]LostSession, error) {
 	var from sessionKey
 	if err := ReadSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
@@ -262,18 +276,22 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		  select s.user_id, s.session_id, p.n + 1
 		    from page p cross join lateral (
 		         select m.user_id, m.session_id from oxbow.messages m
-		          where m.extracted_at is null and (m.user_id, m.session_id) > (p.user_id, p.session_id) order by m.user_id, m.session_id limit 1) s
+		          where m.extracted_at is null and (m.user_id, m.session_id) > (p.user_id, p.session_id)
+		            order by m.user_id, m.session_id limit 1) s
 		   where p.n < $4
 		)
 		select p.user_id, p.session_id, failed,
 		       exists (select from oxbow.messages m
-		                where m.user_id = p.user_id and m.session_id = p.session_id and m.extracted_at is null and m.created_at < $3
+		                where m.user_id = p.user_id and m.session_id = p.session_id and m.extracted_at is null
+		                  and m.created_at < $3
 		                  and (m.extract_failures > 0) = failed)
 		       and not exists (select from oxbow.river_job j
-		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running', 'pending')
+		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running',
+		                          'pending')
 		                          and (j.args ? 'retry') = failed
 		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id))
-		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`, from.UserID, from.SessionID, before, limit)
+		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
+		from.UserID, from.SessionID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for lost messages: %w", err)
 	}

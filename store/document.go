@@ -50,7 +50,8 @@ func ValidatePath(path string) error {
 
 const selectFiles = `
 	select f.id, f.path, f.media_type, f.bytes, f.content_hash, f.settings,
-	       (select count(*) from oxbow.document_chunks c where c.user_id = f.user_id and c.file_id = f.id), f.metadata, f.created_at, f.updated_at
+	       (select count(*) from oxbow.document_chunks c where c.user_id = f.user_id and c.file_id = f.id), f.metadata,
+	         f.created_at, f.updated_at
 	  from oxbow.document_files f where f.user_id = $1`
 
 // Files returns the files of a user in the order of their paths.
@@ -67,8 +68,8 @@ func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
 	return file, Explain(err)
 }
 
-// Ingest stores a file's chunks in the place of those that are there. Of f, Path, MediaType, Bytes, ContentHash, Settings
-// and Metadata count.
+// Ingest stores a file's chunks in the place of those that are there. Of f, Path, MediaType, Bytes, ContentHash,
+// Settings and Metadata count.
 func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChunk) (done Ingested, err error) {
 	contents, metadata := make([]string, len(chunks)), make([]string, len(chunks))
 	for i, c := range chunks {
@@ -85,15 +86,17 @@ func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChun
 		}
 		contents[i], metadata[i] = c.Content, string(encoded)
 	}
-	err = db.QueryRow(ctx, `select file_id, unchanged, added, kept, removed from oxbow.ingest_file(user_id => $1, path => $2, contents => $3,
-		chunk_metadata => $4::text[]::jsonb[], media_type => $5, bytes => $6, content_hash => $7, settings => $8, metadata => $9)`,
+	err = db.QueryRow(ctx, `
+		select file_id, unchanged, added, kept, removed
+		  from oxbow.ingest_file(user_id => $1, path => $2, contents => $3, chunk_metadata => $4::text[]::jsonb[],
+		       media_type => $5, bytes => $6, content_hash => $7, settings => $8, metadata => $9)`,
 		userID, f.Path, contents, metadata, f.MediaType, f.Bytes, f.ContentHash, f.Settings, f.Metadata).
 		Scan(&done.FileID, &done.Unchanged, &done.Added, &done.Kept, &done.Removed)
 	return done, Explain(err)
 }
 
-// DeleteFile erases a file with the memories of its chunks, and returns how many those were. ErrNoFile if the user has none
-// of that path.
+// DeleteFile erases a file with the memories of its chunks, and returns how many those were. ErrNoFile if the user
+// has none of that path.
 func DeleteFile(ctx context.Context, db DB, userID, path string) (erased int64, err error) {
 	err = db.QueryRow(ctx, `select oxbow.delete_file(user_id => $1, path => $2)`, userID, path).Scan(&erased)
 	return erased, Explain(err)

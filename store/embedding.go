@@ -83,7 +83,8 @@ func EmbeddedText(speaker, content string) string {
 
 // WriteVectors stores the vectors of memories that exist and have none, and returns how many those were. Where the
 // database's model is not the given one, nothing is stored and the error is a *ModelMismatchError.
-func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef, vectors [][]float32) (int64, error) {
+func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef, vectors [][]float32) (int64,
+	error) {
 	if len(memories) == 0 {
 		return 0, nil
 	}
@@ -126,8 +127,8 @@ func modelMismatch(err error, given EmbeddingModel) error {
 	return mismatch
 }
 
-// IsDataError tells whether PostgreSQL refused a value for itself (classes 22, data exception, and 54, limit exceeded), so
-// that the same statement will never succeed with it.
+// IsDataError tells whether PostgreSQL refused a value for itself (classes 22, data exception, and 54, limit
+// exceeded), so that the same statement will never succeed with it.
 func IsDataError(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54"))

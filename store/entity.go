@@ -62,7 +62,8 @@ type NamedEntity struct {
 	NamedBy []Naming `json:"named_by"`
 }
 
-// Entities returns who and what the memories of a user name, those that are named most first, each with the edges that hold.
+// Entities returns who and what the memories of a user name, those that are named most first, each with the edges
+// that hold.
 func Entities(ctx context.Context, db DB, userID string) ([]Entity, error) {
 	entities, err := entities(ctx, db, userID, "")
 	if err != nil || len(entities) == 0 {
@@ -96,8 +97,8 @@ func Entities(ctx context.Context, db DB, userID string) ([]Entity, error) {
 	return entities, nil
 }
 
-// EntitiesNamed returns the entities of a name, whatever its case and marks, with all their edges and the memories that name
-// them, at most limit each. A name that begins with it counts where nothing has that name.
+// EntitiesNamed returns the entities of a name, whatever its case and marks, with all their edges and the memories
+// that name them, at most limit each. A name that begins with it counts where nothing has that name.
 func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) ([]NamedEntity, error) {
 	found, err := entities(ctx, db, userID, name)
 	if err != nil {
@@ -131,14 +132,16 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (e Entity, err error) {
 		var invalid, expired *time.Time
-		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired, &e.LastSeen)
+		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired,
+			&e.LastSeen)
 		e.InvalidAt, e.ExpiredAt, e.Edges = or(invalid), or(expired), []Edge{}
 		return e, err
 	}, `
 		with found as (
 		  select e.*, oxbow.entity_key(e.name) = k.key as exact
 		    from oxbow.entities_of($1) e, (select oxbow.entity_key($2) as key) k
-		   where $2 = '' or oxbow.entity_key(e.name) = k.key or oxbow.entity_key(e.name) like replace(k.key, '_', '\_') || ' %')
+		   where $2 = '' or oxbow.entity_key(e.name) = k.key or oxbow.entity_key(e.name) like replace(k.key, '_',
+		     '\_') || ' %')
 		select id, name, kind, mentions, memories, valid_at, invalid_at, created_at, expired_at, last_seen
 		  from found where $2 = '' or exact or not exists (select from found where exact)
 		 order by mentions desc, last_seen desc, name, kind`, userID, name)
@@ -148,24 +151,27 @@ func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error)
 func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (g Edge, err error) {
 		var invalid, expired *time.Time
-		err = row.Scan(&g.From.ID, &g.From.Name, &g.From.Kind, &g.Relation, &g.To.ID, &g.To.Name, &g.To.Kind, &g.ValidAt, &invalid, &g.CreatedAt, &expired,
+		err = row.Scan(&g.From.ID, &g.From.Name, &g.From.Kind, &g.Relation, &g.To.ID, &g.To.Name, &g.To.Kind, &g.ValidAt,
+			&invalid, &g.CreatedAt, &expired,
 			&g.MemoryType, &g.MemoryID, &g.Holds)
 		g.InvalidAt, g.ExpiredAt = or(invalid), or(expired)
 		return g, err
 	}, `
-		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at, expired_at, memory_type, memory_id, holds
+		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at,
+		  expired_at, memory_type, memory_id, holds
 		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
 }
 
-// NoteOldEntities notes what the memories of the next users name that were there before entities were, at most limit users; it
-// goes on there the next time, and ends after the last. It returns how many memories those were.
+// NoteOldEntities notes what the memories of the next users name that were there before entities were, at most limit
+// users; it goes on there the next time, and ends after the last. It returns how many memories those were.
 func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err error) {
 	var after *string
 	if err := ReadSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {
 		return 0, err
 	}
 	var next *string
-	if err := tx.QueryRow(ctx, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit).Scan(&noted, &next); err != nil {
+	if err := tx.QueryRow(ctx, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit).Scan(&noted,
+		&next); err != nil {
 		return 0, fmt.Errorf("note what old memories name: %w", err)
 	}
 	if next == nil {

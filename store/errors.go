@@ -148,7 +148,8 @@ func explainConnection(err error) error {
 	var connect *pgconn.ConnectError
 	var network net.Error
 	if errors.As(err, &connect) || errors.As(err, &network) {
-		return &explained{text: fmt.Sprintf("%v: %v: check that PostgreSQL runs and that DATABASE_URL names it", ErrUnreachable, err),
+		return &explained{text: fmt.Sprintf("%v: %v: check that PostgreSQL runs and that DATABASE_URL names it",
+			ErrUnreachable, err),
 			is: ErrUnreachable, cause: err}
 	}
 	return err

@@ -27,7 +27,8 @@ func SetApart(ctx context.Context, tx pgx.Tx, users []string) error {
 
 // MemoryIDs returns the ids of a user's memories that are not forgotten, in their order.
 func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
-	return Collect(ctx, db, pgx.RowTo[uuid.UUID], `select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
+	return Collect(ctx, db, pgx.RowTo[uuid.UUID],
+		`select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
 // TalkOfMemories makes messages of the memories of users who were set apart, ends the setting apart, and returns their
@@ -35,7 +36,8 @@ func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
 	_, err = tx.Exec(ctx, `
 		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
-		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool') then metadata ->> 'role' else 'user' end,
+		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool')
+		  then metadata ->> 'role' else 'user' end,
 		       speaker, content, coalesce(valid_at, created_at), jsonb_build_object('external_id', external_id)
 		  from oxbow.memories where user_id = any($1) order by seq, id`, users)
 	for _, sql := range []string{
@@ -55,12 +57,14 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 	err = ForEach(ctx, tx, []any{&s.UserID, &s.ID, &n}, func() error {
 		sessions, messages = append(sessions, s), messages+n
 		return nil
-	}, `select user_id, session_id, count(*) from oxbow.messages where user_id = any($1) group by 1, 2 order by 1, 2`, users)
+	}, `
+		select user_id, session_id, count(*) from oxbow.messages
+		 where user_id = any($1) group by 1, 2 order by 1, 2`, users)
 	return sessions, messages, Explain(err)
 }
 
-// SourcesOf returns, for each memory of users that was extracted from messages of TalkOfMemories, what these were called, in
-// their order.
+// SourcesOf returns, for each memory of users that was extracted from messages of TalkOfMemories, what these were
+// called, in their order.
 func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
 	all := map[uuid.UUID][]string{}
 	var id uuid.UUID

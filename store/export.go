@@ -60,7 +60,8 @@ func exportTable(ctx context.Context, db DB, userID, table, kind, order string, 
 		select (select jsonb_object_agg(key, value)
 		        from jsonb_each(to_jsonb(t) || jsonb_build_object('type', $2::text)) each
 		        where value <> 'null' and key <> all (generated))::text
-		from %[1]s t, (select array(select attname::text from pg_attribute where attrelid = '%[1]s'::regclass and attgenerated <> '')) g(generated)
+		from %[1]s t, (select array(select attname::text from pg_attribute
+		  where attrelid = '%[1]s'::regclass and attgenerated <> '')) g(generated)
 		where user_id = $1 order by %[2]s`, pgx.Identifier{"oxbow", table}.Sanitize(), order), userID, kind)
 	if err != nil {
 		return 0, Explain(err)

@@ -26,8 +26,10 @@ type Replacement struct {
 
 // Change is an entry in the history of a memory.
 type Change struct {
-	At       time.Time  `json:"at"`
-	Event    string     `json:"event"` // ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE, STAGE_CHANGE
+	At time.Time `json:"at"`
+	// ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE,
+	// STAGE_CHANGE
+	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
 	Version  int        `json:"version"` // of that memory
@@ -105,7 +107,8 @@ func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change,
 	var sources [][]uuid.UUID // of each change
 	changes, err := Collect(ctx, db, func(row pgx.CollectableRow) (c Change, err error) {
 		var ids []uuid.UUID
-		err = row.Scan(&c.At, &c.Event, &c.MemoryID, &c.Type, &c.Version, &c.OldContent, &c.NewContent, &c.OldMetadata, &c.NewMetadata,
+		err = row.Scan(&c.At, &c.Event, &c.MemoryID, &c.Type, &c.Version, &c.OldContent, &c.NewContent, &c.OldMetadata,
+			&c.NewMetadata,
 			&c.Actor, &c.Reason, &ids)
 		sources = append(sources, ids)
 		return c, err
@@ -149,9 +152,11 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	return nil
 }
 
-// Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no such memory.
+// Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no
+// such memory.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
-	ids, err := Collect(ctx, db, pgx.RowTo[string], `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	ids, err := Collect(ctx, db, pgx.RowTo[string],
+		`select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,9 @@ type ImportOptions struct {
 	OnBad func(*InvalidError)
 	// Type is that of lines without a memory_type. Default: Episodic.
 	Type MemoryType
-	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data. A trait
-	// without events gets those that lead to where it stands. Of the types that old data has, general is read as fact then,
-	// and insight as a trait that is watched as a trend.
+	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data. A
+	// trait without events gets those that lead to where it stands. Of the types that old data has, general is read as
+	// fact then, and insight as a trait that is watched as a trend.
 	Traits bool
 	// Rename returns the user that a line's user becomes. Default: the same.
 	Rename func(userID string) string
@@ -237,7 +237,8 @@ var copyColumns = []string{
 	"category", "importance", "strength", "mention_count", "access_count", "last_accessed_at", "metadata",
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
-	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key", "trait_contexts",
+	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
+	"trait_contexts",
 	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key",
 	"record_table", "record",
 }
@@ -272,7 +273,8 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")), null(f.time("forgotten_at")),
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
-	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"), null(f.time("last_accessed_at"))}
+	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"),
+		null(f.time("last_accessed_at"))}
 	stage := f.string("trait_stage")
 	if s.options.Traits { // old data may have these
 		switch m.Type {

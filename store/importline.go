@@ -82,7 +82,8 @@ func parseFields(line []byte) (*fields, error) {
 			}
 			at += size
 		}
-		return nil, &InvalidError{Index: -1, Value: fmt.Sprintf("%q at byte %d", line[at:at+1], at+1), Rule: "must be valid UTF-8"}
+		return nil, &InvalidError{Index: -1, Value: fmt.Sprintf("%q at byte %d", line[at:at+1], at+1),
+			Rule: "must be valid UTF-8"}
 	}
 	f := &fields{read: map[string]bool{}}
 	if err := json.Unmarshal(line, &f.raw); err != nil || f.raw == nil {
@@ -241,7 +242,8 @@ func (f *fields) done() error {
 	}
 	for name := range f.raw {
 		if !f.read[name] {
-			return Invalid(name, string(f.raw[name]), "is no field of a memory: what is the application's own belongs into metadata")
+			return Invalid(name, string(f.raw[name]),
+				"is no field of a memory: what is the application's own belongs into metadata")
 		}
 	}
 	return nil

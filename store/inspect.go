@@ -20,7 +20,8 @@ func UserZone(ctx context.Context, db DB, userID string) (Zone, error) {
 	var z Zone
 	err := db.QueryRow(ctx, `
 		select name, extract(epoch from (now() at time zone name) - (now() at time zone 'UTC'))::integer
-		from (select coalesce((select timezone from oxbow.users where user_id = $1), 'UTC') as name) z`, userID).Scan(&z.Name, &z.Offset)
+		from (select coalesce((select timezone from oxbow.users where user_id = $1), 'UTC') as name) z`,
+		userID).Scan(&z.Name, &z.Offset)
 	return z, Explain(err)
 }
 
@@ -50,7 +51,8 @@ func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 // OwnerOf returns whose memory an id is, or ErrNotFound. Ids are unique within a user only; of several users with the
 // same, which takes somebody to make it so, the error names them all. All memories are looked through.
 func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
-	users, err := Collect(ctx, db, pgx.RowTo[string], `select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
+	users, err := Collect(ctx, db, pgx.RowTo[string],
+		`select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
 	switch {
 	case err != nil:
 		return "", Explain(err)
@@ -62,8 +64,8 @@ func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
 	return users[0], nil
 }
 
-// SeesEveryone tells whether the login is one that row-level security does not hold to one user: the owner of the schema,
-// or the worker.
+// SeesEveryone tells whether the login is one that row-level security does not hold to one user: the owner of the
+// schema, or the worker.
 func SeesEveryone(ctx context.Context, db DB) (yes bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.is_trusted(current_user)`).Scan(&yes)
 	return yes, Explain(err)
@@ -106,7 +108,8 @@ func WorkOf(ctx context.Context, db DB, m Memory) (MemoryWork, error) {
 		return w, Explain(err)
 	}
 	w.Jobs, err = Collect(ctx, db, pgx.RowToStructByPos[Job], `
-		select id, kind, state::text, attempt, max_attempts, created_at, scheduled_at, coalesce(finalized_at, '0001-01-01 00:00Z'),
+		select id, kind, state::text, attempt, max_attempts, created_at, scheduled_at,
+		  coalesce(finalized_at, '0001-01-01 00:00Z'),
 		       coalesce(errors[cardinality(errors)] ->> 'error', '')
 		from oxbow.river_job
 		where args @> jsonb_build_object('user_id', $1::text) and strpos(args::text, $2::text) > 0

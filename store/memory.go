@@ -52,8 +52,9 @@ type NewMemory struct {
 	Importance *float64
 	// Metadata is anything that encodes to a JSON object: a map, a struct, a json.RawMessage.
 	Metadata any
-	// Sensitivity is 0 (default) to 3. The text of a memory of 3 is sealed with the client's keys: it is not searched, reflected on or
-	// logged, and Get alone returns it. Such a memory has neither Speaker nor Metadata, which would not be sealed.
+	// Sensitivity is 0 (default) to 3. The text of a memory of 3 is sealed with the client's keys: it is not searched,
+	// reflected on or logged, and Get alone returns it. Such a memory has neither Speaker nor Metadata, which would not
+	// be sealed.
 	Sensitivity int
 }
 
@@ -161,8 +162,10 @@ type memoryRow struct {
 
 func scanMemory(row pgx.CollectableRow) (Memory, error) {
 	var r memoryRow
-	err := row.Scan(&r.UserID, &r.Type, &r.ID, &r.Content, &r.ValidAt, &r.InvalidAt, &r.CreatedAt, &r.ExpiredAt, &r.UpdatedAt,
-		&r.ExpiresAt, &r.ForgottenAt, &r.SupersededBy, &r.Version, &r.SessionID, &r.Seq, &r.Speaker, &r.AgentID, &r.ExternalID,
+	err := row.Scan(&r.UserID, &r.Type, &r.ID, &r.Content, &r.ValidAt, &r.InvalidAt, &r.CreatedAt, &r.ExpiredAt,
+		&r.UpdatedAt,
+		&r.ExpiresAt, &r.ForgottenAt, &r.SupersededBy, &r.Version, &r.SessionID, &r.Seq, &r.Speaker, &r.AgentID,
+		&r.ExternalID,
 		&r.Source, &r.Category, &r.Importance, &r.Strength, &r.MentionCount, &r.AccessCount, &r.LastAccessedAt, &r.Metadata,
 		&r.Sensitivity, &r.Sealed, &r.SealedKey, &r.TraitSubtype, &r.TraitStage, &r.TraitConfidence, &r.TraitConfidenceAt,
 		&r.TraitContext, &r.TraitParentID, &r.TraitReinforcementCount, &r.TraitContradictionCount, &r.TraitLastReinforced,

@@ -21,8 +21,8 @@ func CollectOne[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql st
 	return found, Explain(err)
 }
 
-// collectWithModel is Collect, and returns the model of the database's vectors as well, in the same round trip and, if db is
-// a transaction, the same snapshot.
+// collectWithModel is Collect, and returns the model of the database's vectors as well, in the same round trip and,
+// if db is a transaction, the same snapshot.
 func collectWithModel[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql string, args ...any) (
 	found []T, model EmbeddingModel, err error,
 ) {

@@ -48,12 +48,14 @@ type Result struct {
 type Explanation struct {
 	Text   *ChannelScore `json:"text,omitempty"`   // BM25 over the words; nil if no word matched
 	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if it was not near, or there was no vector
-	Entity *ChannelScore `json:"entity,omitempty"` // what the query names, or what belongs together with it; nil if it names nothing of that
+	// what the query names, or what belongs together with it; nil if it names nothing of that
+	Entity *ChannelScore `json:"entity,omitempty"`
 	// Bonuses: 0 to 0.15 for recency, 0 to 0.15 for importance, 0.05, 0.15 or 0.25 for a trait's stage.
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	// Of a trait: how abstract it is, how sure at the moment that was asked for, and how many memories speak for and against it.
+	// Of a trait: how abstract it is, how sure at the moment that was asked for, and how many memories speak for and
+	// against it.
 	Subtype       string  `json:"subtype,omitzero"`    // behavior, preference, core
 	Stage         string  `json:"stage,omitzero"`      // emerging, established, core
 	Confidence    float64 `json:"confidence,omitzero"` // in (0,1)
@@ -76,7 +78,8 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 		       agent_id, external_id, category, importance, metadata, explain
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 10),
 		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
-		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf, p.BelievedAsOf, p.AtNow)
+		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf,
+		p.BelievedAsOf, p.AtNow)
 }
 
 func scanResult(row pgx.CollectableRow) (Result, error) {

@@ -12,8 +12,10 @@ import (
 
 // derived are the tables that an export leaves out, because the worker makes them again from the memories, because they
 // hold what is waiting for it, or because they are the raw stream of the last days.
-var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms", "memory_term_stats", "embedding_refusals",
-	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions", "entity_edges"}
+var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
+	"memory_term_stats", "embedding_refusals",
+	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
+	"entity_edges"}
 
 // recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
 // is forgotten when it is added. Those that others refer to come first.
@@ -23,7 +25,8 @@ func recordTables(ctx context.Context, db DB) ([]string, error) {
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		  and c.relname <> 'memories' and c.relname <> all ($1)
-		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
+		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid
+		  and f.conrelid <> c.oid),
 		         c.relname = 'messages', c.relname`, derived) // a message begins its session
 }
 
@@ -32,7 +35,8 @@ func recordTables(ctx context.Context, db DB) ([]string, error) {
 func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	columns, err := Collect(ctx, tx, pgx.RowTo[string], `
 		select a.attname::text from pg_attribute a
-		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped
+		  and a.attgenerated = ''
 		  and exists (select from oxbow_import i where i.record_table = $1 and i.record ? a.attname)
 		order by a.attnum`, table)
 	if err != nil {
@@ -57,7 +61,8 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 		 where i.record_table = $1 order by i.n on conflict do nothing`,
 		into, strings.Join(columns, ", "), strings.Join(values, ", "), into), table)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23503" { // foreign_key_violation
-		return fmt.Errorf("import the lines of type %s: they refer to a memory that neither the file nor the database has under that id: %w",
+		return fmt.Errorf("import the lines of type %s: they refer to a memory that neither the file nor the database "+
+			"has under that id: %w",
 			table, err)
 	}
 	if err != nil {

@@ -36,7 +36,8 @@ func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed boo
 
 // ReembedPage looks at the next memories after the place that an earlier page was written down with, at most limit. It
 // returns those without a new vector, how many it looked at, and the place to write down; looked is 0 at the end.
-func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int, next ReembedPlace, err error) {
+func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int,
+	next ReembedPlace, err error) {
 	var state Reembedding
 	if err := ReadSetting(ctx, db, ReembedKey, &state); err != nil {
 		return nil, 0, next, err
@@ -47,7 +48,8 @@ func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Un
 	}
 	var user, memoryType, content, speaker *string
 	var id *uuid.UUID
-	err = ForEach(ctx, db, []any{&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id, &content, &speaker}, func() error {
+	err = ForEach(ctx, db, []any{&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id,
+		&content, &speaker}, func() error {
 		if id != nil {
 			todo = append(todo, Unreembedded{*user, MemoryType(*memoryType), *id, EmbeddedText(*speaker, *content)})
 		}
@@ -78,7 +80,8 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 		users[i], types[i], ids[i] = m.UserID, string(m.Type), m.ID
 	}
 	var written int64
-	err := tx.QueryRow(ctx, `select oxbow.reembed_write($1, $2, $3, $4)`, users, types, ids, halfVectors(vectors)).Scan(&written)
+	err := tx.QueryRow(ctx, `select oxbow.reembed_write($1, $2, $3, $4)`, users, types, ids,
+		halfVectors(vectors)).Scan(&written)
 	if err != nil {
 		return fmt.Errorf("write new vectors: %w", err)
 	}
@@ -88,7 +91,8 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 // FinishReembed puts the new vectors into the place of the old ones, and enqueues jobs for memories made since a moment
 // that have none yet: it returns how many. Nothing can use the memories meanwhile, so it waits at most lockTimeout for
 // those who do, and may be tried again.
-func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time, lockTimeout time.Duration) (missing int64, err error) {
+func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time,
+	lockTimeout time.Duration) (missing int64, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
 		if err != nil {

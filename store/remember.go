@@ -80,7 +80,8 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		return nil, err
 	}
 	if m.Type == Trait {
-		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic or document: traits are made by reflection only")
+		return nil, Invalid("memory_type", string(m.Type),
+			"must be fact, episodic or document: traits are made by reflection only")
 	}
 	if m.Type == "" {
 		m.Type = Fact
@@ -132,7 +133,8 @@ func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 // nor a conflict target, so that it needs the right to insert only. seq must not be left to its default, whose
 // microseconds may repeat within a statement: n keeps the order.
 const insertMemories = `
-	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker, agent_id,
+	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker,
+	  agent_id,
 	  external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
 	select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
 	  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,

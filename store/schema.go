@@ -36,9 +36,11 @@ func CheckSchema(ctx context.Context, db DB) error {
 		return fmt.Errorf("%w: %q is at version %d of the unreleased schema: oxbow migrate up says how to move its data",
 			ErrBehind, name, version)
 	case version < SchemaVersion:
-		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, name, version, SchemaVersion)
+		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, name, version,
+			SchemaVersion)
 	case version > SchemaVersion:
-		return fmt.Errorf("%w: %q is at version %d, this program knows %d: build it with the newer Oxbow", ErrAhead, name, version, SchemaVersion)
+		return fmt.Errorf("%w: %q is at version %d, this program knows %d: build it with the newer Oxbow", ErrAhead, name,
+			version, SchemaVersion)
 	}
 	return nil
 }

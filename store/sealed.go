@@ -18,7 +18,8 @@ const sealedContent = "[sealed]"
 // ErrSealed says that the text of a memory or a message is sealed, and the client has no key that opens it.
 var ErrSealed = errors.New("the text is sealed")
 
-// Sealer has the keys that the database does not have. Both calls name the place of a text, which cannot be opened elsewhere.
+// Sealer has the keys that the database does not have. Both calls name the place of a text, which cannot be opened
+// elsewhere.
 type Sealer interface {
 	// ID is that of the key that Seal uses.
 	ID() string
@@ -42,10 +43,12 @@ func sealRow(r *row, sealer Sealer) error {
 	return err
 }
 
-// seal returns what is stored of a secret text: what stands in its place, itself as PostgreSQL reads a bytea, and the key's id.
+// seal returns what is stored of a secret text: what stands in its place, itself as PostgreSQL reads a bytea, and the
+// key's id.
 func seal(sealer Sealer, text, place string) (content string, sealed, key *string, err error) {
 	if sealer == nil {
-		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)"}
+		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
+			Rule: "must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)"}
 	}
 	bytes, err := sealer.Seal(text, place)
 	if err != nil {
@@ -66,7 +69,8 @@ func (m *Memory) Open(sealer Sealer) error {
 	return err
 }
 
-// Open puts the text of a secret message of a user in its place. An error is ErrSealed, and leaves the message as it is.
+// Open puts the text of a secret message of a user in its place. An error is ErrSealed, and leaves the message as it
+// is.
 func (s *Message) Open(userID string, sealer Sealer) error {
 	if s.Sensitivity < Secret {
 		return nil
@@ -80,11 +84,13 @@ func (s *Message) Open(userID string, sealer Sealer) error {
 
 func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) (string, error) {
 	if sealer == nil {
-		return "", fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithSealer, OXBOW_KEYSET)", ErrSealed, id, key)
+		return "", fmt.Errorf("%w: %s is sealed with the key %s: give the client its keys (WithSealer, OXBOW_KEYSET)",
+			ErrSealed, id, key)
 	}
 	text, err := sealer.Open(sealed, place)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or it was changed", ErrSealed, id, key)
+		return "", fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or it was changed",
+			ErrSealed, id, key)
 	}
 	return text, nil
 }
@@ -121,8 +127,8 @@ func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (i
 	return len(messages), nil
 }
 
-// Reseal seals up to limit memories, of any users, with the primary key that are sealed with another one, and returns how many those
-// were. It is ErrSealed if one cannot be opened.
+// Reseal seals up to limit memories, of any users, with the primary key that are sealed with another one, and returns
+// how many those were. It is ErrSealed if one cannot be opened.
 func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
 	memories, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m Memory, err error) {
 		m.Sensitivity = Secret
@@ -142,7 +148,8 @@ func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, erro
 		if err != nil {
 			return 0, fmt.Errorf("seal a memory: %w", err)
 		}
-		if _, err := tx.Exec(ctx, `update oxbow.memories set sealed = $4, sealed_key = $5 where user_id = $1 and memory_type = $2 and id = $3`,
+		if _, err := tx.Exec(ctx,
+			`update oxbow.memories set sealed = $4, sealed_key = $5 where user_id = $1 and memory_type = $2 and id = $3`,
 			m.UserID, string(m.Type), m.ID, sealed, sealer.ID()); err != nil {
 			return 0, Explain(err)
 		}

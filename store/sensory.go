@@ -80,8 +80,8 @@ func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
 	return d, nil
 }
 
-// CountSensory looks at the next rows of the sensory stream, about limit, and notes what came often. It returns at how many it
-// looked: fewer than limit means that there are no more.
+// CountSensory looks at the next rows of the sensory stream, about limit, and notes what came often. It returns at
+// how many it looked: fewer than limit means that there are no more.
 func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
 	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.count_sensory($1::integer)::bigint`, limit)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 
 // ReadSetting decodes the setting of a key into value. Without one, value stays as it is.
 func ReadSetting(ctx context.Context, db DB, key string, value any) error {
-	raw, err := CollectOne(ctx, db, pgx.RowTo[json.RawMessage], `select value from oxbow.settings where key = $1::text`, key)
+	raw, err := CollectOne(ctx, db, pgx.RowTo[json.RawMessage], `select value from oxbow.settings where key = $1::text`,
+		key)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// SettleTraits applies what time did to traits that are due, at most limit that nobody else holds, and returns how many it
-// took, and how many of these dissolved.
+// SettleTraits applies what time did to traits that are due, at most limit that nobody else holds, and returns how
+// many it took, and how many of these dissolved.
 func SettleTraits(ctx context.Context, db DB, now time.Time, limit int) (settled, dissolved int64, err error) {
-	if err := db.QueryRow(ctx, `select settled, dissolved from oxbow.settle_traits($1, $2)`, now, limit).Scan(&settled, &dissolved); err != nil {
+	if err := db.QueryRow(ctx, `select settled, dissolved from oxbow.settle_traits($1, $2)`, now, limit).Scan(&settled,
+		&dissolved); err != nil {
 		return 0, 0, fmt.Errorf("settle traits: %w", err)
 	}
 	return settled, dissolved, nil

@@ -15,8 +15,8 @@ type Backlog struct {
 	Later int64
 }
 
-// ReadBacklog counts the jobs that are not finished; soon is how long a moment is. Jobs of the kinds in waiting wait for
-// something else and are not due in a moment, and a trend whose window is open is not work.
+// ReadBacklog counts the jobs that are not finished; soon is how long a moment is. Jobs of the kinds in waiting wait
+// for something else and are not due in a moment, and a trend whose window is open is not work.
 func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
 	b, err := CollectOne(ctx, db, pgx.RowToStructByName[Backlog], `
 		select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,

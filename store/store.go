@@ -1,5 +1,5 @@
-// Package store has the SQL that Oxbow's Go code runs, a file per aggregate. It takes and returns domain types, maps the
-// errors of PostgreSQL to typed ones (errors.go), and holds no state.
+// Package store has the SQL that Oxbow's Go code runs, a file per aggregate. It takes and returns domain types, maps
+// the errors of PostgreSQL to typed ones (errors.go), and holds no state.
 //
 // It is not part of the API, and may change in any release: applications use package oxbow.
 package store

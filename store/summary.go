@@ -64,8 +64,8 @@ func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary,
 	return s, err
 }
 
-// UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at most
-// limit, in their order, with the place of each.
+// UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at
+// most limit, in their order, with the place of each.
 func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) ([]reasoner.Message, []int64, error) {
 	var places []int64
 	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Message, error) {
@@ -78,7 +78,8 @@ func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) 
 	}, `
 		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.seq
 		  from oxbow.messages m
-		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808) and m.extracted_at is not null
+		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808)
+		   and m.extracted_at is not null
 		   and m.sensitivity < 3
 		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
 	if err != nil {
@@ -97,10 +98,11 @@ type NewSummary struct {
 	Until      int64              // the place of the last of them
 }
 
-// WriteSummary puts a summary in the place of the one that it grew out of. The error is ErrStale if that one was changed,
-// forgotten or erased meanwhile, or a message was.
+// WriteSummary puts a summary in the place of the one that it grew out of. The error is ErrStale if that one was
+// changed, forgotten or erased meanwhile, or a message was.
 func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
-	told := SummaryMetadata{Session: n.Of.SessionID, Messages: n.Of.Told.Messages + len(n.Messages), From: n.Of.Told.From, Until: n.Of.Told.Until}
+	told := SummaryMetadata{Session: n.Of.SessionID, Messages: n.Of.Told.Messages + len(n.Messages),
+		From: n.Of.Told.From, Until: n.Of.Told.Until}
 	ids := make([]uuid.UUID, len(n.Messages))
 	for i, m := range n.Messages {
 		ids[i] = m.ID
@@ -117,7 +119,8 @@ func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 	}
 	var written bool
 	err = db.QueryRow(ctx, `select oxbow.write_summary($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(), pointer(plain(n.Content)), told.Until, n.Importance,
+		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(), pointer(plain(n.Content)),
+		told.Until, n.Importance,
 		string(metadata), ids).Scan(&written)
 	if err == nil && !written {
 		err = ErrStale
@@ -132,7 +135,8 @@ func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 func PassOverSummary(ctx context.Context, db DB, userID, sessionID string) error {
 	_, err := db.Exec(ctx, `
 		update oxbow.sessions s set summarized_seq = greatest(s.summarized_seq,
-		       (select max(m.seq) from oxbow.messages m where m.user_id = $1 and m.session_id = $2 and m.extracted_at is not null))
+		       (select max(m.seq) from oxbow.messages m where m.user_id = $1 and m.session_id = $2
+		         and m.extracted_at is not null))
 		 where s.user_id = $1 and s.id = $2`, userID, sessionID)
 	if err != nil {
 		return fmt.Errorf("pass over what is not to be summarised: %w", err)
@@ -142,7 +146,8 @@ func PassOverSummary(ctx context.Context, db DB, userID, sessionID string) error
 
 // ExpireMemories ends up to limit memories whose time is over, those aside that became strong by being used.
 func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (expired, promoted int64, err error) {
-	err = db.QueryRow(ctx, `select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit).Scan(&expired, &promoted)
+	err = db.QueryRow(ctx, `select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit).Scan(&expired,
+		&promoted)
 	if err != nil {
 		return 0, 0, fmt.Errorf("end the memories whose time is over: %w", err)
 	}
@@ -154,6 +159,7 @@ func Promote(ctx context.Context, db DB, userID string, id uuid.UUID, reason str
 	if err := text("reason", reason); err != nil {
 		return false, err
 	}
-	err = db.QueryRow(ctx, `select oxbow.promote(user_id => $1, id => $2, reason => nullif($3::text, ''))`, userID, id, reason).Scan(&changed)
+	err = db.QueryRow(ctx, `select oxbow.promote(user_id => $1, id => $2, reason => nullif($3::text, ''))`, userID, id,
+		reason).Scan(&changed)
 	return changed, Explain(err)
 }

@@ -45,7 +45,8 @@ func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 	for i, j := range jobs {
 		ids[i] = j.ID
 	}
-	_, err := Exec(ctx, tx, `update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any($1::bigint[])`, ids)
+	_, err := Exec(ctx, tx,
+		`update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any($1::bigint[])`, ids)
 	if err != nil {
 		return fmt.Errorf("mark jobs that were given up: %w", err)
 	}
@@ -92,8 +93,8 @@ const (
 const recentTime = 5 * time.Second
 
 // LostRecently returns memories made since the last call (at first: within a day) and before a moment that are not
-// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place. Where so much came
-// in that looking through it takes too long, it is left to LostAnywhere.
+// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place. Where so
+// much came in that looking through it takes too long, it is left to LostAnywhere.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	after := before.Add(-24 * time.Hour)
 	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
@@ -101,7 +102,8 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 	}
 	var refs []MemoryRef
 	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) (err error) {
-		_, err = savepoint.Exec(ctx, `select set_config('statement_timeout', $1, true)`, fmt.Sprintf("%dms", recentTime.Milliseconds()))
+		_, err = savepoint.Exec(ctx, `select set_config('statement_timeout', $1, true)`,
+			fmt.Sprintf("%dms", recentTime.Milliseconds()))
 		if err != nil {
 			return err
 		}
@@ -185,8 +187,8 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	return refs, WriteSetting(ctx, tx, sweepWalkKey, end)
 }
 
-// DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it goes on
-// there the next time, and begins anew after the last. It returns those for whom it is.
+// DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it
+// goes on there the next time, and begins anew after the last. It returns those for whom it is.
 func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
 	var after string
 	if err := ReadSetting(ctx, tx, sweepInboxKey, &after); err != nil {
@@ -212,8 +214,8 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 	return due, WriteSetting(ctx, tx, sweepInboxKey, next)
 }
 
-// DueReviews returns the next users of whom a trait is to be reviewed, at most limit; it goes on there the next time, and begins
-// anew after the last.
+// DueReviews returns the next users of whom a trait is to be reviewed, at most limit; it goes on there the next time,
+// and begins anew after the last.
 func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	var after string
 	if err := ReadSetting(ctx, tx, sweepReviewKey, &after); err != nil {
@@ -238,8 +240,8 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	return users, WriteSetting(ctx, tx, sweepReviewKey, next)
 }
 
-// EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own, and
-// returns how many.
+// EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own,
+// and returns how many.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
 	old, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
 		select user_id, id from oxbow.memories where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
@@ -267,9 +269,10 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (in
 // recountTime is after how long RecountTerms leaves the other users for the next time. It is a third of what a job has.
 const recountTime = 10 * time.Second
 
-// RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and begins
-// anew after the last. It returns how many statistics were wrong. Each user is a statement of its own. One whose memories
-// cannot be counted in the time that there is does not keep the others from it: the next time begins after them.
+// RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and
+// begins anew after the last. It returns how many statistics were wrong. Each user is a statement of its own. One
+// whose memories cannot be counted in the time that there is does not keep the others from it: the next time begins
+// after them.
 func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) {
 	begun := time.Now()
 	var after string

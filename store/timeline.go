@@ -51,7 +51,8 @@ func scanTimelineEntry(row pgx.CollectableRow) (e TimelineEntry, err error) {
 	var invalidAt, expiredAt *time.Time
 	var category, speaker, session *string
 	var superseded, contradicted *uuid.UUID
-	err = row.Scan(&e.ID, &e.Type, &e.Content, &category, &speaker, &session, &e.ValidAt, &invalidAt, &e.CreatedAt, &expiredAt,
+	err = row.Scan(&e.ID, &e.Type, &e.Content, &category, &speaker, &session, &e.ValidAt, &invalidAt, &e.CreatedAt,
+		&expiredAt,
 		&e.Current, &superseded, &contradicted, &e.Score)
 	e.InvalidAt, e.ExpiredAt = or(invalidAt), or(expiredAt)
 	e.Category, e.Speaker, e.SessionID = or(category), or(speaker), or(session)

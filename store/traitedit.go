@@ -49,7 +49,8 @@ func (e *TraitEdit) validate() error {
 		return Invalid("context", e.Context, "must be work, personal, social, learning or general")
 	}
 	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // NaN is neither
-		return &InvalidError{Index: -1, Field: "confidence", Value: strconv.FormatFloat(*c, 'g', -1, 64), Rule: "must be above 0 and below 1"}
+		return &InvalidError{Index: -1, Field: "confidence", Value: strconv.FormatFloat(*c, 'g', -1, 64),
+			Rule: "must be above 0 and below 1"}
 	}
 	return reasonAndActor(e.Reason, e.Actor)
 }
@@ -67,7 +68,8 @@ func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reas
 
 // DeleteTrait erases a trait for good, and returns how many rows that were.
 func DeleteTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (int64, error) {
-	return CollectOne(ctx, db, pgx.RowTo[int64], `select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)
+	return CollectOne(ctx, db, pgx.RowTo[int64],
+		`select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)
 }
 
 func reasonAndActor(reason, actor string) error {

@@ -11,8 +11,8 @@ import (
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
 )
 
-// RegisterTypes lets a connection send and receive halfvec in binary form, wherever the extension was installed. Without
-// it vectors can be sent one by one only, as text. It is for pgxpool.Config.AfterConnect.
+// RegisterTypes lets a connection send and receive halfvec in binary form, wherever the extension was installed.
+// Without it vectors can be sent one by one only, as text. It is for pgxpool.Config.AfterConnect.
 func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	var oid, array uint32
 	err := conn.QueryRow(ctx, `

@@ -35,7 +35,8 @@ func (r Receipt) Rows() (total int64) {
 // EraseMemory erases a memory and all that refers to it. The receipt is the zero value if there is no such memory.
 func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	var rows int64
-	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id, proof).Scan(&rows)
+	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
+		proof).Scan(&rows)
 	if err != nil || rows == 0 {
 		return Receipt{}, Explain(err)
 	}
@@ -50,8 +51,8 @@ func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error
 	return FindReceipt(ctx, db, userID, uuid.Nil, proof)
 }
 
-// FindReceipt returns the receipt of the erasure of a memory, or with uuid.Nil of the user; ErrNoReceipt if the proof belongs to
-// none.
+// FindReceipt returns the receipt of the erasure of a memory, or with uuid.Nil of the user; ErrNoReceipt if the proof
+// belongs to none.
 func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	r := Receipt{Proof: proof}
 	found := false

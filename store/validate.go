@@ -97,13 +97,15 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
-		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64), Rule: "must be between 0 and 1"}
+		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64),
+			Rule: "must be between 0 and 1"}
 	}
 	if m.Sensitivity < 0 || m.Sensitivity > Secret {
 		return nil, Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
 	}
 	if m.Sensitivity == Secret && (m.Speaker != "" || m.Metadata != nil) {
-		return nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3", Rule: "must be below 3 for a memory with speaker or metadata, which are not sealed"}
+		return nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
+			Rule: "must be below 3 for a memory with speaker or metadata, which are not sealed"}
 	}
 	if err := period(m.ValidAt, m.InvalidAt); err != nil {
 		return nil, err

@@ -34,13 +34,14 @@ func AssignSlots(ctx context.Context, db DB) (begun, ended int, err error) {
 	return begun, ended, nil
 }
 
-// EndSlots deletes copies of vectors whose user has no index any more, at most limit, and returns how many; 0: there are none.
+// EndSlots deletes copies of vectors whose user has no index any more, at most limit, and returns how many; 0: there
+// are none.
 func EndSlots(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "end_slots", limit)
 }
 
-// WalkVectors looks at the next vectors of a user who has an index, at most limit, and notes those that the index lacks. It
-// returns at how many it looked; 0: there is no walk to make.
+// WalkVectors looks at the next vectors of a user who has an index, at most limit, and notes those that the index
+// lacks. It returns at how many it looked; 0: there is no walk to make.
 func WalkVectors(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "walk_vectors", limit)
 }
@@ -59,7 +60,8 @@ func vectorStep(ctx context.Context, db DB, function string, limit int) (n int, 
 
 // ReadIndexPolicy reads the setting vector_index.
 func ReadIndexPolicy(ctx context.Context, db DB) (p IndexPolicy, err error) {
-	err = db.QueryRow(ctx, `select s.policy, s."from", s.most from oxbow.vector_index_setting() s`).Scan(&p.Policy, &p.From, &p.Most)
+	err = db.QueryRow(ctx, `select s.policy, s."from", s.most from oxbow.vector_index_setting() s`).Scan(&p.Policy,
+		&p.From, &p.Most)
 	return p, err
 }
 
@@ -67,8 +69,10 @@ func ReadIndexPolicy(ctx context.Context, db DB) (p IndexPolicy, err error) {
 func IndexedUsers(ctx context.Context, db DB) ([]IndexedUser, error) {
 	return Collect(ctx, db, pgx.RowToStructByPos[IndexedUser], `
 		select s.user_id, s.memory_type::text, s.slot, coalesce(t.documents, 0),
-		       (select count(*) from oxbow.indexed_vectors x where x.user_id = s.user_id and x.memory_type = s.memory_type and x.slot is null),
-		       case when s.ending then 'ending' when s.ready_at is not null then 'ready' when s.walked_at is not null then 'filling' else 'walking' end,
+		       (select count(*) from oxbow.indexed_vectors x where x.user_id = s.user_id and x.memory_type = s.memory_type
+		         and x.slot is null),
+		       case when s.ending then 'ending' when s.ready_at is not null then 'ready' when s.walked_at is not null
+		         then 'filling' else 'walking' end,
 		       s.since
 		  from oxbow.vector_slots s
 		  left join oxbow.memory_term_stats t on t.user_id = s.user_id and t.memory_type = s.memory_type

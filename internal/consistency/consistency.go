@@ -13,15 +13,16 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Problem is a contradiction between a trait's row, its events, its evidence and what these refer to, or something of what is
-// secret in clear.
+// Problem is a contradiction between a trait's row, its events, its evidence and what these refer to, or something of
+// what is secret in clear.
 type Problem struct {
 	UserID  string    `json:"user_id"`
 	TraitID uuid.UUID `json:"trait_id,omitzero"`
 	// MemoryID is the secret memory or message that it is about.
 	MemoryID uuid.UUID `json:"memory_id,omitzero"`
-	// Kind names what is wrong: orphan, no events, beginning, gap, event, factor, memories, evidence, counted twice, stage,
-	// subtype, confidence, confidence_at, reinforcements, contradictions, window, next transition, parent, superseded, due; of secrets: not sealed, key, told.
+	// Kind names what is wrong: orphan, no events, beginning, gap, event, factor, memories, evidence, counted twice,
+	// stage, subtype, confidence, confidence_at, reinforcements, contradictions, window, next transition, parent,
+	// superseded, due; of secrets: not sealed, key, told.
 	Kind     string `json:"kind"`
 	Found    string `json:"found"`    // what stands in the database
 	Expected string `json:"expected"` // what follows from the events and the evidence
@@ -57,8 +58,8 @@ const (
 	checkedTraits = 500
 )
 
-// Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to nothing, and
-// for what is secret and not sealed or told elsewhere.
+// Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to
+// nothing, and for what is secret and not sealed or told elsewhere.
 func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
@@ -218,9 +219,11 @@ func ReadState(ctx context.Context, db store.DB) (c State, err error) {
 	return c, err
 }
 
-// CheckNext checks the next users, at most limit, repairs nothing, and goes on there the next time. last tells that it came
-// to the last of them; the next call begins anew.
-func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found func(Problem) error) (last bool, err error) {
+// CheckNext checks the next users, at most limit, repairs nothing, and goes on there the next time. last tells that
+// it came to the last of them; the next call begins anew.
+func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found func(Problem) error) (
+	last bool, err error,
+) {
 	state, err := ReadState(ctx, db)
 	if err != nil {
 		return false, err
@@ -239,7 +242,8 @@ func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found
 		}
 	}
 	last = len(users) < limit
-	state.At, state.Users, state.Problems, state.After = now, state.Users+c.report.Users, state.Problems+c.report.Problems, ""
+	state.At, state.Users, state.Problems, state.After = now, state.Users+c.report.Users,
+		state.Problems+c.report.Problems, ""
 	if !last {
 		state.After = users[len(users)-1]
 	}

@@ -44,7 +44,8 @@ const orphansSQL = `
 	 where v.user_id between $1::text and $2::text
 	   and not exists (select from oxbow.memories_trait t where t.user_id = v.user_id and t.id = v.trait_id)
 	union all
-	select 'trait_evidence', v.user_id, v.trait_id, format('no %s %s', v.memory_type, v.memory_id) from oxbow.trait_evidence v
+	select 'trait_evidence', v.user_id, v.trait_id, format('no %s %s', v.memory_type, v.memory_id)
+	  from oxbow.trait_evidence v
 	 where v.user_id between $1::text and $2::text
 	   and not exists (select from oxbow.memories m
 	                    where m.user_id = v.user_id and m.memory_type = v.memory_type and m.id = v.memory_id)

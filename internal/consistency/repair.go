@@ -9,13 +9,15 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// repairTrait puts a trait right, as far as its events and its evidence tell, in a transaction, and returns what is wrong still.
+// repairTrait puts a trait right, as far as its events and its evidence tell, in a transaction, and returns what is
+// wrong still.
 func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) (left []Problem, err error) {
 	err = withoutWeighing(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select oxbow.lock_traits($1, array[$2::uuid])`, userID, id); err != nil {
 			return err
 		}
-		for _, step := range []string{repairTwice, repairSeq, repairWording, repairParent, repairDue, repairState, repairCorrected} {
+		for _, step := range []string{repairTwice, repairSeq, repairWording, repairParent, repairDue, repairState,
+			repairCorrected} {
 			if _, err := tx.Exec(ctx, step, userID, id); err != nil {
 				return err
 			}
@@ -29,7 +31,8 @@ func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) 
 	return left, err
 }
 
-// withoutWeighing runs f in a transaction in which evidence that is deleted takes no trait with it: a repair erases none.
+// withoutWeighing runs f in a transaction in which evidence that is deleted takes no trait with it: a repair erases
+// none.
 func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('oxbow.erasing', 'on', true)`); err != nil {
@@ -51,7 +54,8 @@ const repairSeq = `
 	  from oxbow.trait_events e
 	 where v.user_id = $1::text and v.trait_id = $2::uuid and e.user_id = v.user_id and e.trait_id = v.trait_id
 	   and e.cycle_id = v.cycle_id
-	   and e.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[] else '{contradicted}' end)
+	   and e.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
+	     else '{contradicted}' end)
 	   and not exists (select from oxbow.trait_events o
 	                    where o.user_id = v.user_id and o.trait_id = v.trait_id and o.seq = v.event_seq
 	                      and o.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
@@ -61,15 +65,19 @@ const repairSeq = `
 const repairWording = `
 	with state as (
 	  select exists (select from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2) as has_events,
-	         (select n.created_at from oxbow.memories_trait t join oxbow.memories_trait n on n.user_id = t.user_id and n.id = t.superseded_by
+	         (select n.created_at from oxbow.memories_trait t join oxbow.memories_trait n on n.user_id = t.user_id
+	           and n.id = t.superseded_by
 	           where t.user_id = $1 and t.id = $2) as newer
 	)
 	update oxbow.memories_trait t
 	   set expired_at = case when s.newer is not null and not s.has_events then coalesce(t.expired_at, s.newer)
-	                         when s.has_events and (s.newer is null or t.expired_at is null) then null else t.expired_at end,
-	       superseded_by = case when s.newer is null or t.expired_at is null and s.has_events then null else t.superseded_by end
+	                         when s.has_events and (s.newer is null or t.expired_at is null) then null
+	                           else t.expired_at end,
+	       superseded_by = case when s.newer is null or t.expired_at is null and s.has_events then null
+	         else t.superseded_by end
 	  from state s
-	 where t.user_id = $1 and t.id = $2 and ((t.expired_at is null) <> (t.superseded_by is null) or t.expired_at is not null and s.has_events)`
+	 where t.user_id = $1 and t.id = $2
+	   and ((t.expired_at is null) <> (t.superseded_by is null) or t.expired_at is not null and s.has_events)`
 
 // A part belongs to the newest wording of what it is part of, if that is more abstract, and otherwise to nothing.
 const repairParent = `
@@ -77,7 +85,8 @@ const repairParent = `
 	  select t.id, array_position('{behavior,preference,core}', coalesce(e.subtype, t.trait_subtype)) as level
 	    from oxbow.memories_trait t
 	    left join oxbow.trait_events e on e.user_id = t.user_id and e.trait_id = t.id and e.seq = 1 and e.event = 'created'
-	   where t.user_id = $1 and t.id in ($2, (select oxbow.newest_wording($1, c.trait_parent_id) from oxbow.memories_trait c where c.user_id = $1 and c.id = $2))
+	   where t.user_id = $1 and t.id in ($2, (select oxbow.newest_wording($1, c.trait_parent_id)
+	     from oxbow.memories_trait c where c.user_id = $1 and c.id = $2))
 	), parent as (
 	  select (select p.id from level p join level c on c.id = $2 and p.id <> $2 and p.level > c.level) as id
 	)
@@ -92,7 +101,8 @@ const repairDue = `
 // A person corrected the trait if an event says so; of an imported one the events may not tell.
 const repairCorrected = `
 	with person as (
-	  select max(e.at) filter (where e.event in ('edited', 'dissolved') and e.actor not in ('reflection', 'settle', 'import', 'check')) as at,
+	  select max(e.at) filter (where e.event in ('edited', 'dissolved')
+	    and e.actor not in ('reflection', 'settle', 'import', 'check')) as at,
 	         bool_or(e.seq = 1 and e.actor in ('import', 'check')) as imported
 	    from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2
 	)
@@ -104,6 +114,7 @@ const repairCorrected = `
 // What the evidence says goes into the events, and what these lead to into the row.
 const repairState = `
 	select oxbow.adopt_trait($1, $2, 'check'),
-	       case when (select e.event from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2 order by e.seq limit 1) = 'created'
+	       case when (select e.event from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2 order by e.seq
+	         limit 1) = 'created'
 	            then oxbow.reweigh_trait($1, $2, false) end
 	  from oxbow.memories_trait t where t.user_id = $1 and t.id = $2 and t.expired_at is null`

@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// secrets reports what is wrong with what is secret of users between two. Nothing of it is repaired: what stands in clear where it
-// must not, a person has to see.
+// secrets reports what is wrong with what is secret of users between two. Nothing of it is repaired: what stands in
+// clear where it must not, a person has to see.
 func (c *checker) secrets(ctx context.Context, first, last string) error {
 	n, err := store.CollectOne(ctx, c.db, pgx.RowTo[int64], `
 		select (select count(*) from oxbow.memories where sensitivity = 3 and user_id between $1 and $2)
@@ -33,7 +33,8 @@ func (c *checker) secrets(ctx context.Context, first, last string) error {
 	return c.found(problems...)
 }
 
-// What is sealed begins with the id of its key, as Tink writes it. Of a secret memory there is nothing in clear, and nothing derived.
+// What is sealed begins with the id of its key, as Tink writes it. Of a secret memory there is nothing in clear, and
+// nothing derived.
 const secretsSQL = `
 	with secret as materialized (
 	  select m.user_id, m.memory_type::text as type, m.id, m.content, m.sealed, m.sealed_key
@@ -47,7 +48,8 @@ const secretsSQL = `
 	 cross join lateral (
 	  select 1 as nth, 'not sealed' as kind, 'no sealed text' as found, 'a text that the client sealed' as expected
 	   where s.content is distinct from '[sealed]' or coalesce(octet_length(s.sealed), 0) < 33
-	      or case when s.sealed_key ~ '^[0-9]{1,10}$' then encode(substr(s.sealed, 1, 5), 'hex') <> '01' || lpad(to_hex(s.sealed_key::bigint), 8, '0') else true end
+	      or case when s.sealed_key ~ '^[0-9]{1,10}$' then encode(substr(s.sealed, 1, 5),
+	        'hex') <> '01' || lpad(to_hex(s.sealed_key::bigint), 8, '0') else true end
 	  union all
 	  select 2, 'key', 'sealed with the key ' || s.sealed_key, 'one of ' || array_to_string($3::text[], ', ')
 	   where s.sealed_key <> all ($3::text[])
@@ -55,22 +57,26 @@ const secretsSQL = `
 	  select 3, 'told', t.found, 'nothing, because it is secret'
 	    from (
 	      select 'a row of memory_vectors' where exists (
-	        select from oxbow.memory_vectors d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.memory_vectors d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of memory_terms' where exists (
 	        select from oxbow.memory_terms d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
 	      union all
 	      select 'a row of reflection_inbox' where exists (
-	        select from oxbow.reflection_inbox d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.reflection_inbox d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of entity_mentions' where exists (
-	        select from oxbow.entity_mentions d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.entity_mentions d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of entity_edges' where exists (
 	        select from oxbow.entity_edges d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
 	      union all
 	      select 'a row of trait_evidence' where exists (
-	        select from oxbow.trait_evidence d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.trait_evidence d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of trait_clues' where exists (
 	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
@@ -78,7 +84,8 @@ const secretsSQL = `
 	      select 'a row of memory_history in clear' where exists (
 	        select from oxbow.memory_history d
 	         where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id
-	           and (d.old_content <> '[sealed]' or d.new_content <> '[sealed]' or d.old_metadata <> '{}' or d.new_metadata <> '{}'))
+	           and (d.old_content <> '[sealed]' or d.new_content <> '[sealed]' or d.old_metadata <> '{}'
+	             or d.new_metadata <> '{}'))
 	    ) t(found)
 	   where s.type <> 'message'
 	 ) p

@@ -58,7 +58,8 @@ func (t *checkedTrait) links() {
 	case r.ExpiredAt == nil && r.SupersededBy != nil:
 		t.wrong("superseded", "it is live", "expired, for it is superseded by "+r.SupersededBy.String())
 	case r.ExpiredAt != nil && len(t.events) > 0:
-		t.wrong("superseded", "it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339)+" and has events", "events are with the newest wording")
+		t.wrong("superseded", "it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339)+" and has events",
+			"events are with the newest wording")
 	}
 	if r.ExpiredAt != nil && (r.TraitNextTransitionAt != nil || r.TraitReviewDueAt != nil) {
 		t.wrong("due", "something is due", "nothing, for it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339))
@@ -77,7 +78,8 @@ func (t *checkedTrait) links() {
 	case r.ParentExpiredAt != nil:
 		t.wrong("parent", parent, "its newest wording, for that expired on "+r.ParentExpiredAt.UTC().Format(time.RFC3339))
 	case above < 0 || above >= level: // so there is no circle either
-		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, or(r.ParentSubtype)), "one that is more abstract than "+subtype)
+		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, or(r.ParentSubtype)),
+			"one that is more abstract than "+subtype)
 	}
 }
 
@@ -93,7 +95,8 @@ func (t *checkedTrait) weights() {
 	for _, v := range t.evidence {
 		i, ok := slices.BinarySearchFunc(t.events, v.EventSeq, func(e eventRow, seq int32) int { return int(e.Seq - seq) })
 		if !ok || !slices.Contains(counts[v.Direction], t.events[i].Event) {
-			t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq), "an event in which they count")
+			t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq),
+				"an event in which they count")
 			continue
 		}
 		weighed[v.EventSeq] = v
@@ -110,10 +113,12 @@ func (t *checkedTrait) weights() {
 		}
 		v := weighed[e.Seq]
 		if int64(e.Memories) != v.Memories {
-			t.wrong("memories", fmt.Sprintf("event %d, %s, says %d", e.Seq, e.Event, e.Memories), fmt.Sprintf("%d, as its evidence", v.Memories))
+			t.wrong("memories", fmt.Sprintf("event %d, %s, says %d", e.Seq, e.Event, e.Memories),
+				fmt.Sprintf("%d, as its evidence", v.Memories))
 		}
 		if want := weightOf(e.Event, v); math.Abs(or(e.Factor)-want) > tolerance {
-			t.wrong("factor", fmt.Sprintf("event %d, %s, says %s", e.Seq, e.Event, decimal(or(e.Factor))), decimal(want)+", by the rules")
+			t.wrong("factor", fmt.Sprintf("event %d, %s, says %s", e.Seq, e.Event, decimal(or(e.Factor))),
+				decimal(want)+", by the rules")
 		}
 	}
 }
@@ -123,7 +128,8 @@ func weightOf(event string, v evidenceRow) float64 {
 	switch lifecycle.Kind(event) {
 	case lifecycle.Reinforced:
 		sessions := map[string]lifecycle.Quality{}
-		for q, n := range map[lifecycle.Quality]int64{lifecycle.QualityA: v.A, lifecycle.QualityB: v.B, lifecycle.QualityC: v.C, lifecycle.QualityD: v.D} {
+		for q, n := range map[lifecycle.Quality]int64{lifecycle.QualityA: v.A, lifecycle.QualityB: v.B,
+			lifecycle.QualityC: v.C, lifecycle.QualityD: v.D} {
 			for i := range n {
 				sessions[string(q)+strconv.FormatInt(i, 10)] = q
 			}
@@ -137,12 +143,13 @@ func weightOf(event string, v evidenceRow) float64 {
 	return 0
 }
 
-// corrections compares whether a person is said to have corrected the trait with what is recorded. One that was imported may
-// have been corrected where it came from.
+// corrections compares whether a person is said to have corrected the trait with what is recorded. One that was
+// imported may have been corrected where it came from.
 func (t *checkedTrait) corrections() {
 	own := []string{"reflection", "settle", "import", "check"}
 	last := slices.IndexFunc(t.events, func(e eventRow) bool {
-		return (e.Event == string(lifecycle.Edited) || e.Event == string(lifecycle.Dissolution)) && !slices.Contains(own, e.Actor)
+		return (e.Event == string(lifecycle.Edited) || e.Event == string(lifecycle.Dissolution)) &&
+			!slices.Contains(own, e.Actor)
 	})
 	switch at := t.row.TraitEditedAt; {
 	case at != nil && last < 0 && !slices.Contains(own[2:], t.events[0].Actor):
@@ -155,7 +162,8 @@ func (t *checkedTrait) corrections() {
 // replay returns the state that the events lead to, and compares what each says that followed from it.
 func (t *checkedTrait) replay() (s lifecycle.State) {
 	for _, e := range t.events {
-		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: or(e.Factor), Sets: or(e.Sets), Count: int(e.Memories),
+		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: or(e.Factor), Sets: or(e.Sets),
+			Count:   int(e.Memories),
 			Subtype: lifecycle.Subtype(or(e.Subtype)), WindowEnd: or(e.WindowEnd)})
 		if math.Abs(or(e.Confidence)-s.Confidence) > tolerance || e.Stage != string(s.Stage) {
 			t.wrong("event", fmt.Sprintf("event %d, %s, led to %s", e.Seq, e.Event, standing(e.Stage, or(e.Confidence))),

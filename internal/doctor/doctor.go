@@ -43,16 +43,16 @@ type Expected struct {
 	Model store.EmbeddingModel
 	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
 	OldTransaction time.Duration
-	// Timeout is how long a statement may take, from a millisecond to 24 days; what takes longer is a finding that something was not
-	// seen. Default: 5 seconds.
+	// Timeout is how long a statement may take, from a millisecond to 24 days; what takes longer is a finding that
+	// something was not seen. Default: 5 seconds.
 	Timeout time.Duration
 }
 
 // ExpectedIndex is an index that there must be, by its name or by its definition.
 type ExpectedIndex struct{ Table, Name, Rest string }
 
-// Examine looks at a database as an experienced operator would, and changes nothing. Each part reads the catalog, PostgreSQL's
-// statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
+// Examine looks at a database as an experienced operator would, and changes nothing. Each part reads the catalog,
+// PostgreSQL's statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
 func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 	want.OldTransaction = cmp.Or(want.OldTransaction, 10*time.Minute)
 	want.Timeout = cmp.Or(want.Timeout, gauges.Timeout)

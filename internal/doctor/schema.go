@@ -27,19 +27,27 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		  select c.oid, c.relname::text as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
 		    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		   where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p')),
-		groups as (select (select oid from pg_roles where rolname = 'oxbow_app') as app, (select oid from pg_roles where rolname = 'oxbow_worker') as worker)
+		groups as (select (select oid from pg_roles where rolname = 'oxbow_app') as app,
+		  (select oid from pg_roles where rolname = 'oxbow_worker') as worker)
 		select g.app is not null, g.worker is not null,
 		       array(select name from users where not secured order by 1),
 		       array(select name from users where forced order by 1),
 		       array(select name from users u where g.app is not null
-		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.app = any(p.polroles)) order by 1),
+		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.app = any(p.polroles))
+		                 order by 1),
 		       array(select name from users u where g.worker is not null
-		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.worker = any(p.polroles)) order by 1),
-		       array(select c.relname::text from pg_class c where g.worker is not null and c.relnamespace = 'oxbow'::regnamespace
-		               and (c.oid in (select oid from users) or c.relname in ('settings', 'river_job', 'river_leader', 'river_queue', 'river_notification'))
-		               and not (select bool_and(has_table_privilege(g.worker, c.oid, p)) from unnest('{select,insert,update,delete}'::text[]) p) order by 1),
-		       array(select r.rolname::text from pg_roles r where g.app is not null and r.rolcanlogin and not r.rolsuper and pg_has_role(r.oid, g.app, 'MEMBER')
-		               and (r.rolbypassrls or pg_has_role(r.oid, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'MEMBER')
+		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.worker = any(p.polroles))
+		                 order by 1),
+		       array(select c.relname::text from pg_class c where g.worker is not null
+		         and c.relnamespace = 'oxbow'::regnamespace
+		               and (c.oid in (select oid from users) or c.relname in ('settings', 'river_job', 'river_leader',
+		                 'river_queue', 'river_notification'))
+		               and not (select bool_and(has_table_privilege(g.worker, c.oid, p))
+		                 from unnest('{select,insert,update,delete}'::text[]) p) order by 1),
+		       array(select r.rolname::text from pg_roles r where g.app is not null and r.rolcanlogin and not r.rolsuper
+		         and pg_has_role(r.oid, g.app, 'MEMBER')
+		               and (r.rolbypassrls or pg_has_role(r.oid, (select relowner from pg_class
+		                 where oid = 'oxbow.memories'::regclass), 'MEMBER')
 		                    or coalesce(pg_has_role(r.oid, g.worker, 'MEMBER'), false)) order by 1)
 		  from groups g`).Scan(&app, &worker, &open, &forced, &noApp, &noWorker, &ungranted, &above)
 	if err != nil {
@@ -47,22 +55,30 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	}
 	const again = "Run oxbow migrate up as the owner: it makes what is missing."
 	if len(open) > 0 {
-		e.add(LevelError, "row-level security is off on "+few(open), "Logins of oxbow_app see the rows of every user there.", "alter table … enable row level security, then "+strings.ToLower(again[:1])+again[1:])
+		e.add(LevelError, "row-level security is off on "+few(open),
+			"Logins of oxbow_app see the rows of every user there.",
+			"alter table … enable row level security, then "+strings.ToLower(again[:1])+again[1:])
 	}
 	if len(forced) > 0 {
-		e.add(LevelWarning, "row-level security is forced on "+few(forced), "The owner does not see all rows then: pg_dump and migrations fail or leave rows out.", "alter table … no force row level security")
+		e.add(LevelWarning, "row-level security is forced on "+few(forced),
+			"The owner does not see all rows then: pg_dump and migrations fail or leave rows out.",
+			"alter table … no force row level security")
 	}
 	if len(noApp) > 0 {
 		e.add(LevelError, "oxbow_app has no policy on "+few(noApp), "Its logins see nothing there.", again)
 	}
 	if len(noWorker)+len(ungranted) > 0 {
-		e.add(LevelError, "oxbow_worker lacks rights on "+few(append(noWorker, ungranted...)), "A worker with a login of that group fails there.", again)
+		e.add(LevelError, "oxbow_worker lacks rights on "+few(append(noWorker, ungranted...)),
+			"A worker with a login of that group fails there.", again)
 	}
 	if len(above) > 0 {
-		e.add(LevelWarning, "members of oxbow_app may see every user: "+few(above), "They are the owner's or the worker's too, or may bypass row-level security.", "Give applications a login of oxbow_app alone.")
+		e.add(LevelWarning, "members of oxbow_app may see every user: "+few(above),
+			"They are the owner's or the worker's too, or may bypass row-level security.",
+			"Give applications a login of oxbow_app alone.")
 	}
 	if !app || !worker {
-		e.add(LevelAdvice, "the group roles oxbow_app and oxbow_worker are not there", "Everybody who uses Oxbow has to be its owner, which row-level security does not hold.",
+		e.add(LevelAdvice, "the group roles oxbow_app and oxbow_worker are not there",
+			"Everybody who uses Oxbow has to be its owner, which row-level security does not hold.",
 			"oxbow migrate up makes them, or says which statements an administrator has to run.")
 	}
 	e.fine = "row-level security is on for every table of users' data, and the roles have their rights"
@@ -71,7 +87,8 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 
 // indexes compares them with those that the migrations make.
 func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil { // definitions name the schema of everything
+	// definitions name the schema of everything
+	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil {
 		return err
 	}
 	there := map[string]bool{}
@@ -82,7 +99,8 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	}
 	var all []index
 	var x index
-	err := store.ForEach(ctx, tx, []any{&x.table, &x.name, &x.valid, &x.rest, &x.constraint, &x.bytes, &x.scans, &x.partition}, func() error {
+	err := store.ForEach(ctx, tx, []any{&x.table, &x.name, &x.valid, &x.rest, &x.constraint, &x.bytes, &x.scans,
+		&x.partition}, func() error {
 		all = append(all, x)
 		there[x.name], there[x.table+" "+x.rest] = true, true
 		if x.constraint != "" {
@@ -91,7 +109,8 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}, `
 		select t.relname::text, c.relname::text, i.indisvalid and i.indisready,
-		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1'), coalesce(pg_get_constraintdef(k.oid), ''),
+		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1'),
+		         coalesce(pg_get_constraintdef(k.oid), ''),
 		       c.relpages::bigint * 8192, coalesce(pg_stat_get_numscans(c.oid), 0), c.relispartition or t.relispartition
 		  from pg_index i
 		  join pg_class c on c.oid = i.indexrelid
@@ -113,7 +132,8 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 		if !x.valid {
 			invalid = append(invalid, x.name)
 		}
-		if len(ours) > 0 && !x.partition && x.scans == 0 && !ours[x.name] && !ours[x.table+" "+x.rest] && !ours[x.table+" "+x.constraint] {
+		if len(ours) > 0 && !x.partition && x.scans == 0 && !ours[x.name] && !ours[x.table+" "+x.rest] &&
+			!ours[x.table+" "+x.constraint] {
 			foreign = append(foreign, x.name+" on "+x.table)
 		}
 	}
@@ -122,10 +142,12 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 			"Make them again as sql/schema.sql of this version has them, with create index concurrently.")
 	}
 	if len(invalid) > 0 {
-		e.add(LevelError, "indexes are not valid: "+few(invalid), "They cost each write and serve no query: making them was interrupted.", "reindex index concurrently oxbow.…")
+		e.add(LevelError, "indexes are not valid: "+few(invalid),
+			"They cost each write and serve no query: making them was interrupted.", "reindex index concurrently oxbow.…")
 	}
 	if len(foreign) > 0 {
-		e.add(LevelAdvice, "indexes that are not Oxbow's have never been used: "+few(foreign), "They cost each write.", "Drop them if no replica uses them.")
+		e.add(LevelAdvice, "indexes that are not Oxbow's have never been used: "+few(foreign), "They cost each write.",
+			"Drop them if no replica uses them.")
 	}
 	e.fine = fmt.Sprintf("all %d indexes are there and valid", len(e.want.Indexes))
 	return e.bloat(ctx, tx)
@@ -143,15 +165,18 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 	var live, table, indexes int64
 	err := tx.QueryRow(ctx, `
 		select greatest(pg_stat_get_live_tuples(c.oid), 0), c.relpages::bigint * 8192,
-		       (select sum(x.relpages)::bigint * 8192 from pg_index i join pg_class x on x.oid = i.indexrelid where i.indrelid = c.oid)
+		       (select sum(x.relpages)::bigint * 8192 from pg_index i join pg_class x on x.oid = i.indexrelid
+		         where i.indrelid = c.oid)
 		  from pg_class c where c.oid = 'oxbow.river_job'::regclass`).Scan(&live, &table, &indexes)
 	if err != nil {
 		return err
 	}
 	if table+indexes > bloatedBytes && table+indexes > live*rowBytes {
-		e.add(LevelAdvice, fmt.Sprintf("the queue takes %s and its indexes %s for about %d jobs", megabytes(table), megabytes(indexes), live),
+		e.add(LevelAdvice, fmt.Sprintf("the queue takes %s and its indexes %s for about %d jobs", megabytes(table),
+			megabytes(indexes), live),
 			"It was longer once, or vacuum was held back: fetching reads pages with nothing in them.",
-			"When it is short: reindex table concurrently oxbow.river_job; vacuum full oxbow.river_job gives the space back, and stops all work meanwhile.")
+			"When it is short: reindex table concurrently oxbow.river_job; vacuum full oxbow.river_job gives the space "+
+				"back, and stops all work meanwhile.")
 	}
 	return nil
 }
@@ -169,8 +194,10 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 			if vacuumed >= 0 {
 				when = inWords(vacuumed) + " ago"
 			}
-			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows beside %d live ones; it was vacuumed %s", name, dead, live, when),
-				"They are read again and again, and the table grows.", "See the findings on transactions; then: vacuum (analyze) oxbow."+name)
+			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows beside %d live ones; it was vacuumed %s", name, dead, live,
+				when),
+				"They are read again and again, and the table grows.",
+				"See the findings on transactions; then: vacuum (analyze) oxbow."+name)
 		}
 		if unanalyzed && live > 10_000 {
 			fresh = append(fresh, name)
@@ -181,18 +208,22 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}, `
 		select c.relname::text, pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
-		       coalesce(extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid))), -1)::float8,
-		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null and c.reltuples < 0,
+		       coalesce(extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid),
+		         pg_stat_get_last_autovacuum_time(c.oid))), -1)::float8,
+		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null
+		         and c.reltuples < 0,
 		       coalesce('autovacuum_enabled=false' = any(c.reloptions), false)
 		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r' order by 1`)
 	if err != nil {
 		return err
 	}
 	if len(fresh) > 0 {
-		e.add(LevelAdvice, "nothing is known of the contents of "+few(fresh), "The planner guesses: after a bulk load or a restore that may be slow.", "analyze oxbow.…")
+		e.add(LevelAdvice, "nothing is known of the contents of "+few(fresh),
+			"The planner guesses: after a bulk load or a restore that may be slow.", "analyze oxbow.…")
 	}
 	if len(disabled) > 0 {
-		e.add(LevelError, "autovacuum is off for "+few(disabled), "Dead rows stay.", "alter table oxbow.… reset (autovacuum_enabled)")
+		e.add(LevelError, "autovacuum is off for "+few(disabled), "Dead rows stay.",
+			"alter table oxbow.… reset (autovacuum_enabled)")
 	}
 	e.fine = "few dead rows"
 	return nil

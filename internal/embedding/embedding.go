@@ -4,8 +4,8 @@ package embedding
 import "context"
 
 // MaxDimension is the longest vector that fits. A vector is stored uncompressed inside its row, and a row inside a page
-// of 8 kB: beside a user_id of 255 bytes, the longest that is allowed, PostgreSQL 15 takes 3,922 dimensions and no more.
-// This is the multiple of 512 below.
+// of 8 kB: beside a user_id of 255 bytes, the longest that is allowed, PostgreSQL 15 takes 3,922 dimensions and no
+// more. This is the multiple of 512 below.
 const MaxDimension = 3584
 
 // Embedder makes vectors of texts. It may be used by several goroutines at once.

@@ -25,7 +25,8 @@ type QueueGauge struct {
 	DueSeconds float64 `json:"due_seconds"`
 	// AgeSeconds is how long ago the oldest of them was enqueued.
 	AgeSeconds float64 `json:"age_seconds"`
-	// PutOff is how many of them wait because a provider was down, another model is used, or a limit of tokens was reached.
+	// PutOff is how many of them wait because a provider was down, another model is used, or a limit of tokens was
+	// reached.
 	PutOff int64 `json:"put_off"`
 }
 
@@ -37,10 +38,11 @@ type TableGauge struct {
 	Inserted int64  `json:"inserted"` // since the statistics were reset
 }
 
-// Gauges is what a database has to tell at a moment, at a cost that is bounded: by Limit, and by what vacuum has yet to clear away.
+// Gauges is what a database has to tell at a moment, at a cost that is bounded: by Limit, and by what vacuum has yet
+// to clear away.
 type Gauges struct {
-	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted beyond
-	// Limit.
+	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted
+	// beyond Limit.
 	Queue []QueueGauge `json:"queue"`
 	// Inbox is how many memories wait for reflection, at most Limit; InboxSeconds how long the oldest of them does.
 	Inbox        int64   `json:"inbox"`
@@ -54,19 +56,22 @@ type Gauges struct {
 	Led bool `json:"led"`
 	// Inconsistencies is how many problems the job consistency_check found in its last round.
 	Inconsistencies int64 `json:"inconsistencies"`
-	// TransactionSeconds is the age of the oldest transaction of this database that this login may see: it holds back vacuum.
+	// TransactionSeconds is the age of the oldest transaction of this database that this login may see: it holds back
+	// vacuum.
 	TransactionSeconds float64 `json:"transaction_seconds"`
 }
 
 // Timeout is how long a statement that reads gauges may take.
 const Timeout = 5 * time.Second
 
-// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time. The planner
-// would read a queue of finished jobs whole, to find none that waits.
+// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time.
+// The planner would read a queue of finished jobs whole, to find none that waits.
 func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true),
-			set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`,
+		_, err := tx.Exec(ctx, `
+			select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true),
+			       set_config('lock_timeout', '500ms', true), set_config('enable_seqscan', 'off', true),
+			       set_config('jit', 'off', true)`,
 			fmt.Sprintf("%dms", max(timeout.Milliseconds(), 1)))
 		if err != nil {
 			return err
@@ -92,11 +97,13 @@ func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	g.Queue, err = store.Collect(ctx, db, pgx.RowToStructByPos[QueueGauge], `
 		select j.kind, s.state::text, count(*),
-		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available', 'retryable'))), 0)::float8,
+		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available',
+		         'retryable'))), 0)::float8,
 		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8,
 		       count(*) filter (where s.state in ('available', 'scheduled') and j.metadata ? 'snoozes')
 		  from unnest('{available,pending,retryable,running,scheduled,discarded}'::oxbow.river_job_state[]) s(state)
-		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job where state = s.state limit $1) j
+		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job
+		   where state = s.state limit $1) j
 		 group by j.kind, s.state
 		 order by j.kind, s.state`, Limit)
 	return err
@@ -114,7 +121,8 @@ func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 
 func (g *Gauges) readTables(ctx context.Context, db store.DB) (err error) {
 	g.Tables, err = store.Collect(ctx, db, pgx.RowToStructByPos[TableGauge], `
-		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint, sum(pg_stat_get_dead_tuples(c.oid))::bigint,
+		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint,
+		  sum(pg_stat_get_dead_tuples(c.oid))::bigint,
 		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint
 		  from pg_class c
 		  left join pg_inherits i on i.inhrelid = c.oid and c.relispartition

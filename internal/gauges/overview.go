@@ -68,7 +68,8 @@ type ReasonerState struct {
 	DownSince *time.Time `json:"down_since"`
 	Failures  int64      `json:"failures"`            // calls since then, at most 1,000
 	LastError string     `json:"last_error,omitzero"` // why the last of them failed
-	Waiting   int64      `json:"waiting"`             // jobs that were put off: reflections, reviews, extractions, summaries
+	// jobs that were put off: reflections, reviews, extractions, summaries
+	Waiting int64 `json:"waiting"`
 }
 
 // WaitingJob is a job that is due.
@@ -122,9 +123,11 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[ReasonerState], `
 		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
 		       (select count(*) from oxbow.river_job
-		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize') and state in ('available', 'scheduled') and metadata ? 'snoozes')
+		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize')
+		           and state in ('available', 'scheduled') and metadata ? 'snoozes')
 		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
-		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w on true
+		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w
+		  on true
 		cross join lateral (
 		  select min(started_at) as since, count(*) as failures
 		    from (select started_at from oxbow.llm_calls where started_at > coalesce(w.started_at, '-infinity') order by started_at limit 1000) c) f`)
@@ -156,7 +159,8 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 		return c, err
 	}
 	err = db.QueryRow(ctx, fmt.Sprintf(`
-		select greatest(m.reltuples, %[2]d)::bigint - e.superseded - e.forgotten, e.superseded, e.forgotten, greatest(v.reltuples, 0)::bigint,
+		select greatest(m.reltuples, %[2]d)::bigint - e.superseded - e.forgotten, e.superseded, e.forgotten,
+		  greatest(v.reltuples, 0)::bigint,
 		       least(greatest(m.reltuples - e.forgotten - greatest(t.reltuples, 0), 0), q.queued)::bigint
 		from pg_class m, pg_class v, pg_class t,
 		     (select count(*) filter (where forgotten_at is null and expired_at is not null) as superseded,
@@ -165,7 +169,8 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 		               where expired_at is not null or forgotten_at is not null or invalid_at is not null limit %[2]d) e) e,
 		     (select coalesce(sum((length(j.args ->> 'ids') + 1) / 37), 0) as queued
 		        from (select args from oxbow.river_job
-		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled') limit %[2]d) j) q
+		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled')
+		                 limit %[2]d) j) q
 		where m.oid = $1::regclass and v.oid = $2::regclass and t.oid = $3::regclass`, name("memories"), exact),
 		name("memories"), name("memory_vectors"), name("memory_terms")).
 		Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
@@ -175,7 +180,8 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
 	return store.Collect(ctx, db, pgx.RowToStructByPos[JobCount], `
 		select kind, state::text, count(*), extract(epoch from now() - min(created_at))::double precision,
-		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error' order by id desc) filter (where errors is not null))[1], '')
+		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error'
+		         order by id desc) filter (where errors is not null))[1], '')
 		from oxbow.river_job
 		where state in ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded')
 		group by kind, state
@@ -186,11 +192,13 @@ func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
 func countMessages(ctx context.Context, db store.DB, exact int) (c MessageCount, err error) {
 	err = db.QueryRow(ctx, `
 		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m),
-		       (select count(*) from (select from oxbow.messages where extracted_at is null and extract_failures > 0 limit $1) m),
+		       (select count(*) from (select from oxbow.messages where extracted_at is null and extract_failures > 0
+		         limit $1) m),
 		       coalesce(f.extract_failures, 0), coalesce(f.extract_error, '')
 		  from (values (1)) one
 		  left join lateral (select m.extract_failures, m.extract_error from oxbow.messages m
-		                      where m.extracted_at is null and m.extract_failures > 0 order by m.extract_failures desc limit 1) f on true`, exact).
+		                      where m.extracted_at is null and m.extract_failures > 0 
+		                      order by m.extract_failures desc limit 1) f on true`, exact).
 		Scan(&c.Waiting, &c.Failing, &c.Failures, &c.LastError)
 	return c, err
 }

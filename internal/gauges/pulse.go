@@ -57,7 +57,8 @@ type Pulse struct {
 // ReadPulse reads it. It is for the owner of the schema and the worker.
 func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
 	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
-		for _, read := range []func(context.Context, store.DB) error{p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople} {
+		for _, read := range []func(context.Context, store.DB) error{p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest,
+			p.readJobs, p.readFailed, p.readPeople} {
 			if err := read(ctx, tx); err != nil {
 				return store.Explain(err)
 			}
@@ -69,7 +70,8 @@ func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
 
 func (p *Pulse) readJobs(ctx context.Context, db store.DB) (err error) {
 	p.Done, err = store.Collect(ctx, db, pgx.RowToStructByPos[DoneJobs], `
-		select kind, count(*), coalesce(percentile_cont(0.5) within group (order by extract(epoch from finalized_at - scheduled_at)), 0)::float8
+		select kind, count(*), coalesce(percentile_cont(0.5) within group (order by extract(epoch
+		  from finalized_at - scheduled_at)), 0)::float8
 		  from (select kind, finalized_at, scheduled_at from oxbow.river_job
 		         where state = 'completed' and finalized_at > now() - make_interval(secs => $1) limit $2) j
 		 group by kind order by kind`, PulseSeconds, Limit)
@@ -87,7 +89,8 @@ func (p *Pulse) readFailed(ctx context.Context, db store.DB) (err error) {
 	p.Failed, err = store.Collect(ctx, db, pgx.RowToStructByPos[FailedJob], `
 		select id, kind, state::text, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8,
 		       coalesce(errors[cardinality(errors)] ->> 'error', '')
-		  from (select id, kind, state, attempt, attempted_at, errors from oxbow.river_job where state in ('retryable', 'discarded') limit 10000) j
+		  from (select id, kind, state, attempt, attempted_at, errors from oxbow.river_job
+		    where state in ('retryable', 'discarded') limit 10000) j
 		 order by attempted_at desc nulls last, id desc limit 5`)
 	return err
 }
@@ -101,8 +104,10 @@ func (p *Pulse) readPeople(ctx context.Context, db store.DB) (err error) {
 	}
 	return db.QueryRow(ctx, `
 		select clock_timestamp(),
-		       (select count(distinct (application_name, client_addr)) from pg_stat_activity where datname = current_database() and application_name like 'oxbow worker%'),
-		       coalesce((select max(case when s.n_distinct >= 0 then s.n_distinct else -s.n_distinct * c.reltuples end)::bigint
+		       (select count(distinct (application_name, client_addr)) from pg_stat_activity
+		         where datname = current_database() and application_name like 'oxbow worker%'),
+		       coalesce((select max(case when s.n_distinct >= 0 then s.n_distinct
+		         else -s.n_distinct * c.reltuples end)::bigint
 		                   from pg_stats s join pg_class c on c.oid = format('%I.%I', s.schemaname, s.tablename)::regclass
 		                  where s.schemaname = 'oxbow' and s.tablename like 'memories\_%' and s.attname = 'user_id'), -1)`).
 		Scan(&p.At, &p.Workers, &p.Users)

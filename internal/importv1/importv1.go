@@ -29,8 +29,8 @@ const (
 	settingKey = "import_v1"
 	// defaultBatch is how many rows one transaction takes, which is what a killed import does again.
 	defaultBatch = 50_000
-	// firstBatch is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what rows refer to in
-	// a way that becomes slow with many.
+	// firstBatch is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what
+	// rows refer to in a way that becomes slow with many.
 	firstBatch = 2_000
 	// maxRefusals is how many refused rows are listed; all are counted.
 	maxRefusals = 1000
@@ -64,9 +64,9 @@ type Options struct {
 }
 
 // Run moves the memories of version 1, which are in one table, into the database that conn is connected to. It goes
-// through four stages in transactions of many rows, and writes down in each how far it came: an import that was killed goes
-// on where it was. conn is used by nobody else meanwhile, and its login sees all users. Rows that Oxbow does not take are
-// counted, and end nothing.
+// through four stages in transactions of many rows, and writes down in each how far it came: an import that was
+// killed goes on where it was. conn is used by nobody else meanwhile, and its login sees all users. Rows that Oxbow
+// does not take are counted, and end nothing.
 func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	begun := time.Now()
 	v := &importer{conn: conn, options: o, types: maps.Clone(defaultTypes), batch: o.Batch}
@@ -79,7 +79,8 @@ func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	}
 	for from, to := range o.Types {
 		if from == "" || from != strings.ToLower(strings.TrimSpace(from)) || !slices.Contains(store.MemoryTypes(), to) {
-			return v.report, store.Invalid("type", from+"="+string(to), "must name a type in small letters, and fact, episodic, trait or document")
+			return v.report, store.Invalid("type", from+"="+string(to),
+				"must name a type in small letters, and fact, episodic, trait or document")
 		}
 	}
 	if err := v.alone(ctx); err != nil {
@@ -109,7 +110,8 @@ type importer struct {
 func (v *importer) alone(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		var got bool
-		if err := v.conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended('oxbow.import_v1', 0))`).Scan(&got); err != nil {
+		if err := v.conn.QueryRow(ctx,
+			`select pg_try_advisory_lock(hashtextextended('oxbow.import_v1', 0))`).Scan(&got); err != nil {
 			return store.Explain(err)
 		}
 		if got {
@@ -168,8 +170,8 @@ func (v *importer) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// openSecond opens a second connection to the database, as the same login. It only saves time: without one, batches follow
-// each other.
+// openSecond opens a second connection to the database, as the same login. It only saves time: without one, batches
+// follow each other.
 func (v *importer) openSecond(ctx context.Context) {
 	conn, err := pgx.ConnectConfig(ctx, v.conn.Config())
 	if err != nil {
@@ -190,8 +192,10 @@ func (v *importer) closeSecond(ctx context.Context) {
 
 // resume reads how far an earlier run came.
 func (v *importer) resume(ctx context.Context) error {
-	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Refused: map[string]int64{}, Refusals: []Refusal{},
-		Orphans: map[string]int64{}, Unread: append([]string{}, v.source.unread...), DryRun: v.options.DryRun, KeepVectors: v.options.KeepVectors, Started: time.Now()}
+	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Refused: map[string]int64{},
+		Refusals: []Refusal{},
+		Orphans:  map[string]int64{}, Unread: append([]string{},
+			v.source.unread...), DryRun: v.options.DryRun, KeepVectors: v.options.KeepVectors, Started: time.Now()}
 	if v.options.DryRun {
 		return v.checkModel(ctx, v.conn)
 	}
@@ -207,10 +211,12 @@ func (v *importer) resume(ctx context.Context) error {
 	case before.Stage == StageDone:
 		v.careful = v.careful || before.Source == v.source.name
 	case before.Source != v.source.name:
-		return fmt.Errorf("an import of %s is in stage %s: finish it first, or give it up with delete from oxbow.settings where key = '%s'",
+		return fmt.Errorf("an import of %s is in stage %s: finish it first, or give it up with delete from "+
+			"oxbow.settings where key = '%s'",
 			before.Source, before.Stage, settingKey)
 	case before.KeepVectors != v.options.KeepVectors:
-		return fmt.Errorf("the import began %s: go on with the same", map[bool]string{true: "with keeping vectors", false: "without keeping vectors"}[before.KeepVectors])
+		return fmt.Errorf("the import began %s: go on with the same",
+			map[bool]string{true: "with keeping vectors", false: "without keeping vectors"}[before.KeepVectors])
 	default:
 		v.report, v.report.Resumed = before, true
 	}
@@ -227,7 +233,8 @@ func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 		return err
 	}
 	if strings.HasPrefix(model.Model, "local-") {
-		return fmt.Errorf("vectors cannot be kept: the database's are of %s, which is Oxbow's own; choose the model that made them first, with oxbow reembed", model)
+		return fmt.Errorf("vectors cannot be kept: the database's are of %s, which is Oxbow's own; choose the model that "+
+			"made them first, with oxbow reembed", model)
 	}
 	if v.model.Model == "" {
 		v.model = model
@@ -255,7 +262,8 @@ func (v *importer) prepare(ctx context.Context) error {
 		scale, v.source.related(traitTypes(v.types)), v.source.table)).Scan(&next.Rows, &tenfold, &next.Related)
 	switch {
 	case err != nil && store.IsDataError(err):
-		return fmt.Errorf("%w: what importance is measured in cannot be found out, because some metadata cannot be read: give it with --importance-scale 1 or 10",
+		return fmt.Errorf("%w: what importance is measured in cannot be found out, because some metadata cannot be read: "+
+			"give it with --importance-scale 1 or 10",
 			sourceError(err, v.source.name))
 	case err != nil:
 		return sourceError(err, v.source.name)

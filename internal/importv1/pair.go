@@ -18,9 +18,9 @@ import (
 // lockWait is how long a batch waits for a lock of the other one of its pair before both are given up.
 const lockWait = 10 * time.Second
 
-// pair stores two batches at the same time, each on a connection of its own, and commits them in their order, so that an import
-// that is killed in between goes on from a place that is written down. It returns false if it could not, and has then done
-// nothing, or only the first: one batch alone is to follow.
+// pair stores two batches at the same time, each on a connection of its own, and commits them in their order, so that
+// an import that is killed in between goes on from a place that is written down. It returns false if it could not,
+// and has then done nothing, or only the first: one batch alone is to follow.
 func (v *importer) pair(ctx context.Context, size int) bool {
 	if v.second == nil || v.second.IsClosed() {
 		return false
@@ -52,7 +52,10 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 			return store.WriteSetting(ctx, tx, settingKey, second)
 		})
 	}()
-	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error { return store.WriteSetting(ctx, tx, settingKey, first) })
+	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error {
+		return store.WriteSetting(ctx, tx, settingKey,
+			first)
+	})
 	if err == nil {
 		v.report = first
 	}
@@ -73,14 +76,17 @@ func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok boo
 	if v.source.conn != nil {
 		db = v.source.conn
 	}
-	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`, v.source.table, v.report.After, size-1)).Scan(&id)
+	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`,
+		v.source.table, v.report.After, size-1)).Scan(&id)
 	return id, err == nil
 }
 
 // batchOn stores the rows after those that the report tells of, and adds to it.
-func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, size int, write func(pgx.Tx) error) error {
+func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, size int,
+	write func(pgx.Tx) error) error {
 	return v.transaction(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprint(lockWait.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`,
+			fmt.Sprint(lockWait.Milliseconds())); err != nil {
 			return err
 		}
 		rows, err := v.rows(ctx, tx, next, "", size)
@@ -124,5 +130,6 @@ func (r *Report) add(before Report) {
 	for _, refusal := range own.Refusals {
 		r.refuse(refusal)
 	}
-	r.Vectors, r.VectorsLeft, r.Adopted = r.Vectors+before.Vectors, r.VectorsLeft+before.VectorsLeft, r.Adopted+before.Adopted
+	r.Vectors, r.VectorsLeft, r.Adopted = r.Vectors+before.Vectors, r.VectorsLeft+before.VectorsLeft,
+		r.Adopted+before.Adopted
 }

@@ -72,7 +72,10 @@ func (r Report) clone() Report {
 
 // of returns the entry of a type.
 func (r *Report) of(from string) *Type {
-	i, there := slices.BinarySearchFunc(r.Types, from, func(t Type, from string) int { return strings.Compare(t.From, from) })
+	i, there := slices.BinarySearchFunc(r.Types, from, func(t Type,
+		from string) int {
+		return strings.Compare(t.From, from)
+	})
 	if !there {
 		r.Types = slices.Insert(r.Types, i, Type{From: from})
 	}
@@ -88,7 +91,8 @@ func (r *Report) refuse(v Refusal) {
 // Sum adds up the types.
 func (r *Report) Sum() (sum Type) {
 	for _, t := range r.Types {
-		sum.Rows, sum.New, sum.There, sum.Refused, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There, sum.Refused+t.Refused, sum.Missing+t.Missing
+		sum.Rows, sum.New, sum.There, sum.Refused, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There,
+			sum.Refused+t.Refused, sum.Missing+t.Missing
 	}
 	return sum
 }

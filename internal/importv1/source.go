@@ -16,9 +16,10 @@ import (
 
 // source is the table of memories that version 1 kept, and how its columns are read.
 type source struct {
-	conn    *pgx.Conn // of another database; nil: the table is in the same
-	name    string    // for people and for the place that is written down: schema.table, after the database if that is another
-	table   string    // quoted
+	conn *pgx.Conn // of another database; nil: the table is in the same
+	// for people and for the place that is written down: schema.table, after the database if that is another
+	name    string
+	table   string // quoted
 	read    []column
 	columns map[string]string // name: type
 	unread  []string          // columns that nothing reads
@@ -31,7 +32,8 @@ type column struct {
 	sql        string // how it is read of the table s, or of the row n that superseded it
 }
 
-// sourceColumns are the columns that are read, and the names that they have had, the newer first. What a table lacks is null.
+// sourceColumns are the columns that are read, and the names that they have had, the newer first. What a table lacks
+// is null.
 var sourceColumns = []struct {
 	name, kind string
 	from       []string
@@ -102,7 +104,8 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 	var schema, name, kind, database string
 	err := db.QueryRow(ctx, `
 		select c.oid, n.nspname, c.relname, c.relkind::text, current_database()
-		  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = to_regclass($1)`, table).Scan(&oid, &schema, &name, &kind, &database)
+		  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = to_regclass($1)`,
+		table).Scan(&oid, &schema, &name, &kind, &database)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, store.Invalid("table", table, "must name a table that the database has and this login may see")
@@ -121,7 +124,8 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 	var unique bool
 	err = db.QueryRow(ctx, `
 		select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-		                where i.indrelid = $1 and i.indisunique and i.indnkeyatts = 1 and i.indpred is null and a.attname = 'id')`, oid).Scan(&unique)
+		                where i.indrelid = $1 and i.indisunique and i.indnkeyatts = 1 and i.indpred is null
+		                  and a.attname = 'id')`, oid).Scan(&unique)
 	if err != nil {
 		return nil, sourceError(err, table)
 	}
@@ -129,14 +133,17 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 		return nil, err
 	}
 	if !unique {
-		return nil, fmt.Errorf("%s has no primary key and no unique index on id, by which an import goes on where it was: create one", s.name)
+		return nil,
+			fmt.Errorf("%s has no primary key and no unique index on id, by which an import goes on where it was: create one",
+				s.name)
 	}
 	return s, nil
 }
 
 func (s *source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
 	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[struct{ Name, Type string }], `
-		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname else t.typname end::text
+		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname
+		  else t.typname end::text
 		  from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 		 where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`, oid)
 	if err != nil {
@@ -203,8 +210,8 @@ func (s *source) wrongColumn(name, want string) error {
 	return fmt.Errorf("the column %s of %s must be of type %s, and is of type %s", name, s.name, want, s.columns[name])
 }
 
-// page selects the next rows after one in the order of their ids, under the names of sourceColumns. A narrow page has nothing
-// but whose rows they are and of what type.
+// page selects the next rows after one in the order of their ids, under the names of sourceColumns. A narrow page has
+// nothing but whose rows they are and of what type.
 func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narrow bool) string {
 	list := []string{"s.id"}
 	for _, r := range s.read {
@@ -222,9 +229,11 @@ func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narr
 		conditions = append(conditions, where)
 	}
 	// a subselect, so that nothing is computed of rows that are not in the page: it might fail
-	from := fmt.Sprintf("(select s.* from %s s where %s order by s.id limit %d) s", s.table, strings.Join(conditions, " and "), limit)
+	from := fmt.Sprintf("(select s.* from %s s where %s order by s.id limit %d) s", s.table,
+		strings.Join(conditions, " and "), limit)
 	if limit == math.MaxInt32 {
-		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and ")) // all that there are, in any order
+		// all that there are, in any order
+		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and "))
 	}
 	if s.columns["superseded_by"] != "" && !narrow {
 		from += fmt.Sprintf(" left join %s n on n.id = s.superseded_by and n.user_id = s.user_id and n.id <> s.id", s.table)
@@ -238,20 +247,23 @@ func (s *source) sql(name string) string {
 	return s.read[i].sql
 }
 
-// related is the condition for rows that others may refer to, or that refer to others: stage evidence looks at these alone.
-// Where metadata is json, it may not be readable, and a condition must not fail: all rows are looked at.
+// related is the condition for rows that others may refer to, or that refer to others: stage evidence looks at these
+// alone. Where metadata is json, it may not be readable, and a condition must not fail: all rows are looked at.
 func (s *source) related(types string) string {
 	if s.columns["metadata"] == "json" || s.columns["metadata_"] == "json" {
 		return "true"
 	}
-	return fmt.Sprintf(`(%[1]s is not null or %[2]s is not null or %[3]s is not null or %[4]s ?| '{source_episode_ids,session_ids}'
+	return fmt.Sprintf(`(%[1]s is not null or %[2]s is not null or %[3]s is not null
+		or %[4]s ?| '{source_episode_ids,session_ids}'
 		or %[4]s ?| '{evidence,parent_trait,child_traits}' and %[5]s in (%[6]s))`,
-		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(lowerSQL, s.sql("memory_type")), types)
+		s.sql("superseded_by"), s.sql("trait_parent_id"), s.sql("sessions"), s.sql("metadata"), fmt.Sprintf(lowerSQL,
+			s.sql("memory_type")), types)
 }
 
 // tenfold tells whether importance goes up to 10.
 func (s *source) tenfold() string {
-	number := fmt.Sprintf(`case when jsonb_typeof(%[1]s -> 'importance') = 'number' then (%[1]s ->> 'importance')::numeric end`, s.sql("metadata"))
+	number := fmt.Sprintf(`case when jsonb_typeof(%[1]s -> 'importance') = 'number'
+		then (%[1]s ->> 'importance')::numeric end`, s.sql("metadata"))
 	return fmt.Sprintf(`bool_or(coalesce(%s::numeric, %s) between 1.000001 and 10)`, s.sql("importance"), number)
 }
 

@@ -21,18 +21,23 @@ end $$;
 create or replace function pg_temp.oxbow_v1_id(value text) returns uuid
 language sql immutable
 return case when value ~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$' then value::uuid end;
--- evidence: {"supporting": [{"id": …, "quality": "C"}, …], "contradicting": […]}, or an array of the like with a type each
-create or replace function pg_temp.oxbow_v1_evidence(metadata jsonb) returns table (direction text, id uuid, quality text)
+-- evidence: {"supporting": [{"id": …, "quality": "C"}, …], "contradicting": […]}, or an array of these with a type
+create or replace function pg_temp.oxbow_v1_evidence(metadata jsonb) returns table (direction text, id uuid,
+  quality text)
 language sql immutable as $$
   select e.direction, pg_temp.oxbow_v1_id(e.id), case when e.quality in ('A', 'B', 'C', 'D') then e.quality else 'D' end
-    from (select case when coalesce(l.key, i.value ->> 'type', i.value ->> 'evidence_type', i.value ->> 'direction') ~* '^contra' then 'contradicting'
+    from (select case when coalesce(l.key, i.value ->> 'type', i.value ->> 'evidence_type',
+      i.value ->> 'direction') ~* '^contra' then 'contradicting'
                       else 'supporting' end as direction,
-                 case jsonb_typeof(i.value) when 'string' then i.value #>> '{}' else coalesce(i.value ->> 'id', i.value ->> 'memory_id') end as id,
+                 case jsonb_typeof(i.value) when 'string' then i.value #>> '{}'
+                   else coalesce(i.value ->> 'id', i.value ->> 'memory_id') end as id,
                  upper(i.value ->> 'quality') as quality
-            from (select null::text as key, metadata -> 'evidence' as list where jsonb_typeof(metadata -> 'evidence') = 'array'
+            from (select null::text as key, metadata -> 'evidence' as list
+              where jsonb_typeof(metadata -> 'evidence') = 'array'
                   union all
                   select o.key, o.value
-                    from jsonb_each(case jsonb_typeof(metadata -> 'evidence') when 'object' then metadata -> 'evidence' end) o
+                    from jsonb_each(case jsonb_typeof(metadata -> 'evidence') when 'object'
+                      then metadata -> 'evidence' end) o
                    where o.key in ('supporting', 'contradicting') and jsonb_typeof(o.value) = 'array') l,
                  jsonb_array_elements(l.list) i) e
 $$;
@@ -50,7 +55,8 @@ const timeRange = `between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999
 
 // defaultTypes are the types of version 1, and what becomes of them.
 var defaultTypes = map[string]store.MemoryType{
-	"fact": store.Fact, "general": store.Fact, "episodic": store.Episodic, "document": store.Document, "trait": store.Trait, "insight": store.Trait,
+	"fact": store.Fact, "general": store.Fact, "episodic": store.Episodic, "document": store.Document,
+	"trait": store.Trait, "insight": store.Trait,
 }
 
 // literal is a text as SQL has it.
@@ -92,7 +98,8 @@ with read as materialized (
               when r.invalid_at < r.valid_at then 'it ends before it begins'
          end as refusal,
          case when r.kind is null then left(r.memory_type, 100) end as detail
-    from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label, coalesce(c.created_at, c.valid_at, now()) as created,
+    from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label,
+      coalesce(c.created_at, c.valid_at, now()) as created,
                  case when c.superseded_by is not null then true else false end as old,
                  case coalesce(jsonb_typeof(c.metadata), 'null') when 'object' then c.metadata when 'null' then '{}'
                       else jsonb_build_object('v1_metadata', c.metadata) end as md
@@ -101,12 +108,14 @@ with read as materialized (
 
 // textOf is a text of the metadata that has a column of its own: only one that fits it.
 func textOf(key string) string {
-	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'string' and octet_length(md ->> '%[1]s') between 1 and 1024 then md ->> '%[1]s' end`, key)
+	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'string'
+		and octet_length(md ->> '%[1]s') between 1 and 1024 then md ->> '%[1]s' end`, key)
 }
 
 // numberOf is a number of the metadata, kept within what other types of numbers hold.
 func numberOf(key string) string {
-	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'number' then least(greatest((md ->> '%[1]s')::numeric, -1e9), 1e9) end`, key)
+	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'number'
+		then least(greatest((md ->> '%[1]s')::numeric, -1e9), 1e9) end`, key)
 }
 
 // finite is a time that a reader can hold, or null.
@@ -129,13 +138,15 @@ const (
 
 // among is a column's text, or else that of the metadata, if it is among some.
 func among(column, key, some string) string {
-	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`, column, key, some)
+	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`,
+		column, key, some)
 }
 
-// valuesOf are the columns of a memory and how each is computed of a row of read, to which what is needed more than once is
-// added. What has a column of its own leaves the metadata, unless it does not fit there.
+// valuesOf are the columns of a memory and how each is computed of a row of read, to which what is needed more than
+// once is added. What has a column of its own leaves the metadata, unless it does not fit there.
 func valuesOf(scale float64) (columns, values, added []string) {
-	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, numberOf("importance"), scale)}
+	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, numberOf("importance"),
+		scale)}
 	stage := fmt.Sprintf(`coalesce(%s, case when %s = 'insight' then 'trend' else 'candidate' end)`,
 		among("trait_stage", "trait_stage", stageNames), "label")
 	trend := stage + ` = 'trend'`
@@ -155,11 +166,14 @@ func valuesOf(scale float64) (columns, values, added []string) {
 	add("id", "id")
 	add("content", "content")
 	add("valid_at", "valid_at")
-	add("invalid_at", "coalesce(invalid_at, case when next_id is not null then greatest(coalesce(next_valid_at, next_created_at), valid_at) end)")
+	add("invalid_at",
+		"coalesce(invalid_at, case when next_id is not null then greatest(coalesce(next_valid_at, next_created_at), "+
+			"valid_at) end)")
 	add("created_at", "created")
 	add("updated_at", finite("updated_at"))
-	add("expired_at", fmt.Sprintf("coalesce(%s, case when old then greatest(coalesce(%s, invalid_at, %s, now()), created) end)",
-		finite("expired_at"), finite("next_created_at"), finite("updated_at")))
+	add("expired_at",
+		fmt.Sprintf("coalesce(%s, case when old then greatest(coalesce(%s, invalid_at, %s, now()), created) end)",
+			finite("expired_at"), finite("next_created_at"), finite("updated_at")))
 	add("superseded_by", "next_id")
 	add("version", "least(greatest(coalesce(version, 1), 1), 1000000)::integer")
 	add("session_id", text("case when octet_length(session_id) between 1 and 1024 then session_id end", "session_id"))
@@ -175,28 +189,35 @@ func valuesOf(scale float64) (columns, values, added []string) {
 	add("last_accessed_at", finite("last_accessed_at"))
 	trait("trait_subtype", among("trait_subtype", "trait_subtype", "'behavior', 'preference', 'core'"))
 	trait("trait_stage", stage)
-	trait("trait_confidence", `case when not (`+trend+`) and `+confidence+` <> 'NaN' then least(greatest(`+confidence+`, 1e-9), 1 - 1e-9) end`)
+	trait("trait_confidence",
+		`case when not (`+trend+`) and `+confidence+` <> 'NaN' then least(greatest(`+confidence+`, 1e-9), 1 - 1e-9) end`)
 	trait("trait_confidence_at", `coalesce(`+moment("trait_last_reinforced", "last_reinforced")+`, created)`)
 	trait("trait_context", among("trait_context", "context", contextNames))
 	trait("trait_contexts", `case when jsonb_typeof(md -> 'contexts') = 'object' then md -> 'contexts' end`)
 	trait("trait_reinforcement_count", countOf("trait_reinforcement_count", "reinforcement_count"))
-	trait("trait_contradiction_count", `greatest(`+countOf("trait_contradiction_count", "contradiction_count")+`, `+contradicting+`)::integer`)
+	trait("trait_contradiction_count", `greatest(`+countOf("trait_contradiction_count",
+		"contradiction_count")+`, `+contradicting+`)::integer`)
 	trait("trait_last_reinforced", moment("trait_last_reinforced", "last_reinforced"))
 	trait("trait_first_observed", moment("trait_first_observed", "first_observed"))
-	trait("trait_window_start", `case when `+trend+` then coalesce(`+moment("trait_window_start", "valid_window,start")+`, created) end`)
-	trait("trait_window_end", `case when `+trend+` then coalesce(`+moment("trait_window_end", "valid_window,end")+`, now() + interval '30 days') end`)
+	trait("trait_window_start", `case when `+trend+` then coalesce(`+moment("trait_window_start",
+		"valid_window,start")+`, created) end`)
+	trait("trait_window_end", `case when `+trend+` then coalesce(`+moment("trait_window_end",
+		"valid_window,end")+`, now() + interval '30 days') end`)
 	trait("trait_derived_from", `coalesce(trait_derived_from, `+textOf("derived_from")+`)`)
-	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count', 'contradiction_count',
+	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count',
+	  'contradiction_count',
 	  'last_reinforced', 'first_observed', 'valid_window', 'derived_from', 'evidence', 'parent_trait', 'child_traits'`
 	keys := "array[" + strings.Join(moved, ", ") + "]"
-	add("metadata", `case when md = '{}' then md when kind = 'trait' then md - array_remove(`+keys+`, null) - array[`+traitKeys+`]
+	add("metadata", `case when md = '{}' then md
+		when kind = 'trait' then md - array_remove(`+keys+`, null) - array[`+traitKeys+`]
 	  else md - array_remove(`+keys+`, null) end`)
 	return columns, values, added
 }
 
-// totalsSQL ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a type that is
-// not known is "unknown"), how many there are and are refused; the reasons of refusals with some examples. %[1]s tells how many
-// were stored, by type, and %[2]s has the traits among them. The rows are gone through as seldom as can be.
+// totalsSQL ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a
+// type that is not known is "unknown"), how many there are and are refused; the reasons of refusals with some
+// examples. %[1]s tells how many were stored, by type, and %[2]s has the traits among them. The rows are gone through
+// as seldom as can be.
 const totalsSQL = `,
 total as materialized (
   select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
@@ -205,15 +226,18 @@ total as materialized (
 )
 select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uuid from total),
        (select coalesce(json_agg(t), '[]') from (
-          select label as "from", coalesce(kind, '') as "to", sum(rows) as rows, coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
+          select label as "from", coalesce(kind, '') as "to", sum(rows) as rows,
+            coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
                  coalesce(sum(orphans) filter (where refusal is null), 0) as orphans
             from total group by 1, 2) t),
        (select coalesce(json_agg(r), '[]') from (
           select refusal as reason, sum(rows) as rows from total where refusal is not null group by 1) r),
        (select coalesce(json_agg(e), '[]') from (
-          select id, refusal as reason, coalesce(detail, '') as detail from read where refusal is not null order by id limit 1000) e),
+          select id, refusal as reason, coalesce(detail, '') as detail from read
+            where refusal is not null order by id limit 1000) e),
        (select coalesce(json_agg(m), '[]') from (%[1]s) m), trait.users, trait.ids
-  from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids from (%[2]s) t) trait`
+  from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids
+          from (%[2]s) t) trait`
 
 // insertSQL stores the rows that are not refused; careful, those that are not there yet.
 func insertSQL(from, kinds string, scale float64, careful bool) string {
@@ -229,7 +253,8 @@ func insertSQL(from, kinds string, scale float64, careful bool) string {
 	}
 	return sql + `
   on conflict do nothing
-  returning memory_type, user_id, id)` + fmt.Sprintf(totalsSQL, `select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
+  returning memory_type, user_id, id)` + fmt.Sprintf(totalsSQL,
+		`select r.label as "from", count(*) as rows from made join read r on r.id = made.id group by 1`,
 		`select user_id, id from made where memory_type = 'trait'`)
 }
 
@@ -237,18 +262,22 @@ func insertSQL(from, kinds string, scale float64, careful bool) string {
 func dryRunSQL(from, kinds string) string {
 	return fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(totalsSQL, `
           select r.label as "from", count(*) as rows from read r
-           where r.refusal is null and not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
+           where r.refusal is null and not exists (select from oxbow.memories m
+             where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
            group by 1`, `select user_id, id from read where false`)
 }
 
-// adoptSQL gives new traits the events that lead to where they stand, as an import of a file does: created, and reinforced as
-// often as they say, to no effect. Those that say anything else go through adopt_trait, one by one, which takes fifty times
-// as long.
+// adoptSQL gives new traits the events that lead to where they stand, as an import of a file does: created, and
+// reinforced as often as they say, to no effect. Those that say anything else go through adopt_trait, one by one,
+// which takes fifty times as long.
 const adoptSQL = `
 with simple as (
-  insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, actor)
-  select m.user_id, m.id, 1 + n, case n when 0 then 'created' else 'reinforced' end, m.trait_confidence_at, case when n > 0 then 0 end,
-         case n when 0 then m.trait_confidence end, 0, case n when 0 then m.trait_subtype end, case n when 0 then m.trait_window_end end,
+  insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end,
+    confidence, stage, actor)
+  select m.user_id, m.id, 1 + n, case n when 0 then 'created' else 'reinforced' end, m.trait_confidence_at, case
+    when n > 0 then 0 end,
+         case n when 0 then m.trait_confidence end, 0, case n when 0 then m.trait_subtype end, case n when 0
+           then m.trait_window_end end,
          m.trait_confidence, m.trait_stage, 'import'
     from unnest($1::text[], $2::uuid[]) i(user_id, id)
    cross join lateral (select m.* from oxbow.memories_trait m where m.user_id = i.user_id and m.id = i.id offset 0) m
@@ -258,116 +287,26 @@ with simple as (
   returning user_id, trait_id
 )
 select count(*) filter (where oxbow.adopt_trait(i.user_id, i.id, 'import'))
-  from (select user_id, id from unnest($1::text[], $2::uuid[]) i(user_id, id) except select user_id, trait_id from simple order by 1, 2) i`
+  from (select user_id, id from unnest($1::text[], $2::uuid[]) i(user_id, id)
+        except select user_id, trait_id from simple order by 1, 2) i`
 
-// vectorsSQL keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how many it
-// stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is kindSQL, %[3]d the
-// dimension.
+// vectorsSQL keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how
+// many it stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is
+// kindSQL, %[3]d the dimension.
 const vectorsSQL = `
 with made as (
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, c.embedding::halfvec(%[3]d)
     from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s and m.id = c.id
    where case when cardinality(c.embedding) = %[3]d and array_position(c.embedding, 'NaN') is null
-                   and array_position(c.embedding, 'Infinity') is null and array_position(c.embedding, '-Infinity') is null
+                   and array_position(c.embedding, 'Infinity') is null
+                     and array_position(c.embedding, '-Infinity') is null
               then vector_norm(c.embedding::vector) between 1e-6 and 60000 end
    order by m.user_id
   on conflict do nothing
   returning 1
 )
 select (select count(*) from made),
-       (select count(*) from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s and m.id = c.id
+       (select count(*) from (%[1]s) c join oxbow.memories m on m.user_id = c.user_id and m.memory_type = %[2]s
+         and m.id = c.id
          where c.embedding is not null)`
-
-// relatedSteps is what stage evidence does with the rows of the table oxbow_v1_related, which has the columns of read. Each
-// statement returns a number, and can be repeated.
-var relatedSteps = []struct{ name, sql string }{
-	{"evidence", `
-with seen as materialized (
-  select t.user_id, t.id as trait_id, e.direction, e.id as evidence_id, e.quality, m.memory_type, m.id as memory_id,
-         coalesce(m.valid_at, m.created_at) as at, m.session_id, coalesce(u.timezone, 'UTC') as timezone,
-         coalesce(m.trait_context, case when m.metadata ->> 'context' in ('work', 'personal', 'social', 'learning', 'general') then m.metadata ->> 'context' end) as context,
-         (select min(v.seq) from oxbow.trait_events v
-           where v.user_id = t.user_id and v.trait_id = t.id and v.actor = 'import'
-             and v.event = case e.direction when 'supporting' then 'created' else 'contradicted' end) as seq
-    from oxbow_v1_related r
-    join oxbow.memories_trait t on t.user_id = r.user_id and t.id = r.id
-   cross join lateral pg_temp.oxbow_v1_evidence(r.md) e
-    left join oxbow.users u on u.user_id = r.user_id
-    left join lateral (select * from oxbow.memories m where m.user_id = r.user_id and m.id = e.id order by m.memory_type limit 1) m on m.id <> t.id
-   where r.kind = 'trait' and r.refusal is null
-), made as (
-  insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, context, stated, observed_at, timezone, event_seq)
-  select user_id, trait_id, direction, memory_type, memory_id, quality,
-         coalesce(nullif(session_id, ''), 'day ' || to_char(at at time zone timezone, 'YYYY-MM-DD')), context, quality = 'B', at, timezone, seq
-    from seen where memory_id is not null and seq is not null
-   order by user_id, memory_type, memory_id, quality
-  on conflict do nothing
-  returning 1
-)
-select (select count(*) from made), (select count(*) from seen where memory_id is null or seq is null)`},
-	{"parents", `
-with pair as materialized (
-  select distinct on (p.user_id, p.child) p.user_id, p.child, p.parent
-    from (select r.user_id, r.id as child, coalesce(r.trait_parent_id, pg_temp.oxbow_v1_id(r.md #>> '{evidence,parent_trait}'), pg_temp.oxbow_v1_id(r.md ->> 'parent_trait')) as parent
-            from oxbow_v1_related r where r.kind = 'trait' and r.refusal is null
-          union all
-          select r.user_id, pg_temp.oxbow_v1_id(c), r.id
-            from oxbow_v1_related r, pg_temp.oxbow_v1_texts(coalesce(r.md #> '{evidence,child_traits}', r.md -> 'child_traits')) c
-           where r.kind = 'trait' and r.refusal is null) p
-   where p.child is not null and p.parent is not null order by 1, 2, 3
-), made as (
-  update oxbow.memories_trait t set trait_parent_id = p.id
-    from pair, oxbow.memories_trait p
-   where t.user_id = pair.user_id and t.id = pair.child and t.expired_at is null and t.trait_parent_id is null
-     and p.user_id = pair.user_id and p.id = pair.parent and p.expired_at is null
-     and case p.trait_subtype when 'core' then t.trait_subtype <> 'core' when 'preference' then t.trait_subtype = 'behavior' else false end
-  returning t.id
-)
-select (select count(*) from made),
-       (select count(*) from pair where not exists (select from oxbow.memories_trait t where t.user_id = pair.user_id and t.id = pair.child and t.trait_parent_id is not null)
-           and not exists (select from made where made.id = pair.child))`},
-	{"history", `
-with pair as materialized (
-  select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.expired_at, n.memory_type as next_type, n.id as next_id, n.content as next_content, n.metadata as next_metadata
-    from oxbow_v1_related r
-    join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
-   cross join lateral (select * from oxbow.memories n where n.user_id = r.user_id and n.id = m.superseded_by order by n.memory_type limit 1) n
-   where r.old and r.refusal is null
-), linked as (
-  insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
-  select user_id, next_type, next_id, memory_type, id, 'supersedes' from pair order by 1, 2, 3
-  on conflict do nothing
-), noted as (
-  insert into oxbow.memory_history (user_id, id, memory_type, memory_id, event, old_content, new_content, old_metadata, new_metadata, actor, reason, created_at)
-  select user_id, md5('oxbow import-v1 ' || id)::uuid, memory_type, id, 'SUPERSEDE', content, next_content, metadata, next_metadata, 'import', 'superseded in version 1', coalesce(expired_at, now())
-    from pair order by 1, 2
-  on conflict do nothing
-  returning 1
-)
-select (select count(*) from noted), 0::bigint`},
-	{"sources", `
-with made as (
-  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
-  select distinct m.user_id, m.memory_type, m.id, s.session_id
-    from oxbow_v1_related r
-    join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
-   cross join lateral (
-     select s as session_id from unnest(r.sessions) s where octet_length(s) between 1 and 1024
-     union select * from pg_temp.oxbow_v1_texts(r.md -> 'source_episode_ids')
-     union select * from pg_temp.oxbow_v1_texts(r.md -> 'session_ids')) s
-   where r.refusal is null
-  on conflict do nothing
-  returning 1
-)
-select (select count(*) from made), 0::bigint`},
-}
-
-// verifySQL counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is kindSQL.
-const verifySQL = `
-select coalesce(sum(t.rows), 0)::bigint, max(t.last)::uuid,
-       coalesce(json_agg(json_build_object('from', t.label, 'rows', t.rows, 'found', t.found)), '[]')
-  from (select case when c.kind is null then 'unknown' else c.label end as label, count(*) as rows, count(m.id) as found, max(c.id::text collate "C") as last
-          from (select c.id, c.user_id, lower(btrim(c.memory_type)) as label, %[2]s as kind from (%[1]s) c offset 0) c
-          left join oxbow.memories m on m.user_id = c.user_id and m.memory_type = c.kind and m.id = c.id
-         group by 1) t`

@@ -20,7 +20,8 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 		}
 	}
 	// few rows have a newer version: each is looked up, and not all of them joined
-	if _, err := tx.Exec(ctx, `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
+	if _, err := tx.Exec(ctx,
+		`select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
 		return page, err
 	}
 	kinds := kindSQL(v.types)
@@ -31,7 +32,8 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	var types, reasons, examples, made []byte
 	var users []string
 	var traits []uuid.UUID
-	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types, &reasons, &examples, &made, &users, &traits); err != nil {
+	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types, &reasons, &examples,
+		&made, &users, &traits); err != nil {
 		return page, err
 	}
 	if err := v.count(next, types, reasons, examples, made); err != nil || v.options.DryRun {
@@ -45,7 +47,8 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	}
 	if v.options.KeepVectors {
 		var kept, had int64
-		if err := tx.QueryRow(ctx, fmt.Sprintf(vectorsSQL, rows, kinds, v.model.Dimension), pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
+		if err := tx.QueryRow(ctx, fmt.Sprintf(vectorsSQL, rows, kinds, v.model.Dimension),
+			pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
 			return page, fmt.Errorf("keep vectors: %w", err)
 		}
 		next.Vectors, next.VectorsLeft = next.Vectors+kept, next.VectorsLeft+had-kept
@@ -83,7 +86,8 @@ func (v *importer) count(next *Report, types, reasons, examples, made []byte) er
 		sum := next.of(t.From)
 		fresh := stored[t.From]
 		sum.To = t.To
-		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh, sum.There+t.Rows-t.Refused-fresh
+		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh,
+			sum.There+t.Rows-t.Refused-fresh
 		if t.Orphans > 0 {
 			next.Orphans["superseded_by"] += t.Orphans
 		}
@@ -103,15 +107,19 @@ func (v *importer) related(ctx context.Context, tx pgx.Tx, rows string, next *Re
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
-	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(readSQL, rows, kindSQL(v.types))+` select * from read`,
+	_, err = tx.Exec(ctx, `create temporary table oxbow_v1_related on commit drop as `+fmt.Sprintf(readSQL, rows,
+		kindSQL(v.types))+` select * from read`,
 		pgx.QueryExecModeExec)
 	if err != nil {
 		return page, err
 	}
-	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'off', true); analyze pg_temp.oxbow_v1_related`); err != nil {
+	if _, err := tx.Exec(ctx,
+		`select set_config('enable_seqscan', 'off', true); analyze pg_temp.oxbow_v1_related`); err != nil {
 		return page, err
 	}
-	err = tx.QueryRow(ctx, `select count(*), (select id from pg_temp.oxbow_v1_related order by id desc limit 1) from pg_temp.oxbow_v1_related`).Scan(&page.rows, &page.last)
+	err = tx.QueryRow(ctx,
+		`select count(*), (select id from pg_temp.oxbow_v1_related order by id desc limit 1)
+		   from pg_temp.oxbow_v1_related`).Scan(&page.rows, &page.last)
 	if err != nil {
 		return page, err
 	}
@@ -144,7 +152,8 @@ func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Rep
 		return page, err
 	}
 	var types []byte
-	err = tx.QueryRow(ctx, fmt.Sprintf(verifySQL, rows, kindSQL(v.types)), pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types)
+	err = tx.QueryRow(ctx, fmt.Sprintf(verifySQL, rows, kindSQL(v.types)), pgx.QueryExecModeExec).Scan(&page.rows,
+		&page.last, &types)
 	if err != nil {
 		return page, err
 	}
@@ -162,8 +171,8 @@ func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Rep
 	return page, nil
 }
 
-// repair takes out references to memories that are not there, and ends the verification: what is missing is what was not
-// found and was not refused.
+// repair takes out references to memories that are not there, and ends the verification: what is missing is what was
+// not found and was not refused.
 func (v *importer) repair(ctx context.Context, tx pgx.Tx, next *Report) error {
 	for i := range next.Types {
 		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Refused)

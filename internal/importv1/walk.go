@@ -41,10 +41,11 @@ func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *R
 func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
-		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign keys
-		// to the memories are not planned anew for each row, which takes ten times as long as to look.
+		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign
+		// keys to the memories are not planned anew for each row, which takes ten times as long as to look.
 		_, err := tx.Exec(ctx, `
-			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true), set_config('enable_seqscan', 'off', true),
+			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true),
+			  set_config('enable_seqscan', 'off', true),
 			       set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true),
 			       set_config('plan_cache_mode', 'force_generic_plan', true),
 			       (select set_config('search_path', 'pg_catalog, ' || quote_ident(n.nspname) || ', pg_temp', true)
@@ -64,7 +65,8 @@ type batchResult struct {
 
 // walk goes through the rows that fulfil a condition, a batch a transaction, and then to the next stage. A batch that
 // PostgreSQL does not take is divided until the row is alone that it does not take; that one is refused.
-func (v *importer) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string, *Report) (batchResult, error)) error {
+func (v *importer) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string,
+	*Report) (batchResult, error)) error {
 	if v.source.conn != nil { // as for the transactions here
 		if _, err := v.source.conn.Exec(ctx, `set enable_seqscan = off; set enable_bitmapscan = off`); err != nil {
 			return sourceError(err, v.source.name)
@@ -140,13 +142,14 @@ func (v *importer) walk(ctx context.Context, where string, work func(context.Con
 	}
 }
 
-// analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only an owner
-// may; others get a warning.
+// analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only
+// an owner may; others get a warning.
 func (v *importer) analyze(ctx context.Context) error {
 	if v.options.DryRun {
 		return nil
 	}
-	_, err := v.conn.Exec(ctx, `analyze oxbow.memories (user_id, memory_type, id, external_id), oxbow.trait_events (user_id, trait_id, seq)`)
+	_, err := v.conn.Exec(ctx,
+		`analyze oxbow.memories (user_id, memory_type, id, external_id), oxbow.trait_events (user_id, trait_id, seq)`)
 	return store.Explain(err)
 }
 
@@ -180,7 +183,8 @@ func (v *importer) rows(ctx context.Context, tx pgx.Tx, report *Report, where st
 	if v.source.conn == nil {
 		return page, nil
 	}
-	_, err := tx.Exec(ctx, `create temporary table if not exists oxbow_v1_rows (`+v.source.stagingColumns()+`) on commit delete rows`)
+	_, err := tx.Exec(ctx,
+		`create temporary table if not exists oxbow_v1_rows (`+v.source.stagingColumns()+`) on commit delete rows`)
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +236,8 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	return v.commit(ctx, v.report.clone(), func(_ pgx.Tx, next *Report) error {
 		next.After = refusal.ID
 		next.Looked++
-		if next.Stage == StageMemories || !slices.ContainsFunc(next.Refusals, func(r Refusal) bool { return r.ID == refusal.ID }) {
+		if next.Stage == StageMemories || !slices.ContainsFunc(next.Refusals,
+			func(r Refusal) bool { return r.ID == refusal.ID }) {
 			next.Refused[refusal.Reason]++
 			next.refuse(refusal)
 		}

@@ -30,7 +30,8 @@ type Config struct {
 	Provider string
 	// Model is the provider's name for the model. Required, except for local, which has one.
 	Model string
-	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for local, which has a default.
+	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for local, which has a
+	// default.
 	Dimension int
 	// SendDimension asks an OpenAI-compatible server for vectors of that length, which models that have only one
 	// length refuse. OpenAI's text-embedding-3 models, which can give any, are always asked.
@@ -47,7 +48,8 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// Open returns the embedder that cfg describes. It does not talk to the provider. An error names the field and its value.
+// Open returns the embedder that cfg describes. It does not talk to the provider. An error names the field and its
+// value.
 func Open(cfg Config) (embedding.Embedder, error) {
 	switch cfg.Provider {
 	case "", ProviderLocal:
@@ -64,13 +66,15 @@ func Open(cfg Config) (embedding.Embedder, error) {
 
 func openLocal(cfg Config) (embedding.Embedder, error) {
 	if cfg.Model != "" && cfg.Model != embedding.LocalModel {
-		return nil, fmt.Errorf("embedding model %q is none of the local provider's: leave it out, or name the provider", cfg.Model)
+		return nil, fmt.Errorf("embedding model %q is none of the local provider's: leave it out, or name the provider",
+			cfg.Model)
 	}
 	if cfg.Dimension == 0 {
 		cfg.Dimension = embedding.LocalDimension
 	}
 	if cfg.Dimension < 2 || cfg.Dimension > embedding.MaxDimension {
-		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension, embedding.MaxDimension)
+		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension,
+			embedding.MaxDimension)
 	}
 	return embedding.NewLocal(cfg.Dimension), nil
 }
@@ -107,7 +111,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	case strings.TrimSpace(cfg.Model) == "":
 		return cfg, fmt.Errorf("embedding model is empty: the provider %s needs the name of one", cfg.Provider)
 	case cfg.Dimension < 1 || cfg.Dimension > embedding.MaxDimension:
-		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension, cfg.Provider, cfg.Model, embedding.MaxDimension)
+		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension,
+			cfg.Provider, cfg.Model, embedding.MaxDimension)
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
 		return cfg, fmt.Errorf("embedding URL %q is no http or https address", provider.WithoutSecrets(cfg.URL))
 	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":

@@ -26,7 +26,8 @@ type remote struct {
 
 func newRemote(cfg Config) (*remote, error) {
 	client := &http.Client{
-		Transport: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}},
+		Transport: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout,
+			MaxAnswer: maxAnswer}},
 		// A redirect could carry key and texts to another host: it is an answer like any other.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -186,7 +187,8 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 
 // failed says why there is no answer that counts.
 func (r *remote) failed(x *exchange) error {
-	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter, Message: x.message}
+	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter,
+		Message: x.message}
 	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {
 		e.Message = fmt.Sprintf("%s does not answer: %s", where, r.reason(x.failure))
@@ -218,14 +220,16 @@ func (r *remote) reason(err error) string {
 }
 
 func (r *remote) invalid(format string, args ...any) error {
-	return &embedding.Error{Kind: embedding.Invalid, Model: r.Model(), Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
+	return &embedding.Error{Kind: embedding.Invalid, Model: r.Model(), Status: http.StatusOK,
+		Message: fmt.Sprintf(format, args...)}
 }
 
 // normalize checks one vector and gives it length 1, so that its numbers fit a half-precision column and keep their
 // angle, which is all that is compared.
 func (r *remote) normalize(v []float32) error {
 	if len(v) != r.cfg.Dimension {
-		return r.invalid("a vector has %d dimensions and the configuration says %d: set the dimension of the model", len(v), r.cfg.Dimension)
+		return r.invalid("a vector has %d dimensions and the configuration says %d: set the dimension of the model", len(v),
+			r.cfg.Dimension)
 	}
 	var sum float64
 	for _, f := range v {

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+)
+
+// TraitDetails is a trait with all that led to it.
+type TraitDetails struct {
+	TraitSummary
+	Parent   *TraitSummary      `json:"parent,omitempty"`
+	Children []TraitSummary     `json:"children"` // it was made from these
+	Events   []RecordedEvent    `json:"events"`   // in the order in which they happened
+	Evidence []RecordedEvidence `json:"evidence"` // in the order in which it counted
+	Wordings []TraitWording     `json:"wordings"` // what it said before, the latest first
+}
+
+// RecordedEvent is something that happened to a trait.
+type RecordedEvent struct {
+	Seq int `json:"seq"` // 1, 2, … of the trait
+	// Event is created, reinforced, contradicted, promoted, revised, split, edited, decayed, dissolved, revived or used.
+	Event string    `json:"event"`
+	At    time.Time `json:"at"`
+	// Before is the confidence just before it, decayed to its moment, Confidence that after it; 0: it had none.
+	Before     float64 `json:"before,omitzero"`
+	Confidence float64 `json:"confidence,omitzero"`
+	Stage      string  `json:"stage"` // after it
+	// Factor is the share of the remaining doubt that was removed, or, of contradicted, the share of confidence that was
+	// taken. Sets is the confidence that was set outright.
+	Factor   float64        `json:"factor,omitzero"`
+	Sets     float64        `json:"sets,omitzero"`
+	Memories int            `json:"memories"` // how many counted
+	CycleID  uuid.UUID      `json:"cycle_id,omitzero"`
+	Actor    string         `json:"actor"` // reflection, settle, user, import, app
+	Reason   string         `json:"reason,omitzero"`
+	Details  map[string]any `json:"details,omitempty"`
+}
+
+// RecordedEvidence is a memory that speaks for or against a trait.
+type RecordedEvidence struct {
+	EventSeq   int        `json:"event_seq"` // the event in which it counted
+	Direction  string     `json:"direction"` // supporting, contradicting
+	Quality    string     `json:"quality"`   // A to D
+	MemoryType MemoryType `json:"memory_type"`
+	MemoryID   uuid.UUID  `json:"memory_id"`
+	// Content is the memory's; "" while it is forgotten.
+	Content     string    `json:"content,omitzero"`
+	ForgottenAt time.Time `json:"forgotten_at,omitzero"`
+	At          time.Time `json:"at"`      // the memory's time
+	Session     string    `json:"session"` // the conversation, or the day where there is none
+	Context     string    `json:"context,omitzero"`
+	Stated      bool      `json:"stated"` // said outright
+	CycleID     uuid.UUID `json:"cycle_id,omitzero"`
+}
+
+// TraitWording is what a trait said for a time.
+type TraitWording struct {
+	ID      uuid.UUID `json:"id"`
+	Content string    `json:"content"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+}
+
+// GetTrait returns a trait with all that led to it. A zero moment is the database's now. ErrNotFound, ErrNotTrait,
+// ErrSuperseded (it has a newer wording, which the error names) and ErrForgotten say why there is none.
+func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.Time) (TraitDetails, error) {
+	if err := moment("now", now); err != nil {
+		return TraitDetails{}, err
+	}
+	if err := checkTrait(ctx, db, userID, id); err != nil {
+		return TraitDetails{}, err
+	}
+	t := TraitDetails{Children: []TraitSummary{}}
+	family, err := heldTraits(ctx, db, userID, now, id)
+	if err != nil {
+		return t, err
+	}
+	for _, member := range family {
+		switch {
+		case member.ID == id:
+			t.TraitSummary = member
+		case member.ParentID == id:
+			t.Children = append(t.Children, member)
+		default:
+			t.Parent = &member
+		}
+	}
+	if t.ID != id { // it was erased just now
+		return t, fmt.Errorf("%w: trait %s of user %q", ErrNotFound, id, userID)
+	}
+	if t.Events, err = traitEvents(ctx, db, userID, id); err != nil {
+		return t, err
+	}
+	if t.Evidence, err = traitEvidence(ctx, db, userID, id); err != nil {
+		return t, err
+	}
+	t.Wordings, err = Collect(ctx, db, pgx.RowToStructByName[TraitWording], `
+		with recursive wording as (
+		  select m.id from oxbow.memories_trait m where m.user_id = $1::text and m.superseded_by = $2::uuid
+		  union
+		  select m.id from wording w join oxbow.memories_trait m on m.user_id = $1::text and m.superseded_by = w.id
+		)
+		select m.id, m.content, m.created_at as "from", coalesce(m.expired_at, m.created_at) as until
+		  from wording w join oxbow.memories_trait m on m.user_id = $1::text and m.id = w.id
+		 order by m.created_at desc, m.id`, userID, id)
+	return t, err
+}
+
+// checkTrait returns why an id is not that of a live trait.
+func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
+	type state struct {
+		MemoryType             MemoryType
+		ExpiredAt, ForgottenAt *time.Time
+		Newest                 *uuid.UUID
+	}
+	s, err := CollectOne(ctx, db, pgx.RowToStructByName[state], `
+		select memory_type, expired_at, forgotten_at,
+		       case when expired_at is not null then oxbow.newest_wording(user_id, superseded_by) end as newest
+		  from oxbow.memories
+		 where user_id = $1::text and id = $2::uuid
+		 order by memory_type = 'trait' desc
+		 limit 1`, userID, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+	case err != nil:
+		return err
+	case s.MemoryType != Trait:
+		return fmt.Errorf("%w: %s of user %q is of type %s", ErrNotTrait, id, userID, s.MemoryType)
+	case s.ExpiredAt != nil && s.Newest == nil:
+		return fmt.Errorf("%w: the newer wording of trait %s was erased", ErrSuperseded, id)
+	case s.ExpiredAt != nil:
+		return fmt.Errorf("%w: the newer wording of trait %s is %s", ErrSuperseded, id, s.Newest)
+	case s.ForgottenAt != nil:
+		return fmt.Errorf("%w: trait %s of user %q: restore it first", ErrForgotten, id, userID)
+	}
+	return nil
+}
+
+// traitEvents returns the events of a trait, and replays them to find the confidence before each.
+func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvent, error) {
+	var s lifecycle.State
+	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvent, err error) {
+		var factor, sets, confidence *float64
+		var subtype, reason *string
+		var window *time.Time
+		var cycle *uuid.UUID
+		err = row.Scan(&e.Seq, &e.Event, &e.At, &factor, &sets, &e.Memories, &subtype, &window, &confidence, &e.Stage, &cycle,
+			&e.Actor, &reason, &e.Details)
+		e.Factor, e.Sets, e.Confidence, e.CycleID, e.Reason = or(factor), or(sets), or(confidence), or(cycle), or(reason)
+		if s.Stage != lifecycle.Trend && s.Stage != "" && e.Event != string(lifecycle.Created) {
+			e.Before = s.ConfidenceAt(e.At)
+		}
+		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: e.Factor, Sets: e.Sets,
+			Count:   e.Memories,
+			Subtype: lifecycle.Subtype(or(subtype)), WindowEnd: or(window)})
+		return e, err
+	}, `
+		select seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id, actor, reason,
+		  details
+		  from oxbow.trait_events
+		 where user_id = $1::text and trait_id = $2::uuid
+		 order by seq`, userID, id)
+}
+
+// traitEvidence returns the evidence of a trait, without the content of memories that are forgotten.
+func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvidence, error) {
+	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvidence, err error) {
+		var forgotten *time.Time
+		var cycle *uuid.UUID
+		err = row.Scan(&e.EventSeq, &e.Direction, &e.Quality, &e.MemoryType, &e.MemoryID, &e.Content, &forgotten, &e.At,
+			&e.Session,
+			&e.Context, &e.Stated, &cycle)
+		e.ForgottenAt, e.CycleID = or(forgotten), or(cycle)
+		return e, err
+	}, `
+		select e.event_seq, e.direction, e.quality, e.memory_type, e.memory_id,
+		       case when m.forgotten_at is null then m.content else '' end, m.forgotten_at, e.observed_at, e.session_key,
+		       coalesce(e.context, ''), e.stated, e.cycle_id
+		  from oxbow.trait_evidence e
+		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
+		 where e.user_id = $1::text and e.trait_id = $2::uuid
+		 order by e.event_seq, e.direction desc, e.observed_at, e.memory_id`, userID, id)
+}
