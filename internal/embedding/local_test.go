@@ -176,10 +176,9 @@ func TestStemLen(t *testing.T) {
 func TestConceptTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for n, text := range strings.Split(strings.TrimSpace(conceptLines), "\n") {
-		words := strings.Fields(text)
-		require.NotEmpty(t, words, "line %d", n+1)
-		for _, w := range words {
+	for _, line := range words.List("concepts") {
+		same := strings.Fields(line)
+		for _, w := range same {
 			r := []rune(w)
 			if r[0] >= utf8.RuneSelf {
 				require.Lenf(t, r, 2, "%s: only pairs of characters are looked up", w)
@@ -188,7 +187,7 @@ func TestConceptTable(t *testing.T) {
 			}
 			require.Falsef(t, seen[w], "%s stands twice", w)
 			seen[w] = true
-			require.Equal(t, hash(kindConcept, []rune(words[0])), concepts[hash(kindWord, r)], w)
+			require.Equal(t, hash(kindConcept, []rune(same[0])), concepts[hash(kindWord, r)], w)
 		}
 	}
 	require.Equal(t, concepts[hash(kindWord, []rune("doctor"))], concepts[hash(kindWord, []rune("nurs"))])

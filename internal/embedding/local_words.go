@@ -1,16 +1,32 @@
 package embedding
 
 import (
+	"embed"
+	"io/fs"
 	"slices"
-	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
+//go:embed words/*.txt
+var wordFiles embed.FS
+
+// words has the lists that the local model knows.
+var words = func() *lexis.Words {
+	files, err := fs.Sub(wordFiles, "words")
+	if err != nil {
+		panic(err)
+	}
+	return lexis.Must(files)
+}()
+
 // endings are what an English word loses to become its stem, longer ones first where one ends another.
-var endings = [][]rune{
-	[]rune("ions"), []rune("ion"), []rune("ingly"), []rune("edly"), []rune("ments"), []rune("ment"),
-	[]rune("ings"), []rune("ing"), []rune("ness"), []rune("ies"), []rune("ied"), []rune("ers"), []rune("er"),
-	[]rune("est"), []rune("es"), []rune("ed"), []rune("ly"), []rune("s"),
-}
+var endings = func() (all [][]rune) {
+	for _, e := range words.List("endings.en") {
+		all = append(all, []rune(e))
+	}
+	return all
+}()
 
 // stemLen returns how many runes of an English word make its stem. It is coarse on purpose: two words that should not
 // share a stem differ in their n-grams.
@@ -34,21 +50,14 @@ func stemLen(word []rune) int {
 }
 
 // emptyWords are words that say nothing about what a text is about, by their hash.
-var emptyWords = wordSet(`a an the and or but if then else so than that this these those there here it its itself
-	i me my mine myself we us our ours you your yours he him his she her hers they them their theirs
-	who whom whose which what when where why how is am are was were be been being do does did done doing have has had
-	having can could will would shall should may might must not no nor yes of in on at to from by for with about into
-	over under out up down off as all any some each both few more most other such own same only very too just also again
-	ever never now s t d m ll re ve don didn doesn isn wasn weren wouldn couldn shouldn aren haven hasn hadn ain
-	oh hey hi hello wow yeah yep ok okay really thanks thank get got getting go going gone went know think say said tell
-	told thing things lot much many make made`)
+var emptyWords = wordSet(words.List("empty.en"))
 
 // emptyCharacters are the same in Chinese: particles, pronouns, prepositions, auxiliaries.
-var emptyCharacters = runeSet("的了是在我你他她它们有和与及或也都就不还没很这那哪个些什么谁吗呢吧啊呀着过到得地为被把给从对于向以之其所而且但并因如会能可要想请让用来去")
+var emptyCharacters = runeSet(words.Runes("empty.zh"))
 
-func wordSet(words string) map[uint64]bool {
+func wordSet(list []string) map[uint64]bool {
 	set := map[uint64]bool{}
-	for _, w := range strings.Fields(words) {
+	for _, w := range list {
 		set[hash(kindWord, []rune(w))] = true
 	}
 	return set

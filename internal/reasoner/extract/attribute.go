@@ -19,18 +19,17 @@ type attribute struct {
 	end    int    // where it ends
 }
 
-// attributes that follow fixed words in English; the value is what comes next.
-var attributesEn = []struct {
-	key   string
-	words phrases
-}{
-	{"name", phrasesOf("my name is, my name's, my full name is, i'm called, i am called, people call me, everyone calls me, friends call me, i go by, call me")},
-	{"home", phrasesOf("my home is in, my place is in, my new home is, my new home is in, my new place is in, my new address is")},
-	{"origin", phrasesOf("i'm from, i am from, i come from, i was born in, i grew up in, i'm originally from, i am originally from, i originally come from")},
-	{"employer", phrasesOf("my employer is, my new employer is, my company is, my job is at, my new job is at, my new job's at, my job is with, my new job is with")},
-	{"job", phrasesOf("my job is, my profession is, my new job is, my occupation is, i make a living as, i earn my living as")},
-	{"birthday", phrasesOf("my birthday is on, my birthday is, my birthday's, my birthday's on, i was born on")},
-}
+// attributes are what people have one of at a time and follows fixed words, the more special ones first.
+var attributes = []string{"name", "home", "origin", "employer", "job", "birthday"}
+
+// attributeWordsEn are those words by attribute.
+var attributeWordsEn = func() map[string]phrases {
+	all := map[string]phrases{}
+	for _, key := range attributes {
+		all[key] = phrasesIn(words.List("attribute." + key + ".en"))
+	}
+	return all
+}()
 
 // What people have one of, after "my". The value follows "is".
 var ownedEn = words.Set("owned.en")
@@ -97,10 +96,10 @@ func (r *reading) attributesEn() []attribute {
 			continue
 		}
 		matched := false
-		for _, a := range attributesEn {
-			if n := a.words.at(all, i); n > 0 && !(all[i].lower == "call" && i > 0 && !firstEn[all[i-1].lower] && all[i-1].lower != "just" && all[i-1].lower != "please") {
+		for _, key := range attributes {
+			if n := attributeWordsEn[key].at(all, i); n > 0 && !(all[i].lower == "call" && i > 0 && !firstEn[all[i-1].lower] && all[i-1].lower != "just" && all[i-1].lower != "please") {
 				if value := r.valueFrom(i + n); value != "" && !vagueEn[strings.Fields(value)[0]] {
-					found = append(found, attribute{key: a.key, value: value})
+					found = append(found, attribute{key: key, value: value})
 				}
 				matched = true
 				break
@@ -322,20 +321,14 @@ func (r *reading) valueFrom(i int) string {
 	return strings.Join(words, " ")
 }
 
-// attributes in Chinese: what stands before the value. ~ is where 现在, 一直, 目前 and the like may stand.
-var attributesOfZh = []struct {
-	key   string
-	words []string
-	end   string // what has to follow the value; empty: nothing
-}{
-	{"name", []string{"我叫", "我的名字是", "我的名字叫", "我名字叫", "我名叫", "我的全名是", "大家都叫我", "大家叫我", "叫我"}, ""},
-	{"home", []string{"我~住", "我家~在", "我们家~在", "我家~搬到了", "我家~搬到", "我们家~搬到了", "我们家~搬到", "我~租住在", "我~生活在", "我~移居到了", "我~移居到", "我~移居", "我~移民到了", "我~移民到", "我~移民去了", "我~落户在"}, ""},
-	{"origin", []string{"我~来自", "我老家~在", "我老家是", "我的老家在", "我的老家是", "老家在", "我出生在", "我~出生于"}, ""},
-	{"job", []string{"我的工作是", "我的职业是", "我~从事", "我职业是", "我~做的是", "我~升职当上了", "我~升职当了", "我~升职当", "我~升职为", "我~升职成了", "我~升职成", "我~升为", "我~升任", "我~升到", "我~升成了", "我~升成", "我~晋升为", "我~晋升成", "我~被提拔为", "我~被提拔成", "我~被提升为",
-		"我~被任命为", "我~转行做了", "我~转行做", "我~转行当了", "我~转行当", "我~改行做了", "我~改行做", "我~改行当了", "我~改行当", "我~转岗做了", "我~转岗做", "我~转做"}, ""},
-	{"employer", []string{"我~就职于", "我~任职于", "我~供职于", "我们公司是", "我的公司是", "我~入职了", "我~入职", "我~加入了", "我~受雇于", "我~换到了", "我~换到", "我的新工作在", "我新工作在", "我的新公司是", "我新公司是"}, ""},
-	{"birthday", []string{"我的生日是", "我生日是", "我的生日在", "我生日在"}, ""},
-}
+// attributeWordsZh are the same in Chinese.
+var attributeWordsZh = func() map[string][]string {
+	all := map[string][]string{}
+	for _, key := range attributes {
+		all[key] = words.List("attribute." + key + ".zh")
+	}
+	return all
+}()
 
 var (
 	betweenZh  = words.List("between.zh")
@@ -450,8 +443,8 @@ func deniedZh(rest string) (said string, denied bool) {
 // attributeZhAt reads one that begins with 我, but for where somebody lives and works.
 func attributeZhAt(text string) (attribute, bool) {
 	rest := skipZh(strings.TrimPrefix(text, "我"))
-	for _, a := range attributesOfZh {
-		for _, w := range a.words {
+	for _, key := range attributes {
+		for _, w := range attributeWordsZh[key] {
 			head, after, open := strings.Cut(w, "~")
 			tail, ok := strings.CutPrefix(text, head)
 			if open && ok && !strings.HasPrefix(tail, after) {
@@ -466,13 +459,13 @@ func attributeZhAt(text string) (attribute, bool) {
 			}
 			v := valueZh(tail)
 			n := utf8.RuneCountInString(v)
-			if first, _ := utf8.DecodeRuneInString(v); n == 0 || n > 16 || a.key == "name" && (n > 8 || strings.ContainsRune(notNameZh, first)) || strings.HasSuffix(w, "住") && (n < 2 || strings.ContainsRune("了过着不院校的得", first)) {
+			if first, _ := utf8.DecodeRuneInString(v); n == 0 || n > 16 || key == "name" && (n > 8 || strings.ContainsRune(notNameZh, first)) || strings.HasSuffix(w, "住") && (n < 2 || strings.ContainsRune("了过着不院校的得", first)) {
 				continue
 			}
 			if (strings.Contains(w, "换到") || strings.Contains(w, "加入")) && !lexis.ContainsAny(text, companiesZh) { // 我加入了跑步群
 				continue
 			}
-			return attribute{key: a.key, value: v}, true
+			return attribute{key: key, value: v}, true
 		}
 	}
 	for _, p := range []string{"是一名", "是一个", "是一位", "是个", "是名", "是", "当上了", "当了", "当", "做了", "做", "成为了", "成为", "成了"} {

@@ -97,26 +97,7 @@ var (
 
 // speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
 func speaks(m *reasoner.Message) bool {
-	if m.Role != "user" || written(m.Content) {
-		return false
-	}
-	return m.Speaker == "" || !lexis.ContainsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai")
-}
-
-// written tells whether a message was written by an app or by somebody else, as exports of telephones have them: "APP：TITLE 【APP】TEXT",
-// "NAME 接收 TEXT", "From NAME: TEXT".
-func written(content string) bool {
-	head := cutAt(strings.TrimSpace(content), 160)
-	if i := strings.Index(head, "【"); i >= 0 && strings.Contains(head[i:], "】") && (i == 0 || strings.Contains(head[:i], "：") || strings.Contains(head[:i], "接收")) && !strings.Contains(head, "我") {
-		return true
-	}
-	if rest, ok := strings.CutPrefix(head, "From "); ok {
-		if name, _, ok := strings.Cut(rest, ": "); ok && len(name) <= 32 {
-			return true
-		}
-	}
-	name, rest, _ := strings.Cut(head, " ")
-	return len(name) <= 48 && (strings.HasPrefix(rest, "接收 ") || strings.HasPrefix(rest, "收到 "))
+	return m.Role == "user" && (m.Speaker == "" || !lexis.ContainsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai"))
 }
 
 // speakerOf returns the name of who said something; "" for the user.

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,24 +14,18 @@ import (
 // maxRelations is how many relations are noted of a candidate.
 const maxRelations = 12
 
-// kinsEn say what somebody is to the one who says "my".
-var kinsEn = map[string]string{
-	"sister": "sister", "brother": "brother", "mother": "mother", "mom": "mother", "mum": "mother", "father": "father", "dad": "father", "son": "son", "daughter": "daughter", "baby": "child", "kid": "child", "child": "child",
-	"wife": "wife", "husband": "husband", "partner": "partner", "boyfriend": "boyfriend", "girlfriend": "girlfriend", "fiance": "fiance", "fiancee": "fiancee", "grandma": "grandmother", "grandmother": "grandmother", "grandpa": "grandfather",
-	"grandfather": "grandfather", "uncle": "uncle", "aunt": "aunt", "cousin": "cousin", "nephew": "nephew", "niece": "niece", "friend": "friend", "buddy": "friend", "roommate": "roommate", "flatmate": "roommate", "neighbor": "neighbour",
-	"neighbour": "neighbour", "colleague": "colleague", "coworker": "colleague", "boss": "boss", "manager": "boss", "teacher": "teacher", "coach": "coach", "mentor": "mentor", "classmate": "classmate", "teammate": "teammate",
-	"landlord": "landlord", "doctor": "doctor", "dentist": "dentist", "therapist": "therapist",
-}
+// kinsEn and kinsZh say what somebody is to the one who says "my" or 我.
+var (
+	kinsEn = words.Map("relative.en")
+	kinsZh = words.Map("relative.zh")
 
-// kinsZh are the same in Chinese, the longer words first.
-var kinsZh = []struct{ word, relation string }{
-	{"女朋友", "girlfriend"}, {"男朋友", "boyfriend"}, {"未婚妻", "fiancee"}, {"未婚夫", "fiance"}, {"班主任", "teacher"}, {"好朋友", "friend"}, {"女友", "girlfriend"}, {"男友", "boyfriend"}, {"姐姐", "sister"}, {"妹妹", "sister"}, {"哥哥", "brother"},
-	{"弟弟", "brother"}, {"妈妈", "mother"}, {"母亲", "mother"}, {"爸爸", "father"}, {"父亲", "father"}, {"老婆", "wife"}, {"妻子", "wife"}, {"老公", "husband"}, {"丈夫", "husband"}, {"儿子", "son"}, {"女儿", "daughter"}, {"宝宝", "child"},
-	{"孩子", "child"}, {"爷爷", "grandfather"}, {"外公", "grandfather"}, {"奶奶", "grandmother"}, {"外婆", "grandmother"}, {"叔叔", "uncle"}, {"舅舅", "uncle"}, {"阿姨", "aunt"}, {"姑姑", "aunt"}, {"表姐", "cousin"}, {"表妹", "cousin"},
-	{"表哥", "cousin"}, {"表弟", "cousin"}, {"堂姐", "cousin"}, {"堂妹", "cousin"}, {"堂哥", "cousin"}, {"堂弟", "cousin"}, {"侄子", "nephew"}, {"侄女", "niece"}, {"朋友", "friend"}, {"闺蜜", "friend"}, {"室友", "roommate"}, {"邻居", "neighbour"},
-	{"同事", "colleague"}, {"同学", "classmate"}, {"同桌", "classmate"}, {"老板", "boss"}, {"领导", "boss"}, {"上司", "boss"}, {"老师", "teacher"}, {"导师", "mentor"}, {"教练", "coach"}, {"房东", "landlord"}, {"队友", "teammate"},
-	{"姐", "sister"}, {"妹", "sister"}, {"哥", "brother"}, {"弟", "brother"},
-}
+	// the words of kinsZh, the longest first
+	kinWordsZh = func() []string {
+		return slices.SortedFunc(maps.Keys(kinsZh), func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		})
+	}()
+)
 
 var (
 	ofKinEn   = words.Set("of-kin.en")
@@ -196,9 +191,9 @@ func (r *reading) relationsEn(entities []reasoner.Entity, add func(string, *reas
 
 // kinAtEnd returns what the word of kin says that a text ends with, and the text before it.
 func kinAtEnd(text string) (relation, before string) {
-	for _, k := range kinsZh {
-		if rest, ok := strings.CutSuffix(text, k.word); ok {
-			return k.relation, rest
+	for _, k := range kinWordsZh {
+		if rest, ok := strings.CutSuffix(text, k); ok {
+			return kinsZh[k], rest
 		}
 	}
 	return "", text
@@ -226,9 +221,9 @@ func relationsZh(text string, entities []reasoner.Entity, add func(string, *reas
 			for _, of := range append([]string{"的", "们的"}, ofKinZh...) {
 				rest = strings.TrimPrefix(rest, of)
 			}
-			for _, k := range kinsZh {
-				if strings.HasPrefix(rest, k.word) {
-					add(k.relation, e)
+			for _, k := range kinWordsZh {
+				if strings.HasPrefix(rest, k) {
+					add(kinsZh[k], e)
 					break
 				}
 			}

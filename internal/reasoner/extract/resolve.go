@@ -130,7 +130,7 @@ var (
 	emptyWordsZh  = words.List("empty-words.zh")
 	emptyCharsZh  = words.Runes("empty-chars.zh")
 	dislikesZh    = words.List("dislikes.zh")
-	retractionsEn = []string{"forget that ", "please forget that ", "it's not true that ", "it is not true that ", "it's wrong that ", "i never said that ", "i never said ", "scratch that, ", "delete that ", "please delete that ", "it isn't true that ", "it was wrong that "}
+	retractionsEn = words.List("retractions.en")
 	retractionsZh = words.List("retractions.zh")
 )
 
@@ -138,8 +138,8 @@ var (
 func retraction(text string) (string, bool) {
 	lower := strings.ToLower(text)
 	for _, p := range retractionsEn {
-		if strings.HasPrefix(lower, p) {
-			return text[len(p):], true
+		if strings.HasPrefix(lower, p+" ") {
+			return text[len(p)+1:], true
 		}
 	}
 	for _, p := range retractionsZh {

@@ -3,8 +3,6 @@ package rules
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 // dish is the name of a food or drink at the beginning of a text.
@@ -41,7 +39,7 @@ var afterHead = map[string]string{
 const placeAfter = "村镇路县寺庙"
 
 // preparing are verbs: who 煮饺子 eats 饺子.
-var preparing = lexis.Set("煮 蒸 炖 拌 烤 做")
+var preparing = lists.Set("preparing")
 
 // dishAt reads the name of a dish by the grammar [place | style | cooking | ingredient]… + head: the longest that the text
 // begins with. What says nothing of the taste is left out in front: of 招牌牛肉拉面, 牛肉拉面 remains.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 func sortPhrases(all []phrase) {
@@ -13,10 +11,10 @@ func sortPhrases(all []phrase) {
 }
 
 var (
-	firstEn = lexis.Set("i i'm i've i'd i'll my me mine we we're we've our us myself im ive")
-	youEn   = lexis.Set("you your you're you've you'll yours u ya")
-	theyEn  = lexis.Set("he she they his her their he's she's they're him them")
-	kinEn   = lexis.Set("mom mother dad father sister brother son daughter wife husband friend friends colleague boss neighbor neighbour neighbors neighbours roommate grandma grandpa boyfriend girlfriend partner fiance flatmate housemate coworker manager landlord nephew niece uncle aunt cousin kids kid teacher")
+	firstEn = lists.Set("first.en")
+	youEn   = lists.Set("you.en")
+	theyEn  = lists.Set("they.en")
+	kinEn   = lists.Set("kin.en")
 )
 
 // readEn finds the patterns of a sentence in English.
@@ -42,18 +40,11 @@ func (f *finder) readEn(sentence string) {
 }
 
 var (
-	actorsEn = lexis.Set("i i'm i've i'd i'll we we're we've im ive me us")
+	actorsEn = lists.Set("actors.en")
 	// what follows a name that does something
-	doesEn = lexis.Set(`went goes is was has had took takes loves loved likes liked enjoys enjoyed plays played does did started joined makes made cooks cooked bakes
-		baked got gets came comes ran runs reads watched watches wants wanted keeps kept spent spends out said says told brought bought still always never also
-		often usually really adores prefers tried teaches taught practises practices just`)
+	doesEn = lists.Set("does.en")
 	// what a sentence begins with that is no name
-	notSubjects = lexis.Set(`today tonight yesterday tomorrow now then later again finally also still just always never often usually sometimes really maybe perhaps so and but or
-		monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend weekends morning mornings
-		afternoon evening evenings night nights lunch dinner breakfast brunch supper work weather rain snow traffic this that these those it there here what which who
-		how when where why the a an some all both everything everyone nothing one two three first last next each every not no yes
-		january february march april may june july august september october november december spring summer autumn fall winter class practice practise training session lesson
-		rehearsal match game race club user`)
+	notSubjects = lists.Set("not-subjects")
 )
 
 // speaksOfMe tells whether the first person is or does something in a clause.
@@ -109,7 +100,7 @@ func isKinEn(t token) bool {
 }
 
 var (
-	tasteEn = []string{"love", "loved", "enjoy", "like", "adore", "favorite", "favourite", "passionate", "into", "obsessed", "fond", "fan", "hooked", "addicted", "prefer", "keen", "crazy"}
+	tasteEn = lists.List("taste.en")
 )
 
 func (f *finder) clauseEn(sentence string, clause []token) {
@@ -171,18 +162,17 @@ func (v *vocabulary) phraseAt(clause []token) (phrase, bool) {
 }
 
 var (
-	likeVerbs   = lexis.Set("love enjoy adore like")
-	likeFillers = lexis.Set("really absolutely also truly just always still do totally")
-	notLiked    = lexis.Set(`it that this them him her you the a an to how when what being getting having seeing hearing knowing doing going making your their his its these those
-		my our all every everything some any more most going feeling helping trying talking taking looking working thinking using finding sharing spending learning watching giving so as hi one`)
-	likedEnd = lexis.Set("anymore any and or with because when so but that which who at in on to for from as while of it if since too if by about after before during the a an my this these very much more most lot now here there again really always together")
+	likeVerbs   = lists.Set("like-verbs")
+	likeFillers = lists.Set("like-fillers")
+	notLiked    = lists.Set("not-liked")
+	likedEnd    = lists.Set("liked-end")
 )
 
 var (
-	articles   = lexis.Set("the a an my this these")
-	unfinished = lexis.Set("at to of about by for from if the a an my this these")
+	articles   = lists.Set("articles")
+	unfinished = lists.Set("unfinished")
 	// What is said to machines, and of no person's taste.
-	machineTalk = lexis.Set("ignoring ignore disregarding disregard overriding instructions instruction prompts prompt jailbreaks jailbreaking")
+	machineTalk = lists.Set("machine-talk")
 )
 
 // likingEn finds what the user says they like and no list knows: "I love beachcombing".
@@ -226,9 +216,8 @@ func (f *finder) likingEn(clause []token) {
 }
 
 var (
-	selfFillersEn = lexis.Set(`a an rather very quite really pretty so such kind of bit naturally always definitely more generally usually the fairly super extremely honestly totally
-		just somewhat too still type person i'd say been tend to be consider myself little big also and basically actually`)
-	passingEn = lexis.Set("today tonight now lately tomorrow yesterday right")
+	selfFillersEn = lists.Set("self-fillers.en")
+	passingEn     = lists.Set("passing.en")
 )
 
 // selfEn finds what the user says they are: "I'm rather shy".
@@ -272,8 +261,8 @@ func (f *finder) selfEn(clause []token) {
 }
 
 var (
-	placesEn = lexis.Set("park beach library museum gym café cafe lake trail river mountain mountains market gallery garden gardens bookstore theater theatre stadium bakery diner pub club studio")
-	notNames = lexis.Set("i i'm monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december the a my god christmas english spanish french")
+	placesEn = lists.Set("places.en")
+	notNames = lists.Set("not-names")
 )
 
 // nearEn finds places ("at Cedar Park") and company ("with Sarah").

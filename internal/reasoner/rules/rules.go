@@ -85,9 +85,6 @@ func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []
 		if h.voice != other {
 			f.read(h.text)
 		}
-		if h.with != "" {
-			f.addPerson(h.with, hasHan(h.with))
-		}
 		for _, n := range f.found {
 			note(i, h.name, n)
 			if n.kind == doing || n.kind == eating {

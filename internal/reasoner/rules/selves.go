@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
 //go:embed words/selves.txt
@@ -74,4 +72,4 @@ next:
 	return selfWord{}, false
 }
 
-var selfAfter = lexis.Set("person guy girl man woman type and so but by when at with because too myself around in about who kind most anymore as though really these than if")
+var selfAfter = lists.Set("self-after")

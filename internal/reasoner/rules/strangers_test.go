@@ -23,13 +23,12 @@ type stranger struct {
 }
 
 var noiseZh = []string{
-	"上午开周会，讨论下个月的排期。", "通话 何工", "何工 接收 图纸收到了吗？", "银联：消费提醒 【银联】您尾号 3317 的银行卡支出 58 元", "邻里圈：今日推荐 【邻里圈】为您推荐限时优惠的瑜伽体验课",
-	"【畅行】验证码 552913，请勿告诉他人", "打印了两份合同，放在抽屉里。", "下雨，路上堵了四十分钟。", "给车加了油，洗了车。", "天气：降温提醒 【天气】今夜气温下降，请注意添衣",
-	"妈妈 接收 周末回来吗？给你做了菜", "楼上装修，吵了一上午。", "菜场小程序：满减活动 【菜场】新人领券，满减二十", "物业 接收 明天停水，请提前储水", "电脑更新了一晚上。", "换了新的灯泡。",
+	"上午开周会，讨论下个月的排期。", "打印了两份合同，放在抽屉里。", "下雨，路上堵了四十分钟。", "给车加了油，洗了车。",
+	"楼上装修，吵了一上午。", "电脑更新了一晚上。", "换了新的灯泡。", "明天停水，接了两桶水备着。",
 }
 
 var noiseEn = []string{
-	"Stand-up ran long again, the release slips by a week.", "Call with Mr. Hale", "From Dana: did you get the slides?", "Your verification code is 441902", "Flash sale: running shoes 60% off, shop now",
+	"Stand-up ran long again, the release slips by a week.", "Your verification code is 441902", "Flash sale: running shoes 60% off, shop now",
 	"Filled up the car and dropped off the dry cleaning.", "Dentist's office moved the appointment.", "The printer jammed twice before lunch.", "Do you want to join the yoga trial?", "She said her brother loves golf.",
 	"Rain all day, traffic was awful.", "Paid the electricity bill.", "New light bulbs in the hall.", "The neighbours are renovating.", "He keeps talking about his marathon.",
 }

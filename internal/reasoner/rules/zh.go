@@ -109,11 +109,11 @@ func clauseAt(sentence string, start, end int) (clause string, from int) {
 }
 
 var (
-	tasteZh = strings.Fields("喜欢 爱吃 爱喝 最爱 热爱 爱好 痴迷 迷上 着迷 钟爱 偏爱 酷爱 爱看 爱听 爱玩 习惯 上瘾 百吃不厌 过瘾")
-	kinZh   = strings.Fields("妈妈 爸爸 老妈 老爸 妹妹 弟弟 姐姐 哥哥 儿子 女儿 老公 老婆 丈夫 妻子 同事 朋友 同学 室友 邻居 奶奶 爷爷 外婆 外公 孩子 闺蜜 男友 女友 老板 客户 表弟 表妹 表哥 表姐 我妈 我爸 我妹 我弟 我姐 我哥 我女儿 我儿子 我朋友 我同事 领导 师傅 师父 老师 学生 亲戚 舅舅 舅妈 叔叔 阿姨 姑姑 姨妈 婆婆 公公 岳父 岳母 老伴 爱人 邻居家 男朋友 女朋友 前任 未婚夫 未婚妻 楼上 楼下 隔壁 邻居家的孩子 邻居家孩子 朋友的孩子 同事的孩子 堂哥 堂弟 堂姐 堂妹 侄子 侄女 外甥 孙子 孙女 经理 主任 教练 队友 老同学 爸妈 他们 她们 别人 人家 大家都")
+	tasteZh = lists.List("taste.zh")
+	kinZh   = lists.List("kin.zh")
 	// what somebody does: a clause that goes on like this from a person is about them
-	doesZh = strings.Fields("喜欢 在 爱 经常 常常 每 天天 总 老是 一直 也 又 特别 最近 今天 昨天 今晚 昨晚 周末 正 说 打算 想 要 很 会 去 报名 学 练")
-	withZh = []string{"和", "跟", "与", "陪", "带", "同", "给", "帮", "一起", "约", "们去", "们一起"}
+	doesZh = lists.List("does.zh")
+	withZh = lists.List("with.zh")
 )
 
 // addZh adds a finding with what the clause around it says of it.
@@ -133,9 +133,9 @@ func (f *finder) addZh(sentence string, start, end int, n finding) {
 }
 
 var (
-	givesZh     = strings.Fields("做 煮 包 炖 买 送 教 带 的 请 让 叫 陪")
-	habitually  = strings.Fields("喜欢 爱 最爱 热爱 经常 常常 特别喜欢 很喜欢")
-	notInNameZh = "天边上下里家时候间常向于和安"
+	givesZh     = lists.List("gives.zh")
+	habitually  = lists.List("habitually")
+	notInNameZh = lists.Runes("not-in-name.zh")
 )
 
 // likesByName tells whether a clause begins like 张三喜欢 or 林小雨经常.
@@ -156,7 +156,7 @@ func likesByName(clause string) bool {
 	return false
 }
 
-var titlesZh = strings.Fields("老师 师傅 阿姨 经理 主任 医生 教练 同学 先生 女士 太太 大爷 大妈 哥 姐 总 工 叔 姨 伯")
+var titlesZh = lists.List("titles.zh")
 
 // afterName returns what follows where a clause begins with a name that can be nothing else: 小李, 老周, 王老师, 陈姐.
 func afterName(clause string) (rest string, ok bool) {
@@ -200,8 +200,7 @@ func (f *finder) ofKinZh(clause string, before int, what kind) bool {
 	return strings.ContainsAny(clause[:before], "他她") && !strings.Contains(clause[:before], "我")
 }
 
-var likeZh = tableOf("我最喜欢", "我特别喜欢", "我很喜欢", "我喜欢", "我也喜欢", "我一直喜欢", "我热爱", "我迷上了", "我爱上了", "我最爱", "我酷爱", "我的爱好是",
-	"我平时喜欢", "我从小喜欢", "我超喜欢", "我痴迷")
+var likeZh = tableOf(lists.List("like.zh")...)
 
 const objectEnd = "的了，。！？、和也就都但过吗呢吧啊这那它他她你我,.!? 与跟着在"
 
@@ -222,7 +221,7 @@ func (f *finder) likingZh(text string) {
 }
 
 // collected by everybody, in apps and at work.
-var notCollected = strings.Fields("夹 品 家 价值 文章 视频 链接 谱 教程 帖 店 商 路线 攻略 内容 柜 册 界 圈 爱好 展 这 那 更新 推荐 您 你 在 到 已 成功 和 夹里 了")
+var notCollected = lists.List("not-collected")
 
 // collectingZh finds what the user collects and no list knows: "收藏老地图".
 func (f *finder) collectingZh(sentence string, at int) {
@@ -295,4 +294,4 @@ func endsSelf(rest string) bool {
 	return ok && !isHan(next)
 }
 
-var selfFillers = tableOf(strings.Fields("这个人 这人 本来 就是 算是 属于 其实 确实 真的 从小 一直 一向 向来 天生 性格 性子 比较 特别 非常 有点 有些 相当 挺 很 太 是个 是一个 是 个 偏 蛮 超 也 都 就 还 真 人 的 为 最 好 一 觉得 自己 做事 比")...)
+var selfFillers = tableOf(lists.List("self-fillers")...)

@@ -34,20 +34,15 @@ func wordsOf(text string) []word {
 }
 
 var (
-	weekdaysEn = map[string]time.Weekday{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 0, "mon": 1, "tue": 2, "tues": 2, "wed": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5}
-	monthsEn   = map[string]time.Month{"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8, "september": 9, "october": 10, "november": 11, "december": 12,
-		"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12}
-	numbersEn = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
-		"couple": 2, "few": 3, "several": 4, "dozen": 12}
-	unitsEn = map[string]byte{"minute": 'i', "minutes": 'i', "hour": 'h', "hours": 'h', "day": 'd', "days": 'd', "week": 'w', "weeks": 'w', "month": 'm', "months": 'm', "year": 'y', "years": 'y', "fortnight": 'f',
-		"night": 'd', "nights": 'd', "weekend": 'w', "weekends": 'w', "decade": 'D', "decades": 'D'}
-	seasonsEn = map[string]time.Month{"spring": 4, "summer": 7, "autumn": 10, "fall": 10, "winter": 1}
-	partsEn   = map[string]int{"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
-	futureEn  = map[string]bool{"will": true, "going": true, "gonna": true, "plan": true, "planning": true, "next": true, "upcoming": true, "i'll": true, "we'll": true, "hope": true, "hoping": true, "wait": true, "coming": true,
-		"tomorrow": true, "want": true, "i'm": false, "he'll": true, "she'll": true, "they'll": true, "it'll": true, "until": true, "scheduled": true, "booked": true, "starts": true, "leaving": true, "leave": true, "flying": true}
-	pastEn = map[string]bool{"went": true, "was": true, "were": true, "had": true, "did": true, "made": true, "took": true, "saw": true, "met": true, "got": true, "came": true, "bought": true, "ate": true, "found": true, "won": true,
-		"lost": true, "started": true, "finished": true, "been": true, "said": true, "told": true, "ran": true, "left": true, "felt": true, "began": true, "moved": true, "died": true, "visited": true, "quit": true}
-	recurringEn = map[string]bool{"every": true, "each": true, "per": true, "most": true}
+	weekdaysEn  = numbered[time.Weekday]("weekdays.en")
+	monthsEn    = numbered[time.Month]("months.en")
+	numbersEn   = numbered[int]("numbers.en")
+	unitsEn     = words.Map("units.en")
+	seasonsEn   = numbered[time.Month]("seasons.en")
+	partsEn     = numbered[int]("parts-of-day.en")
+	futureEn    = words.Set("future.en")
+	pastEn      = words.Set("past.en")
+	recurringEn = words.Set("recurring.en")
 )
 
 // heads are the words with which an expression begins.
@@ -335,21 +330,21 @@ func (r *reader) count(i int) (n, used int) {
 }
 
 // shift moves said by so many of a unit.
-func shift(said time.Time, n int, unit byte) Expression {
+func shift(said time.Time, n int, unit string) Expression {
 	switch unit {
-	case 'i':
+	case "i":
 		return Expression{Time: said.Add(time.Duration(n) * time.Minute), Precision: Hour}
-	case 'h':
+	case "h":
 		return Expression{Time: said.Add(time.Duration(n) * time.Hour), Precision: Hour}
-	case 'w':
+	case "w":
 		return Expression{Time: days(said, 7*n), Precision: Week}
-	case 'f':
+	case "f":
 		return Expression{Time: days(said, 14*n), Precision: Week}
-	case 'm':
+	case "m":
 		return Expression{Time: months(said, n), Precision: Month}
-	case 'y':
+	case "y":
 		return Expression{Time: months(said, 12*n), Precision: Year}
-	case 'D':
+	case "D":
 		return Expression{Time: months(said, 120*n), Precision: Year}
 	}
 	return Expression{Time: days(said, n), Precision: Day}

@@ -5,37 +5,14 @@ import (
 	"time"
 )
 
-// daysZh are the words for days, the longest first where one begins with another.
-var daysZh = []struct {
-	word string
-	days int
-}{
-	{"大前天", -3}, {"大后天", 3}, {"前天", -2}, {"前晚", -2}, {"昨天", -1}, {"昨日", -1}, {"昨晚", -1}, {"昨夜", -1}, {"昨早", -1}, {"昨儿", -1},
-	{"今天", 0}, {"今日", 0}, {"今早", 0}, {"今晨", 0}, {"今晚", 0}, {"今夜", 0}, {"今儿", 0}, {"明天", 1}, {"明日", 1}, {"明早", 1}, {"明晚", 1}, {"后天", 2},
-}
-
-// weeksZh are the words for weeks.
-var weeksZh = []struct {
-	word  string
-	weeks int
-}{
-	{"上上个星期", -2}, {"上上个礼拜", -2}, {"上上星期", -2}, {"上上周", -2}, {"上个星期", -1}, {"上个礼拜", -1}, {"上星期", -1}, {"上礼拜", -1}, {"上周", -1},
-	{"这个星期", 0}, {"这个礼拜", 0}, {"这星期", 0}, {"这礼拜", 0}, {"这周", 0}, {"本周", 0}, {"下下个星期", 2}, {"下下周", 2}, {"下个星期", 1}, {"下个礼拜", 1}, {"下星期", 1}, {"下礼拜", 1}, {"下周", 1},
-}
-
-var monthsZh = []struct {
-	word   string
-	months int
-}{
-	{"上上个月", -2}, {"上个月", -1}, {"上月", -1}, {"这个月", 0}, {"本月", 0}, {"下下个月", 2}, {"下个月", 1}, {"下月", 1},
-}
-
-var yearsZh = []struct {
-	word  string
-	years int
-}{
-	{"大前年", -3}, {"前年", -2}, {"去年", -1}, {"今年", 0}, {"明年", 1}, {"后年", 2},
-}
+// Words for days, weeks, months and years, with how many it is from this one, and for units.
+var (
+	daysZh   = numberedList("days.zh")
+	weeksZh  = numberedList("weeks.zh")
+	monthsZh = numberedList("months.zh")
+	yearsZh  = numberedList("years.zh")
+	unitsZh  = valuedList("units.zh")
+)
 
 // headsZh are the characters with which an expression begins.
 const headsZh = "大前昨今明后上这本下去周星礼半几两一二三四五六七八九十0123456789数"
@@ -78,19 +55,19 @@ func readZhAt(text string, i int, said time.Time) (n int, e Expression, ok bool)
 			if d.word == "后天" && hasPrefix(rest[len(d.word):], "的努力", "形成") {
 				continue
 			}
-			return len(d.word), Expression{Time: days(said, d.days), Precision: Day}, true
+			return len(d.word), Expression{Time: days(said, d.value), Precision: Day}, true
 		}
 	}
 	for _, w := range weeksZh {
 		if strings.HasPrefix(rest, w.word) {
 			n, tail := len(w.word), rest[len(w.word):]
 			if day, used, ok := weekdayZh(tail); ok {
-				return n + used, Expression{Time: weekday(said, w.weeks, day), Precision: Day}, true
+				return n + used, Expression{Time: weekday(said, w.value, day), Precision: Day}, true
 			}
 			if strings.HasPrefix(tail, "末") {
-				return n + len("末"), Expression{Time: weekday(said, w.weeks, time.Saturday), Precision: Day}, true
+				return n + len("末"), Expression{Time: weekday(said, w.value, time.Saturday), Precision: Day}, true
 			}
-			return n, Expression{Time: weekday(said, w.weeks, time.Wednesday), Precision: Week}, true
+			return n, Expression{Time: weekday(said, w.value, time.Wednesday), Precision: Week}, true
 		}
 	}
 	for _, p := range []string{"周", "星期", "礼拜"} {
@@ -107,17 +84,17 @@ func readZhAt(text string, i int, said time.Time) (n int, e Expression, ok bool)
 		if strings.HasPrefix(rest, m.word) {
 			n, tail := len(m.word), rest[len(m.word):]
 			if d, used, ok := numberZh(tail); ok && hasPrefix(tail[used:], "号", "日") {
-				y, month, _ := monthOf(said, m.months).Date()
+				y, month, _ := monthOf(said, m.value).Date()
 				if d >= 1 && d <= lastDay(y, month) {
 					return n + used + len("号"), Expression{Time: noon(y, month, d, zone), Precision: Day}, true
 				}
 			}
-			return n, Expression{Time: monthOf(said, m.months), Precision: Month}, true
+			return n, Expression{Time: monthOf(said, m.value), Precision: Month}, true
 		}
 	}
 	for _, y := range yearsZh {
 		if strings.HasPrefix(rest, y.word) {
-			year := said.Year() + y.years
+			year := said.Year() + y.value
 			if used, e, ok := monthDayZh(rest[len(y.word):], year, said); ok {
 				return len(y.word) + used, e, true
 			}
@@ -153,15 +130,12 @@ func numberedZh(text string, i int, said time.Time) (n int, e Expression, ok boo
 		return monthOnlyZh(text, rest, used, count, said)
 	}
 	tail = strings.TrimPrefix(tail, "多")
-	for _, u := range []struct {
-		word string
-		unit byte
-	}{{"分钟", 'i'}, {"个小时", 'h'}, {"小时", 'h'}, {"天", 'd'}, {"个星期", 'w'}, {"个礼拜", 'w'}, {"星期", 'w'}, {"礼拜", 'w'}, {"周", 'w'}, {"个月", 'm'}, {"年", 'y'}} {
+	for _, u := range unitsZh {
 		after, ok := strings.CutPrefix(tail, u.word)
 		if !ok {
 			continue
 		}
-		if u.unit == 'm' && strings.HasPrefix(after, "半") {
+		if u.value == "m" && strings.HasPrefix(after, "半") {
 			after = after[len("半"):]
 		}
 		sign, end := 0, ""
@@ -184,12 +158,12 @@ func numberedZh(text string, i int, said time.Time) (n int, e Expression, ok boo
 		}
 		n = len(rest) - len(after) + len(end)
 		if half {
-			switch u.unit {
-			case 'y':
+			switch u.value {
+			case "y":
 				return n, Expression{Time: months(said, 6*sign), Precision: Month}, true
-			case 'm':
+			case "m":
 				return n, Expression{Time: days(said, 15*sign), Precision: Week}, true
-			case 'h':
+			case "h":
 				return n, Expression{Time: said.Add(time.Duration(sign) * 30 * time.Minute), Precision: Hour}, true
 			}
 			return 0, e, false
@@ -197,7 +171,7 @@ func numberedZh(text string, i int, said time.Time) (n int, e Expression, ok boo
 		if count > 1000 {
 			return 0, e, false
 		}
-		return n, shift(said, sign*count, u.unit), true
+		return n, shift(said, sign*count, u.value), true
 	}
 	return 0, e, false
 }

@@ -1,0 +1,13 @@
+package rules
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Reading the lists at all checks their form; here every list has a use.
+func TestListsAreUsed(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, lists.Unused())
+}
