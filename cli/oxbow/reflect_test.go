@@ -29,7 +29,7 @@ func TestReflect(t *testing.T) {
 	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
 
 	dry := d.ok("reflect", "ada", "--dry-run", "--now", "2025-05-01")
-	require.Regexp(t, `(?m)^Cycle 1: 5 memories; 0 clues noted for later$`, dry)
+	require.Regexp(t, `(?m)^Cycle 1: 5 memories; 5 clues noted for later$`, dry, "the days, which later nights are compared with")
 	require.Regexp(t, `(?m)^created +Often goes climbing +behavior +emerging +0\.40 +5 *$`, dry)
 	require.Contains(t, dry, "2 traits made, 0 changed, 0 dissolved. This was a dry run: nothing was written.")
 	require.Contains(t, dry, "Tends to be active late at night", "in Shanghai, that is")
