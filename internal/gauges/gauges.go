@@ -93,7 +93,7 @@ func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 	return g, err
 }
 
-// ReadQueue goes through the index of each state that is not the end of a job.
+// ReadQueue reads the jobs of each state that is not the end of a job, through the index of the states.
 func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	g.Queue, err = store.Collect(ctx, db, pgx.RowToStructByPos[QueueGauge], `
 		select j.kind, s.state::text, count(*),
@@ -109,6 +109,7 @@ func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	return err
 }
 
+// ReadWaiting counts the memories that wait for reflection, and the messages that wait for extraction.
 func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 	return db.QueryRow(ctx, `
 		select i.n, i.seconds, m.n, m.failing

@@ -1,0 +1,24 @@
+package oxbow_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An application that imports the client builds the driver of the database, and neither a network client, nor providers
+// of models, nor cryptography that it does not use. pgx alone is 199 packages.
+func TestImportsAreFew(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	packages := strings.Fields(string(out))
+	require.LessOrEqual(t, len(packages), 230)
+	for _, p := range packages {
+		for _, heavy := range []string{"net/http", "github.com/tmc/", "github.com/tink-crypto/", "github.com/riverqueue/"} {
+			require.False(t, p == heavy || strings.HasPrefix(p, heavy) && strings.HasSuffix(heavy, "/"), p)
+		}
+	}
+}
