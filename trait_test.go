@@ -53,10 +53,10 @@ func TestTraits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Ann is disciplined.", "Ann swims.", "Ann gets up early."}, traitContents(traits))
 	require.Equal(t, core, traits[2].ParentID)
-	made := lifecycle.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
-	stored := lifecycle.Decay(made+(1-made)*0.2, lifecycle.Behavior, 1, 28*24*time.Hour) * 0.8
+	made := traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
+	stored := traittest.Policies.Decay(made+(1-made)*0.2, lifecycle.Behavior, 1, 28*24*time.Hour) * 0.8
 	require.InDelta(t, stored, traits[2].StoredConfidence, 1e-12)
-	require.InDelta(t, lifecycle.Decay(stored, lifecycle.Behavior, 1, 22*24*time.Hour), traits[2].Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(stored, lifecycle.Behavior, 1, 22*24*time.Hour), traits[2].Confidence, 1e-12)
 	for i := range traits {
 		traits[i].CreatedAt = time.Time{}
 	}
@@ -99,7 +99,7 @@ func TestTraitsAsOf(t *testing.T) {
 	february := held(traittest.Day(2, 1))[0]
 	require.Equal(t, []any{newer, "Ann gets up early.", "emerging", 2, 0}, []any{february.ID, february.Content, february.Stage, february.Supporting, february.Contradicting})
 	require.True(t, february.LastReinforced.Equal(traittest.Day(1, 8)))
-	require.InDelta(t, lifecycle.Decay(0.4, lifecycle.Behavior, 0, 22*24*time.Hour), february.Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 22*24*time.Hour), february.Confidence, 1e-12)
 	march := held(traittest.Day(3, 15))[0]
 	require.Equal(t, []int{3, 1, 1, 1}, []int{march.Supporting, march.Contradicting, march.ReinforcementCount, march.ContradictionCount})
 	today := held(time.Now().Add(time.Minute))[0]
@@ -139,7 +139,7 @@ func TestTrait(t *testing.T) {
 	require.Zero(t, got.Events[0].Before)
 	for i, e := range got.Events[1:] {
 		elapsed := e.At.Sub(got.Events[i].At)
-		require.InDelta(t, lifecycle.Decay(got.Events[i].Confidence, lifecycle.Behavior, i, elapsed), e.Before, 1e-12)
+		require.InDelta(t, traittest.Policies.Decay(got.Events[i].Confidence, lifecycle.Behavior, i, elapsed), e.Before, 1e-12)
 	}
 	second := got.Events[1]
 	require.InDelta(t, second.Before+(1-second.Before)*0.2, second.Confidence, 1e-12)

@@ -138,9 +138,12 @@ func (r *Reflection) loadCase(ctx context.Context, db store.DB, s *snapshot) (*r
 		return nil, err
 	}
 	s.traits = due[:1]
-	t := due[0]
+	if err := store.DecayTraits(ctx, db, s.now, s.traits); err != nil {
+		return nil, err
+	}
+	t := s.traits[0]
 	c := &reasoner.Case{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Trait: s.shown(t)}
-	if s.weighed, err = store.SeenEvidence(ctx, db, s.user, nil, map[uuid.UUID]int{t.ID: enough(t.State.Contradictions)}); err != nil {
+	if s.weighed, err = store.SeenEvidence(ctx, db, s.user, nil, map[uuid.UUID]int{t.ID: enough(s.policies, t.State.Contradictions)}); err != nil {
 		return nil, err
 	}
 	for direction, into := range map[string]*[]reasoner.Evidence{store.Supporting: &c.Supporting, store.Contradicting: &c.Contradicting} {
@@ -199,7 +202,7 @@ func (p *plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.now}, 0, "nothing is left to review", nil)
 		return
 	}
-	now := t.State.ConfidenceAt(p.now)
+	now := p.policies.ConfidenceAt(t.State, p.now)
 	reason := shortened(v.Reason)
 	keep := func(why string) {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.now}, 0, why, map[string]any{"action": reasoner.Keep})

@@ -36,7 +36,7 @@ func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicti
 	for _, context := range contradicting {
 		c.Contradicting = append(c.Contradicting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(), Context: context}})
 	}
-	s.weighed = b.seen(nil, map[uuid.UUID]int{t.ID: enough(t.State.Contradictions)})
+	s.weighed = b.seen(nil, map[uuid.UUID]int{t.ID: enough(s.policies, t.State.Contradictions)})
 	p := s.conclude(v, c)
 	b.write(p)
 	return p

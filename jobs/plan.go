@@ -23,6 +23,7 @@ type snapshot struct {
 	begun    time.Time // by the machine's clock, which now need not follow
 	cycle    uuid.UUID
 	reasoner string
+	policies *lifecycle.Policies // in force at now
 
 	batch    []store.Unreflected
 	memories []reasoner.Memory // those of the batch that a reasoner may see
@@ -188,7 +189,7 @@ func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 	case e.Kind == lifecycle.Split:
 		c.Derived = "contradiction_split"
 	}
-	c.State = c.State.Apply(e)
+	c.State = p.policies.Apply(c.State, e)
 	row := store.TraitEvent{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
 	if e.Kind == lifecycle.Reinforced || e.Kind == lifecycle.Contradicted {
 		row.Factor = &e.Factor
@@ -218,7 +219,7 @@ func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 
 // follow lets happen what the rules demand after that.
 func (p *plan) follow(c *change) {
-	if e, ok := c.State.Follow(p.now); ok && e.Kind != lifecycle.Decayed {
+	if e, ok := p.policies.Follow(c.State, p.now); ok && e.Kind != lifecycle.Decayed {
 		p.event(c, e, 0, "", nil)
 	}
 }

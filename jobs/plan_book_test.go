@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -61,7 +62,8 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 
 // snapshot is what a reflection loads.
 func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *snapshot {
-	s := &snapshot{user: "ann", person: store.Person{Zone: time.UTC, Timezone: "UTC"}, now: now, cycle: uuid.New(), memories: memories, refused: b.refused}
+	s := &snapshot{user: "ann", person: store.Person{Zone: time.UTC, Timezone: "UTC"}, now: now, cycle: uuid.New(), memories: memories, refused: b.refused,
+		policies: traittest.Policies}
 	for _, m := range memories {
 		s.batch = append(s.batch, store.Unreflected{ID: m.ID, Type: store.MemoryType(m.Type)})
 	}
@@ -188,7 +190,7 @@ func (b *book) replay(id uuid.UUID) {
 		if row.WindowEnd != nil {
 			e.WindowEnd = *row.WindowEnd
 		}
-		s = s.Apply(e)
+		s = traittest.Policies.Apply(s, e)
 		require.Equal(b, s.Stage, row.Stage)
 		if row.Confidence == nil {
 			require.Zero(b, s.Confidence)
@@ -227,7 +229,7 @@ func (b *book) change(id uuid.UUID, do func(*store.ReflectedTrait)) {
 func (b *book) happens(id uuid.UUID, e lifecycle.Event) {
 	b.Helper()
 	b.change(id, func(t *store.ReflectedTrait) {
-		t.State = t.State.Apply(e)
+		t.State = traittest.Policies.Apply(t.State, e)
 		row := store.TraitEvent{Trait: id, Event: e.Kind, At: e.At, Memories: e.Count, Stage: t.State.Stage}
 		if e.Factor > 0 {
 			row.Factor = &e.Factor

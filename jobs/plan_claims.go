@@ -68,15 +68,15 @@ func (p *plan) claims(proposals reasoner.Proposals) (claims []store.Claim, weigh
 		}
 	}
 	for id, n := range weighed {
-		weighed[id] = enough(p.byID[id].State.Contradictions + n)
+		weighed[id] = enough(p.policies, p.byID[id].State.Contradictions+n)
 	}
 	return claims, weighed
 }
 
 // enough is how much has to speak for a trait for contradictions not to weigh: more need not be counted.
-func enough(contradicting int) int {
+func enough(policies *lifecycle.Policies, contradicting int) int {
 	n := 2 * contradicting
-	for lifecycle.ReviewDue(n, contradicting, 1) {
+	for policies.ReviewDue(n, contradicting, 1) {
 		n += contradicting/3 + 1
 	}
 	return n

@@ -17,7 +17,7 @@ import (
 func (p *plan) inferParents(from lifecycle.Subtype) {
 	for _, c := range p.order {
 		parent := p.byID[c.Parent]
-		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || parent.State.StageAt(p.now) == lifecycle.Dissolved {
+		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || p.policies.StageAt(parent.State, p.now) == lifecycle.Dissolved {
 			continue
 		}
 		if _, hit := sensitive.Category(parent.Content); hit {
@@ -51,7 +51,7 @@ func (p *plan) cluster(k reasoner.Cluster) {
 	case len(members) == 0: // they belong together already
 	case parent == nil:
 		p.promote(k, key, content, members)
-	case parent.State.StageAt(p.now) != lifecycle.Dissolved:
+	case p.policies.StageAt(parent.State, p.now) != lifecycle.Dissolved:
 		p.join(parent, members)
 	case parent.Rejected:
 		p.drop(k, "the person dissolved it")
@@ -71,7 +71,7 @@ func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
 		case c.Parent != uuid.Nil && !p.gone(c.Parent):
 			p.drop(k, "trait %s is part of another one", id)
 		case !p.below(c, k.Subtype):
-			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, c.State.StageAt(p.now), c.State.Subtype, k.Subtype)
+			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, p.policies.StageAt(c.State, p.now), c.State.Subtype, k.Subtype)
 		default:
 			members = append(members, c)
 		}
@@ -82,7 +82,7 @@ func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
 // gone tells whether a trait was shown and is dissolved.
 func (p *plan) gone(id uuid.UUID) bool {
 	c := p.byID[id]
-	return c != nil && c.State.StageAt(p.now) == lifecycle.Dissolved
+	return c != nil && p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved
 }
 
 // promote makes a trait of members that are sure enough.
@@ -91,7 +91,7 @@ func (p *plan) promote(k reasoner.Cluster, key, content string, members []*chang
 	for i, c := range members {
 		grades[i] = p.member(c)
 	}
-	e, context, ok := lifecycle.Promote(p.now, k.Subtype, grades)
+	e, context, ok := p.policies.Promote(p.now, k.Subtype, grades)
 	if !ok {
 		p.drop(k, "it takes two or more that are sure enough")
 		return
@@ -111,12 +111,12 @@ func (p *plan) promote(k reasoner.Cluster, key, content string, members []*chang
 
 // below tells whether a trait is sure enough to become part of one of the subtype.
 func (p *plan) below(c *change, parent lifecycle.Subtype) bool {
-	_, _, ok := lifecycle.Promote(p.now, parent, []lifecycle.Member{p.member(c), p.member(c)})
+	_, _, ok := p.policies.Promote(p.now, parent, []lifecycle.Member{p.member(c), p.member(c)})
 	return ok
 }
 
 func (p *plan) member(c *change) lifecycle.Member {
-	return lifecycle.Member{Subtype: c.State.Subtype, Stage: c.State.StageAt(p.now), Confidence: c.State.ConfidenceAt(p.now), Context: c.Context}
+	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.policies.StageAt(c.State, p.now), Confidence: p.policies.ConfidenceAt(c.State, p.now), Context: c.Context}
 }
 
 func (p *plan) join(parent *change, members []*change) {

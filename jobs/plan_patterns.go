@@ -25,9 +25,9 @@ func (p *plan) patterns(proposed []reasoner.Pattern) {
 		switch {
 		case k.there == nil:
 			p.newTrait(k)
-		case k.there.State.StageAt(p.now) == lifecycle.Candidate && k.Tentative:
+		case p.policies.StageAt(k.there.State, p.now) == lifecycle.Candidate && k.Tentative:
 			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))
-		case k.there.State.StageAt(p.now) != lifecycle.Dissolved:
+		case p.policies.StageAt(k.there.State, p.now) != lifecycle.Dissolved:
 			if p.mayInfer(k.there, k.Pattern) {
 				p.speak(k.there, p.evidence(k), "")
 				p.close(k.key)
@@ -124,7 +124,7 @@ func (p *plan) newTrait(k *pattern) {
 		sessions[s.session] = true
 	}
 	span := supports[len(supports)-1].time.Sub(supports[0].time)
-	e, ok := lifecycle.NewPattern(p.now, len(supports), len(sessions), span, k.Emotional)
+	e, ok := p.policies.NewPattern(p.now, len(supports), len(sessions), span, k.Emotional)
 	if !ok || k.Tentative || !p.roomFor(e) {
 		p.note(k.key, k.content, supports)
 		return
@@ -150,7 +150,7 @@ func (p *plan) roomFor(e lifecycle.Event) bool {
 	switch {
 	case e.Sets == 0:
 		count, limit = &p.held.Trends, maxTrends
-	case lifecycle.StageOf(e.Sets) != lifecycle.Candidate:
+	case p.policies.StageOf(e.Sets) != lifecycle.Candidate:
 		return true
 	}
 	if *count >= limit {

@@ -43,7 +43,7 @@ func (p *plan) flush(subtype lifecycle.Subtype) {
 			continue
 		}
 		best := p.count(c, store.Supporting, supports, len(c.Events)+1)
-		p.event(c, lifecycle.Event{Kind: lifecycle.Reinforced, At: p.now, Factor: lifecycle.Reinforcement(best)}, len(supports), c.reason, nil)
+		p.event(c, lifecycle.Event{Kind: lifecycle.Reinforced, At: p.now, Factor: p.policies.Reinforcement(best)}, len(supports), c.reason, nil)
 		p.follow(c)
 	}
 }
@@ -60,7 +60,7 @@ func (p *plan) live(id uuid.UUID, proposal any) *change {
 	switch {
 	case c == nil:
 		p.drop(proposal, "trait %s is not among those that were shown", id)
-	case c.State.StageAt(p.now) == lifecycle.Dissolved:
+	case p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved:
 		p.drop(proposal, "trait %s is dissolved", id)
 	case p.mayInfer(c, proposal):
 		return c
@@ -73,11 +73,11 @@ func (p *plan) revive(c *change, supports []support, key string) bool {
 	if len(supports) == 0 {
 		return false
 	}
-	if e, ok := c.State.Follow(p.now); ok { // it dissolved by itself, and nobody noted that yet
+	if e, ok := p.policies.Follow(c.State, p.now); ok { // it dissolved by itself, and nobody noted that yet
 		p.event(c, e, 0, "", nil)
 	}
 	p.count(c, store.Supporting, supports, len(c.Events)+1)
-	p.event(c, lifecycle.Revive(p.now), len(supports), "new evidence", nil)
+	p.event(c, p.policies.Revive(p.now), len(supports), "new evidence", nil)
 	c.gained = append(c.gained, supports...)
 	p.close(key)
 	return true
@@ -132,7 +132,7 @@ func (p *plan) opposed(k reasoner.Contradiction) *change {
 		}
 		return nil
 	}
-	if c.State.StageAt(p.now) == lifecycle.Dissolved || !p.mayInfer(c, k) {
+	if p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved || !p.mayInfer(c, k) {
 		return nil
 	}
 	return c
@@ -168,12 +168,12 @@ func (p *plan) contradict(c *change, supports []support, reason string) {
 		return
 	}
 	p.count(c, store.Contradicting, supports, len(c.Events)+1)
-	p.event(c, lifecycle.Event{Kind: lifecycle.Contradicted, At: p.now, Factor: lifecycle.Contradiction(n), Count: n}, n, shortened(reason), nil)
+	p.event(c, lifecycle.Event{Kind: lifecycle.Contradicted, At: p.now, Factor: p.policies.Contradiction(n), Count: n}, n, shortened(reason), nil)
 	p.follow(c)
 	if c.State.Stage == lifecycle.Trend || c.State.Stage == lifecycle.Dissolved || !c.EditedAt.IsZero() {
 		return // the window decides, or the person did
 	}
-	if lifecycle.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
+	if p.policies.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
 		c.ReviewDueAt = p.now
 		p.reviews++
 	}

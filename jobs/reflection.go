@@ -64,7 +64,10 @@ type Outcome struct {
 func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*snapshot, error) {
 	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), begun: time.Now(), reasoner: r.Reasoner.Name()}
 	var err error
-	s.person, err = store.ReadPerson(ctx, db, userID)
+	if s.person, err = store.ReadPerson(ctx, db, userID); err != nil {
+		return nil, err
+	}
+	s.policies, err = store.TraitPolicies(ctx, db, s.now)
 	return s, err
 }
 
@@ -109,6 +112,9 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, k
 	if err != nil {
 		return err
 	}
+	if err := store.DecayTraits(ctx, db, s.now, live, byKey, rejected); err != nil {
+		return err
+	}
 	s.add(live)
 	s.add(byKey)
 	s.add(rejected)
@@ -127,7 +133,7 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, k
 
 // watched reports whether a trait is not visible yet: a trend, one whose window ended, or a candidate.
 func (s *snapshot) watched(t store.ReflectedTrait) bool {
-	stage := t.State.StageAt(s.now)
+	stage := s.policies.StageAt(t.State, s.now)
 	return stage == lifecycle.Trend || stage == lifecycle.Candidate || stage == lifecycle.Dissolved && t.State.Confidence == 0
 }
 
@@ -236,7 +242,7 @@ func (s *snapshot) question() reasoner.Batch {
 }
 
 func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
-	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: t.State.StageAt(s.now), Context: t.Context,
+	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: s.policies.StageAt(t.State, s.now), Context: t.Context,
 		Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
 	if shown.Stage == lifecycle.Dissolved {
 		shown.Edited = t.Rejected
@@ -245,7 +251,7 @@ func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
 		shown.Content = "" // a person worded it so: it is theirs, and nobody else's to read
 	}
 	if shown.Stage != lifecycle.Trend {
-		shown.Confidence = t.State.ConfidenceAt(s.now)
+		shown.Confidence = s.policies.ConfidenceAt(t.State, s.now)
 	}
 	return shown
 }
@@ -265,6 +271,9 @@ func (r *Reflection) weigh(ctx context.Context, db store.DB, s *snapshot, propos
 		// a reasoner that names patterns only now did not get to see all that it repeats
 		same, err := store.TraitsSaying(ctx, db, s.user, keys, contents)
 		if err != nil {
+			return nil, err
+		}
+		if err := store.DecayTraits(ctx, db, s.now, same); err != nil {
 			return nil, err
 		}
 		s.add(same)

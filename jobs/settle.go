@@ -51,11 +51,24 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 			w.log.InfoContext(ctx, "settled traits", "number", settled, "dissolved", dissolved)
 		}
 	}()
+	if err := w.followPolicies(ctx); err != nil {
+		return err
+	}
 	for range settleBatches {
 		n, gone, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
 		settled, dissolved = settled+n, dissolved+gone
 		failpoint.Reach(failpoint.SettleBatch)
 		if err != nil || n < settleTraits {
+			return err
+		}
+	}
+	return nil
+}
+
+// followPolicies computes anew when traits change their stage, after a policy changed.
+func (w *settleWorker) followPolicies(ctx context.Context) error {
+	for range settleBatches {
+		if n, err := store.FollowPolicies(ctx, w.db, settleTraits); err != nil || n < settleTraits {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // fuzzed is a database of a fuzz target's own with one connection, on which no statement lasts for long.
@@ -151,7 +152,7 @@ func FuzzReplayInTheDatabase(f *testing.F) {
 			    jsonb_populate_record(null::oxbow.trait_events, $1::jsonb -> s.nth)) r where s.nth < jsonb_array_length($1::jsonb))
 			select subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end from s order by nth desc limit 1`, given).
 			Scan(&subtype, &stage, &confidence, &at, &reinforcements, &contradictions, &end))
-		want := lifecycle.Replay(events)
+		want := traittest.Policies.Replay(events)
 		about := fmt.Sprintf("%+v", events)
 		require.Equal(t, string(want.Stage), value(stage), about)
 		require.Equal(t, string(want.Subtype), value(subtype), about)

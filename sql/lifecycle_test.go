@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // The boundaries between stages, their neighbours among the numbers, and what is far from them.
@@ -79,7 +80,7 @@ func grid() *states {
 			for _, c := range confidences() {
 				for _, at := range moments() {
 					for _, now := range moments() {
-						s.add(lifecycle.State{Subtype: subtype, Stage: lifecycle.StageOf(c), Confidence: c, At: at, Reinforcements: n}, now)
+						s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: n}, now)
 					}
 				}
 			}
@@ -93,7 +94,7 @@ func scattered(random *rand.Rand, n int) *states {
 	for range n {
 		c := random.Float64()
 		at := time.UnixMicro(random.Int64N(4e15) - 1e15)
-		state := lifecycle.State{Subtype: subtypes[random.IntN(3)], Stage: lifecycle.StageOf(c), Confidence: c, At: at, Reinforcements: random.IntN(40)}
+		state := lifecycle.State{Subtype: subtypes[random.IntN(3)], Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: random.IntN(40)}
 		if random.IntN(5) == 0 {
 			state = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: at, WindowEnd: at.Add(time.Duration(random.Int64N(60*86400)) * time.Second)}
 		} else if random.IntN(9) == 0 {
@@ -133,13 +134,13 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 			var confidence *float64
 			var next *time.Time
 			require.NoError(t, rows.Scan(&of, &rate, &confidence, &at, &next))
-			if got, want := rate, lifecycle.Rate(state.Subtype, state.Reinforcements); math.Abs(got-want) > 1e-12*want {
+			if got, want := rate, traittest.Policies.Rate(state.Subtype, state.Reinforcements); math.Abs(got-want) > 1e-12*want {
 				require.Equal(t, want, got, about())
 			}
-			if string(state.StageAt(now)) != at {
-				require.Equal(t, string(state.StageAt(now)), at, about())
+			if string(traittest.Policies.StageAt(state, now)) != at {
+				require.Equal(t, string(traittest.Policies.StageAt(state, now)), at, about())
 			}
-			wanted := state.NextTransition()
+			wanted := traittest.Policies.NextTransition(state)
 			if next == nil || !next.Equal(wanted) {
 				require.True(t, next == nil && wanted.IsZero(), "%s: the next transition is %v, not %s", about(), next, wanted)
 			}
@@ -147,8 +148,8 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 				require.Nil(t, confidence, about())
 				continue
 			}
-			require.Equal(t, string(lifecycle.StageOf(state.Confidence)), of, about())
-			want := state.ConfidenceAt(now)
+			require.Equal(t, string(traittest.Policies.StageOf(state.Confidence)), of, about())
+			want := traittest.Policies.ConfidenceAt(state, now)
 			if math.Abs(*confidence-want) > 1e-12*want+1e-18 {
 				require.Equal(t, want, *confidence, about())
 			}
@@ -170,7 +171,7 @@ func TestNextTransitionInTheDatabase(t *testing.T) {
 		for _, subtype := range subtypes {
 			for _, n := range []int{0, 3, 50} {
 				at := time.Date(2025, 10, 12, 8, 0, 0, 123456000, time.UTC)
-				s.add(lifecycle.State{Subtype: subtype, Stage: lifecycle.StageOf(c), Confidence: c, At: at, Reinforcements: n}, at)
+				s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: n}, at)
 			}
 		}
 	}
@@ -206,7 +207,7 @@ func randomEvents(random *rand.Rand) []lifecycle.Event {
 			}
 		case lifecycle.Contradicted:
 			e.Count = random.IntN(5)
-			e.Factor = lifecycle.Contradiction(e.Count)
+			e.Factor = traittest.Policies.Contradiction(e.Count)
 		case lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Revived:
 			if random.IntN(2) == 0 {
 				e.Sets = random.Float64()
@@ -259,7 +260,7 @@ func TestReplayInTheDatabase(t *testing.T) {
 			if moment != "infinity" && e.At.After(events[until-1].At) {
 				break // what follows is taken to be no earlier
 			}
-			want = want.Apply(e)
+			want = traittest.Policies.Apply(want, e)
 		}
 		requireState(t, want, replayed(t, tx, ann(t), id, moment), "%+v", events)
 	}

@@ -33,11 +33,11 @@ func weight(kind lifecycle.Kind, evidence []traittest.Evidence) (factor float64,
 				best[e.Session] = e.Quality
 			}
 		}
-		return lifecycle.Reinforcement(best), 0
+		return traittest.Policies.Reinforcement(best), 0
 	case lifecycle.Contradicted:
-		return lifecycle.Contradiction(len(evidence)), len(evidence)
+		return traittest.Policies.Contradiction(len(evidence)), len(evidence)
 	case lifecycle.Used:
-		return lifecycle.UseFactor, 0
+		return traittest.Policies.FactorUsed, 0
 	}
 	return 0, 0
 }
@@ -90,7 +90,7 @@ func TestReweigh(t *testing.T) {
 			case 2:
 				events = append(events, traittest.Contradicted(at, 0, evidence(at, 4, true)...))
 			default:
-				events = append(events, traittest.Event{Event: lifecycle.Event{Kind: lifecycle.Used, At: at, Factor: lifecycle.UseFactor}})
+				events = append(events, traittest.Event{Event: lifecycle.Event{Kind: lifecycle.Used, At: at, Factor: traittest.Policies.FactorUsed}})
 			}
 		}
 		id := traittest.Trait{UserID: user, Events: weighed(events...)}.Insert(t, tx)
@@ -159,7 +159,7 @@ func requireReweighed(t *testing.T, tx db, user string, id uuid.UUID, events []t
 	var first, last time.Time
 	for i, e := range events {
 		e.Subtype = lifecycle.Behavior
-		s = s.Apply(e.Event)
+		s = traittest.Policies.Apply(s, e.Event)
 		for _, v := range e.Evidence {
 			if !v.Against && (first.IsZero() || v.At.Before(first)) {
 				first = v.At
@@ -186,7 +186,7 @@ func requireReweighed(t *testing.T, tx db, user string, id uuid.UUID, events []t
 	require.Equal(t, len(events), one[int](t, tx, `select count(*) from oxbow.trait_events where user_id = $1 and trait_id = $2`, user, id))
 	row, next := rowState(t, tx, id)
 	requireState(t, s, row, "the row")
-	require.WithinDuration(t, s.NextTransition(), next, 0)
+	require.WithinDuration(t, traittest.Policies.NextTransition(s), next, 0)
 	require.WithinDuration(t, first, one[time.Time](t, tx, `select trait_first_observed from oxbow.memories_trait where id = $1`, id), 0)
 	require.WithinDuration(t, last, one[time.Time](t, tx, `select trait_last_reinforced from oxbow.memories_trait where id = $1`, id), 0)
 }

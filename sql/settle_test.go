@@ -36,7 +36,7 @@ func requireSettled(t *testing.T, tx db, id uuid.UUID, want lifecycle.State) {
 	t.Helper()
 	row, next := rowState(t, tx, id)
 	requireState(t, want, row, "the row")
-	require.WithinDuration(t, want.NextTransition(), next, 0)
+	require.WithinDuration(t, traittest.Policies.NextTransition(want), next, 0)
 	user := one[string](t, tx, `select user_id from oxbow.memories_trait where id = $1`, id)
 	requireState(t, want, replayed(t, tx, user, id.String(), "infinity"), "the events")
 }
@@ -53,7 +53,7 @@ func TestSettle(t *testing.T) {
 	state := func(events ...traittest.Event) (s lifecycle.State) {
 		for _, e := range events {
 			e.Subtype = lifecycle.Behavior
-			s = s.Apply(e.Event)
+			s = traittest.Policies.Apply(s, e.Event)
 		}
 		return s
 	}
@@ -76,7 +76,7 @@ func TestSettle(t *testing.T) {
 	}
 	due := 0
 	for _, s := range before {
-		if next := s.NextTransition(); !next.IsZero() && !next.After(now) {
+		if next := traittest.Policies.NextTransition(s); !next.IsZero() && !next.After(now) {
 			due++
 		}
 	}
@@ -88,10 +88,10 @@ func TestSettle(t *testing.T) {
 	require.Equal(t, 4, dissolved)
 	for name, s := range before {
 		t.Run(name, func(t *testing.T) {
-			e, ok := s.Follow(now)
+			e, ok := traittest.Policies.Follow(s, now)
 			events := len(cases[name])
 			if ok {
-				s = s.Apply(e)
+				s = traittest.Policies.Apply(s, e)
 				events++
 				require.Equal(t, string(e.Kind)+" by settle to "+string(s.Stage), one[string](t, tx, `
 					select event || ' by ' || actor || ' to ' || stage from oxbow.trait_events where trait_id = $1 order by seq desc limit 1`, ids[name]))
@@ -129,7 +129,7 @@ func TestSettleWithAClockThatIsBehind(t *testing.T) {
 	state, _ := rowState(t, tx, id)
 	now := traittest.Day(2, 2)
 	exec(t, tx, `select oxbow.settle_traits($1, 0, $2)`, now, ann(t))
-	requireSettled(t, tx, id, state.Apply(lifecycle.Event{Kind: lifecycle.Dissolution, At: now}))
+	requireSettled(t, tx, id, traittest.Policies.Apply(state, lifecycle.Event{Kind: lifecycle.Dissolution, At: now}))
 }
 
 // What was said to be due and is not takes its place in a batch, so that whoever settles goes on to the next one.
@@ -165,13 +165,13 @@ func TestSettleInSteps(t *testing.T) {
 		}
 		events[0].Subtype = subtypes[random.IntN(3)]
 		id := traittest.Trait{UserID: ann(t), Subtype: events[0].Subtype, Events: events}.Insert(t, tx)
-		states[id] = lifecycle.Replay([]lifecycle.Event{events[0].Event})
+		states[id] = traittest.Policies.Replay([]lifecycle.Event{events[0].Event})
 	}
 	for now := start; now.Before(start.AddDate(6, 0, 0)); now = now.Add(time.Duration(random.IntN(90*24)) * time.Hour) {
 		exec(t, tx, `select oxbow.settle_traits($1, 0, $2)`, now, ann(t))
 		for id, s := range states {
-			if e, ok := s.Follow(now); ok {
-				states[id] = s.Apply(e)
+			if e, ok := traittest.Policies.Follow(s, now); ok {
+				states[id] = traittest.Policies.Apply(s, e)
 			}
 		}
 	}

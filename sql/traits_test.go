@@ -83,11 +83,11 @@ func TestTraitsAsOf(t *testing.T) {
 		return held[0]
 	}
 	require.InDelta(t, 0.4, at(1, 10).Confidence, 1e-12)
-	fresh := lifecycle.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
-	require.InDelta(t, lifecycle.Decay(0.4, lifecycle.Behavior, 0, 20*24*time.Hour), at(1, 30).Confidence, 1e-12)
+	fresh := traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
+	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 20*24*time.Hour), at(1, 30).Confidence, 1e-12)
 	reinforced := fresh + (1-fresh)*0.15
 	require.InDelta(t, reinforced, at(2, 10).Confidence, 1e-12)
-	require.InDelta(t, lifecycle.Decay(reinforced, lifecycle.Behavior, 1, 28*24*time.Hour)*0.8, at(3, 10).Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(reinforced, lifecycle.Behavior, 1, 28*24*time.Hour)*0.8, at(3, 10).Confidence, 1e-12)
 	require.Equal(t, "emerging", at(3, 10).Stage)
 	require.Equal(t, "candidate", at(9, 10).Stage, "time alone")
 
@@ -109,10 +109,10 @@ func TestAsOfWithAClockThatWentBackwards(t *testing.T) {
 		var want lifecycle.State
 		for _, e := range []lifecycle.Event{{Kind: lifecycle.Created, At: traittest.Day(1, 1), Sets: 0.4, Subtype: lifecycle.Behavior},
 			{Kind: lifecycle.Reinforced, At: traittest.Day(3, 1), Factor: 0.25}, {Kind: lifecycle.Reinforced, At: traittest.Day(2, 1), Factor: 0.25}}[:c.events] {
-			want = want.Apply(e)
+			want = traittest.Policies.Apply(want, e)
 		}
-		require.InDelta(t, want.ConfidenceAt(c.at), heldAsOf(t, tx, user, c.at)[0].Confidence, 1e-12)
-		require.InDelta(t, want.ConfidenceAt(c.at), one[float64](t, tx,
+		require.InDelta(t, traittest.Policies.ConfidenceAt(want, c.at), heldAsOf(t, tx, user, c.at)[0].Confidence, 1e-12)
+		require.InDelta(t, traittest.Policies.ConfidenceAt(want, c.at), one[float64](t, tx,
 			`select (oxbow.traits_then($1, $2) -> $3 ->> 'confidence')::double precision`, user, c.at, id.String()), 1e-12)
 	}
 	_, err := tx.Exec(t.Context(), `select * from oxbow.traits_as_of($1, 'infinity')`, user)
@@ -391,7 +391,7 @@ func TestErasedEvidence(t *testing.T) {
 		var s lifecycle.State
 		for _, e := range events {
 			e.Subtype = lifecycle.Behavior
-			s = s.Apply(e.Event)
+			s = traittest.Policies.Apply(s, e.Event)
 		}
 		return s.Confidence
 	}

@@ -93,63 +93,62 @@ type heldRow struct {
 	EditedAt           *time.Time
 	DerivedFrom        *string
 	CreatedAt          time.Time
-	Now                time.Time
+	Stage              *string // at the moment that was asked for, as the confidence
+	Confidence         *float64
+	NextTransition     *time.Time
+	NextStage          *string
 }
 
 // heldTraits returns the traits of a user, or, of a trait, itself, its parent and its children.
 func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uuid.UUID) ([]TraitSummary, error) {
 	traits, err := Collect(ctx, db, scanHeld, `
-		select t.id, t.content, t.subtype, t.stored_stage, t.stored_confidence, t.confidence_at, t.context, t.contexts,
-		       t.parent_id, t.reinforcement_count, t.contradiction_count, t.supporting, t.contradicting, t.first_observed,
-		       t.last_reinforced, t.window_end, t.edited_at, t.derived_from, t.created_at,
-		       coalesce($1::timestamptz, now())::timestamptz as now
-		  from oxbow.traits t
-		 where t.user_id = $2::text
-		   and ($3::uuid is null or t.id = $3::uuid or t.parent_id = $3::uuid
-		        or t.id = (select p.parent_id from oxbow.traits p where p.user_id = $2::text and p.id = $3::uuid))`,
+		with held as (
+		  select t.*, n.now, r.rules,
+		         oxbow.trait_stage_at(t.stored_stage, t.stored_confidence, t.subtype, t.reinforcement_count, t.confidence_at,
+		           t.window_end, n.now, r.rules) as stage_now,
+		         oxbow.trait_confidence_at(t.stored_confidence, t.subtype, t.reinforcement_count, t.confidence_at, n.now,
+		           r.rules) as confidence_now
+		    from oxbow.traits t, (select coalesce($1::timestamptz, now()) as now) n,
+		         (select oxbow.trait_rules() as rules offset 0) r
+		   where t.user_id = $2::text
+		     and ($3::uuid is null or t.id = $3::uuid or t.parent_id = $3::uuid
+		          or t.id = (select p.parent_id from oxbow.traits p where p.user_id = $2::text and p.id = $3::uuid))
+		)
+		select h.id, h.content, h.subtype, h.stored_stage, h.stored_confidence, h.confidence_at, h.context, h.contexts,
+		       h.parent_id, h.reinforcement_count, h.contradiction_count, h.supporting, h.contradicting, h.first_observed,
+		       h.last_reinforced, h.window_end, h.edited_at, h.derived_from, h.created_at, h.stage_now as stage,
+		       h.confidence_now as confidence, x.next as next_transition,
+		       case when h.stage_now <> 'dissolved' then coalesce(oxbow.trait_stage_at(h.stored_stage, h.stored_confidence,
+		         h.subtype, h.reinforcement_count, h.confidence_at, h.window_end, x.next, h.rules), h.stage_now) end as next_stage
+		  from held h, lateral (
+		    -- what is due may not have been settled yet: then the next one after now
+		    select case when h.stage_now = 'dissolved' or s.next > h.now then s.next
+		                else oxbow.trait_next_transition(h.stage_now, h.confidence_now, h.subtype, h.reinforcement_count,
+		                       h.now, h.window_end, h.rules) end as next
+		      from (select case when h.stage_now <> 'dissolved' then oxbow.trait_next_transition(h.stored_stage,
+		              h.stored_confidence, h.subtype, h.reinforcement_count, h.confidence_at, h.window_end, h.rules) end as next) s
+		    offset 0) x`,
 		pointer(now), userID, pointer(id))
 	slices.SortFunc(traits, compareTraits)
 	return traits, err
 }
 
-// scanHeld computes what time did to a trait since its row was written.
+// scanHeld reads a trait.
 func scanHeld(row pgx.CollectableRow) (TraitSummary, error) {
 	r, err := pgx.RowToStructByName[heldRow](row)
-	stored := lifecycle.State{
-		Subtype: lifecycle.Subtype(or(r.Subtype)), Stage: lifecycle.Stage(or(r.StoredStage)),
-		Confidence: or(r.StoredConfidence),
-		At:         or(r.ConfidenceAt), Reinforcements: r.ReinforcementCount, Contradictions: r.ContradictionCount,
-		WindowEnd: or(r.WindowEnd),
-	}
 	t := TraitSummary{
-		ID: r.ID, Content: r.Content, Subtype: or(r.Subtype), Stage: string(stored.StageAt(r.Now)),
-		Confidence: stored.ConfidenceAt(r.Now), StoredStage: or(r.StoredStage), StoredConfidence: or(r.StoredConfidence),
+		ID: r.ID, Content: r.Content, Subtype: or(r.Subtype), Stage: or(r.Stage),
+		Confidence: or(r.Confidence), StoredStage: or(r.StoredStage), StoredConfidence: or(r.StoredConfidence),
 		ConfidenceAt: or(r.ConfidenceAt), WindowEnd: or(r.WindowEnd), Context: or(r.Context), ParentID: or(r.ParentID),
 		Supporting: r.Supporting, Contradicting: r.Contradicting, ReinforcementCount: r.ReinforcementCount,
 		ContradictionCount: r.ContradictionCount, FirstObserved: or(r.FirstObserved), LastReinforced: or(r.LastReinforced),
 		EditedAt: or(r.EditedAt), DerivedFrom: or(r.DerivedFrom), CreatedAt: r.CreatedAt,
 	}
-	t.NextTransition, t.NextStage = nextTransition(stored, r.Now)
+	t.NextTransition, t.NextStage = or(r.NextTransition), or(r.NextStage)
 	if len(r.Contexts) > 0 {
 		_ = json.Unmarshal(r.Contexts, &t.Tendencies) // what an import put there may be anything
 	}
 	return t, err
-}
-
-// nextTransition is when time alone changes a trait's stage next, after now, and to what. Nobody may have settled yet
-// what is due.
-func nextTransition(s lifecycle.State, now time.Time) (time.Time, string) {
-	stage := s.StageAt(now)
-	if stage == lifecycle.Dissolved {
-		return time.Time{}, ""
-	}
-	next := s.NextTransition()
-	if !next.After(now) {
-		decayed := s
-		decayed.Stage, decayed.Confidence, decayed.At = stage, s.ConfidenceAt(now), now
-		next = decayed.NextTransition()
-	}
-	return next, string(s.StageAt(next))
 }
 
 func compareTraits(a, b TraitSummary) int {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,6 +62,7 @@ func TestHeldTraitsAreTheView(t *testing.T) {
 // Between the moment at which decay passes a boundary and the one before lies a second.
 func TestNextTransition(t *testing.T) {
 	t.Parallel()
+	tx := pgtest.Tx(t)
 	at := traittest.Day(1, 1)
 	for _, test := range []struct {
 		confidence float64
@@ -73,12 +75,16 @@ func TestNextTransition(t *testing.T) {
 		{0.2, at, "dissolved"},
 		{0.9, at.AddDate(10, 0, 0), ""},
 	} {
-		s := lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.StageOf(test.confidence), Confidence: test.confidence, At: at}
-		moment, stage := nextTransition(s, test.now)
-		require.Equal(t, test.next, stage)
-		if stage != "" {
-			require.True(t, moment.After(test.now))
-			require.Equal(t, s.StageAt(test.now), s.StageAt(moment.Add(-2*time.Second)))
+		user := fmt.Sprintf("%s, %v at %s", t.Name(), test.confidence, test.now)
+		id := traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Created(at, test.confidence)}}.Insert(t, tx)
+		held, err := heldTraits(t.Context(), tx, user, test.now, id)
+		require.NoError(t, err)
+		require.Equal(t, test.next, held[0].NextStage)
+		if test.next != "" {
+			require.True(t, held[0].NextTransition.After(test.now))
+			before, err := heldTraits(t.Context(), tx, user, held[0].NextTransition.Add(-2*time.Second), id)
+			require.NoError(t, err)
+			require.Equal(t, held[0].Stage, before[0].Stage)
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
 // TraitDetails is a trait with all that led to it.
@@ -48,6 +46,7 @@ type RecordedEvidence struct {
 	EventSeq   int        `json:"event_seq"` // the event in which it counted
 	Direction  string     `json:"direction"` // supporting, contradicting
 	Quality    string     `json:"quality"`   // A to D
+	Factor     float64    `json:"-"`         // the share of the remaining doubt that the quality removes
 	MemoryType MemoryType `json:"memory_type"`
 	MemoryID   uuid.UUID  `json:"memory_id"`
 	// Content is the memory's; "" while it is forgotten.
@@ -144,30 +143,29 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return nil
 }
 
-// traitEvents returns the events of a trait, and replays them to find the confidence before each.
+// traitEvents returns the events of a trait, with the confidence before each.
 func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvent, error) {
-	var s lifecycle.State
 	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvent, err error) {
-		var factor, sets, confidence *float64
-		var subtype, reason *string
-		var window *time.Time
+		var factor, sets, confidence, before *float64
+		var reason *string
 		var cycle *uuid.UUID
-		err = row.Scan(&e.Seq, &e.Event, &e.At, &factor, &sets, &e.Memories, &subtype, &window, &confidence, &e.Stage, &cycle,
-			&e.Actor, &reason, &e.Details)
+		err = row.Scan(&e.Seq, &e.Event, &e.At, &factor, &sets, &e.Memories, &confidence, &e.Stage, &cycle, &e.Actor, &reason,
+			&e.Details, &before)
 		e.Factor, e.Sets, e.Confidence, e.CycleID, e.Reason = or(factor), or(sets), or(confidence), or(cycle), or(reason)
-		if s.Stage != lifecycle.Trend && s.Stage != "" && e.Event != string(lifecycle.Created) {
-			e.Before = s.ConfidenceAt(e.At)
-		}
-		s = s.Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: e.Factor, Sets: e.Sets,
-			Count:   e.Memories,
-			Subtype: lifecycle.Subtype(or(subtype)), WindowEnd: or(window)})
+		e.Before = or(before)
 		return e, err
 	}, `
-		select seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id, actor, reason,
-		  details
-		  from oxbow.trait_events
-		 where user_id = $1::text and trait_id = $2::uuid
-		 order by seq`, userID, id)
+		select e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.confidence, e.stage, e.cycle_id, e.actor, e.reason, e.details,
+		       case when e.event <> 'created' and e.last_stage <> 'trend' then oxbow.trait_confidence_at(e.last_confidence,
+		         e.made, e.reinforcements, e.last_at, e.at, r.rules) end
+		  from (select t.*, lag(t.stage) over w as last_stage, lag(t.confidence) over w as last_confidence,
+		               first_value(t.subtype) over w as made, max(t.at) over earlier as last_at,
+		               (count(*) filter (where t.event = 'reinforced') over earlier)::integer as reinforcements
+		          from oxbow.trait_events t
+		         where t.user_id = $1::text and t.trait_id = $2::uuid
+		        window w as (order by t.seq), earlier as (w rows between unbounded preceding and 1 preceding)) e,
+		       (select oxbow.trait_rules() as rules offset 0) r
+		 order by e.seq`, userID, id)
 }
 
 // traitEvidence returns the evidence of a trait, without the content of memories that are forgotten.
@@ -177,14 +175,15 @@ func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]R
 		var cycle *uuid.UUID
 		err = row.Scan(&e.EventSeq, &e.Direction, &e.Quality, &e.MemoryType, &e.MemoryID, &e.Content, &forgotten, &e.At,
 			&e.Session,
-			&e.Context, &e.Stated, &cycle)
+			&e.Context, &e.Stated, &cycle, &e.Factor)
 		e.ForgottenAt, e.CycleID = or(forgotten), or(cycle)
 		return e, err
 	}, `
 		select e.event_seq, e.direction, e.quality, e.memory_type, e.memory_id,
 		       case when m.forgotten_at is null then m.content else '' end, m.forgotten_at, e.observed_at, e.session_key,
-		       coalesce(e.context, ''), e.stated, e.cycle_id
+		       coalesce(e.context, ''), e.stated, e.cycle_id, p.value
 		  from oxbow.trait_evidence e
+		  join oxbow.policies p on p.name = 'trait_factor_' || lower(e.quality)
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
 		 where e.user_id = $1::text and e.trait_id = $2::uuid
 		 order by e.event_seq, e.direction desc, e.observed_at, e.memory_id`, userID, id)

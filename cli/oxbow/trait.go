@@ -263,10 +263,10 @@ func (v *traitView) printEvidence() {
 		evidence = evidence[left:]
 	}
 	sessions := 0
-	used := map[string]bool{}
+	used := map[string]float64{}
 	for _, e := range evidence {
 		sessions = max(sessions, places(session(e)))
-		used[e.Quality] = true
+		used[e.Quality] = e.Factor
 	}
 	seq := 0
 	for _, e := range evidence {
@@ -278,7 +278,7 @@ func (v *traitView) printEvidence() {
 	}
 	v.printf("Quality")
 	for i, q := range slices.Sorted(maps.Keys(used)) {
-		v.printf("%s %s: %s (removes %.2f of the doubt)", []string{"", ";"}[min(i, 1)], q, qualities[q], lifecycle.Quality(q).Factor())
+		v.printf("%s %s: %s (removes %.2f of the doubt)", []string{"", ";"}[min(i, 1)], q, qualities[q], used[q])
 	}
 	v.printf(".\n")
 	if slices.ContainsFunc(evidence, func(e oxbow.TraitEvidence) bool { return e.Direction == store.Contradicting }) {

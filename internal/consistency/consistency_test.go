@@ -33,10 +33,10 @@ func insertFamily(t *testing.T, pool *pgxpool.Pool, user string) (f family) {
 	against.Against = true
 	events := []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.5, evidence("one", 1, "C"), evidence("two", 2, "C")),
-		traittest.Reinforced(traittest.Day(1, 12), lifecycle.Reinforcement(map[string]lifecycle.Quality{"a": "A", "b": "B"}),
+		traittest.Reinforced(traittest.Day(1, 12), traittest.Policies.Reinforcement(map[string]lifecycle.Quality{"a": "A", "b": "B"}),
 			evidence("three", 11, "A"), evidence("four", 12, "B")),
-		{Event: lifecycle.Event{Kind: lifecycle.Used, At: traittest.Day(1, 13), Factor: lifecycle.UseFactor}, Actor: "app"},
-		traittest.Contradicted(traittest.Day(1, 15), lifecycle.Contradiction(1), against),
+		{Event: lifecycle.Event{Kind: lifecycle.Used, At: traittest.Day(1, 13), Factor: traittest.Policies.FactorUsed}, Actor: "app"},
+		traittest.Contradicted(traittest.Day(1, 15), traittest.Policies.Contradiction(1), against),
 		traittest.Reinforced(traittest.Day(1, 20), 0.05, evidence("five", 18, "D")),
 	}
 	f.parent = traittest.Trait{UserID: user, Content: user + " is orderly.", Subtype: lifecycle.Preference, Events: []traittest.Event{

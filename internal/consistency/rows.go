@@ -57,6 +57,21 @@ type eventRow struct {
 	Confidence *float64
 	Stage      string
 	Actor      string
+
+	// what the replay up to and with the event leads to
+	After     replayed
+	AfterNext *time.Time // of the last event: when time changes the stage
+}
+
+// replayed is the state of a trait, as the database computes it.
+type replayed struct {
+	Subtype        *string
+	Stage          *string
+	Confidence     *float64
+	At             *time.Time
+	Reinforcements *int32
+	Contradictions *int32
+	WindowEnd      *time.Time
 }
 
 // evidenceRow sums the evidence of an event in one direction: how many memories, and how many sessions whose best
@@ -105,11 +120,26 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 	from, upto := rows[0], rows[len(rows)-1]
 	keys := []any{from.UserID, from.ID, upto.UserID, upto.ID}
 
-	events, err := store.Collect(ctx, db, pgx.RowToStructByName[eventRow], `
-		select user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, actor
-		  from oxbow.trait_events
-		 where (user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)
-		 order by user_id, trait_id, seq`, keys...)
+	policies, err := store.TraitPolicyHistory(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for i := range traits {
+		traits[i].policies = policies
+	}
+	events, err := store.Collect(ctx, db, scanEvent, `
+		select e.user_id, e.trait_id, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype, e.window_end,
+		       e.confidence, e.stage, e.actor, s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements,
+		       s.contradictions, s.window_end,
+		       case when lead(e.seq) over (partition by e.user_id, e.trait_id order by e.seq) is null then
+		         oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at,
+		           s.window_end, r.rules) end
+		  from (select distinct user_id, trait_id from oxbow.trait_events
+		         where (user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)) k
+		 cross join (select oxbow.trait_rules() as rules offset 0) r
+		 cross join lateral oxbow.replay_events(k.user_id, k.trait_id, r.rules) s
+		  join oxbow.trait_events e on e.user_id = k.user_id and e.trait_id = k.trait_id and e.seq = s.seq
+		 order by e.user_id, e.trait_id, e.seq`, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,4 +183,12 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 		}
 	}
 	return traits, nil
+}
+
+func scanEvent(row pgx.CollectableRow) (e eventRow, err error) {
+	a := &e.After
+	err = row.Scan(&e.UserID, &e.TraitID, &e.Seq, &e.Event, &e.At, &e.Factor, &e.Sets, &e.Memories, &e.Subtype, &e.WindowEnd,
+		&e.Confidence, &e.Stage, &e.Actor, &a.Subtype, &a.Stage, &a.Confidence, &a.At, &a.Reinforcements, &a.Contradictions,
+		&a.WindowEnd, &e.AfterNext)
+	return e, err
 }

@@ -11,7 +11,7 @@ import (
 func TestFactor(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[Quality]float64{QualityA: 0.25, QualityB: 0.20, QualityC: 0.15, QualityD: 0.05, "": 0.05, "E": 0.05} {
-		require.Equal(t, want, q.Factor(), q)
+		require.Equal(t, want, policies.Factor(q), q)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestReinforcement(t *testing.T) {
 		{map[string]Quality{"1": QualityC, "2": QualityC}, 1 - 0.85*0.85},
 		{map[string]Quality{"1": QualityA, "2": QualityB, "3": QualityC, "4": QualityD}, 1 - 0.75*0.80*0.85*0.95},
 	} {
-		require.InDelta(t, c.want, Reinforcement(c.sessions), 1e-15, "%v", c.sessions)
+		require.InDelta(t, c.want, policies.Reinforcement(c.sessions), 1e-15, "%v", c.sessions)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestReinforcementOfManySessions(t *testing.T) {
 	sessions := map[string]Quality{}
 	for last := 0.0; len(sessions) < 400; {
 		sessions[string(rune('a'+len(sessions)))] = QualityA
-		f := Reinforcement(sessions)
+		f := policies.Reinforcement(sessions)
 		require.GreaterOrEqual(t, f, last)
 		require.Less(t, f, 1.0)
 		last = f
@@ -89,7 +89,7 @@ func TestReinforcementOfManySessions(t *testing.T) {
 func TestContradiction(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]float64{-1: 0, 0: 0, 1: 0.2, 2: 0.3, 3: 0.4, 4: 0.4, 1000: 0.4} {
-		require.InDelta(t, want, Contradiction(n), 1e-15, "%d", n)
+		require.InDelta(t, want, policies.Contradiction(n), 1e-15, "%d", n)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestReviewDue(t *testing.T) {
 		{70, 30, 2, false}, {700_000, 300_000, 1, false}, {700_000, 300_001, 1, true},
 		{2, 1, 1, true}, {6, 3, 1, true}, {6, 3, 0, false}, {0, 1, 1, true}, {0, 0, 0, false}, {5, 0, 0, false}, {5, 2, 1, false},
 	} {
-		require.Equal(t, c.want, ReviewDue(c.supporting, c.contradicting, c.fresh), "%+v", c)
+		require.Equal(t, c.want, policies.ReviewDue(c.supporting, c.contradicting, c.fresh), "%+v", c)
 	}
 }
 
@@ -135,13 +135,13 @@ func TestNewPattern(t *testing.T) {
 		{"few", 2, 2, 0, false, true, 0, 30 * days, Trend},
 		{"a mood", 2, 2, 3 * days, true, true, 0, 14 * days, Trend},
 	} {
-		e, ok := NewPattern(start, c.memories, c.sessions, c.span, c.emotional)
+		e, ok := policies.NewPattern(start, c.memories, c.sessions, c.span, c.emotional)
 		require.Equal(t, c.ok, ok, c.name)
 		if !ok {
 			require.Zero(t, e, c.name)
 			continue
 		}
-		s := State{}.Apply(e)
+		s := policies.Apply(State{}, e)
 		want := State{Subtype: Behavior, Stage: c.stage, Confidence: c.sets, At: start}
 		if c.window > 0 {
 			want.WindowEnd = start.Add(c.window)
@@ -152,8 +152,8 @@ func TestNewPattern(t *testing.T) {
 
 func TestPromote(t *testing.T) {
 	t.Parallel()
-	behavior := func(c float64, context string) Member { return Member{Behavior, StageOf(c), c, context} }
-	preference := func(c float64, context string) Member { return Member{Preference, StageOf(c), c, context} }
+	behavior := func(c float64, context string) Member { return Member{Behavior, policies.StageOf(c), c, context} }
+	preference := func(c float64, context string) Member { return Member{Preference, policies.StageOf(c), c, context} }
 	for _, c := range []struct {
 		name    string
 		to      Subtype
@@ -178,7 +178,7 @@ func TestPromote(t *testing.T) {
 		{"a dissolved one", Preference, []Member{{Behavior, Dissolved, 0.9, "work"}, behavior(0.9, "work")}, 0, ""},
 		{"to a behavior", Behavior, []Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
 	} {
-		e, context, ok := Promote(start, c.to, c.members)
+		e, context, ok := policies.Promote(start, c.to, c.members)
 		require.Equal(t, c.sets > 0, ok, c.name)
 		require.Equal(t, c.context, context, c.name)
 		if !ok {
@@ -188,14 +188,4 @@ func TestPromote(t *testing.T) {
 		require.InDelta(t, c.sets, e.Sets, 1e-15, c.name)
 		require.Equal(t, Event{Kind: Created, At: start, Subtype: c.to, Sets: e.Sets}, e, c.name)
 	}
-}
-
-func TestMayUse(t *testing.T) {
-	t.Parallel()
-	require.True(t, MayUse(time.Time{}, start))
-	require.True(t, MayUse(start, start.Add(24*time.Hour)))
-	require.False(t, MayUse(start, start.Add(24*time.Hour-1)))
-	require.False(t, MayUse(start, start))
-	require.False(t, MayUse(start, start.Add(-30*days)), "the clock went backwards")
-	require.True(t, MayUse(start.AddDate(-1000, 0, 0), start))
 }

@@ -71,21 +71,21 @@ func FuzzReplay(f *testing.F) {
 		events := decode(data)
 		var s State
 		for _, e := range events {
-			s = s.Apply(e)
+			s = policies.Apply(s, e)
 			if s.Stage == "" {
 				require.Zero(t, s)
 				continue
 			}
 			requireSound(t, s)
-			if next := s.NextTransition(); s.Stage != Trend && s.Stage != Dissolved && next.Year() < 9999 {
-				_, due := s.Follow(next)
+			if next := policies.NextTransition(s); s.Stage != Trend && s.Stage != Dissolved && next.Year() < 9999 {
+				_, due := policies.Follow(s, next)
 				require.True(t, due)
 			}
-			if due, ok := s.Follow(e.At); ok {
-				requireSound(t, s.Apply(due))
+			if due, ok := policies.Follow(s, e.At); ok {
+				requireSound(t, policies.Apply(s, due))
 			}
 		}
-		require.Equal(t, s, Replay(events))
+		require.Equal(t, s, policies.Replay(events))
 
 		// of what happened at one moment, reinforcements among themselves may come in any order, and so may contradictions
 		for i := 1; i < len(events); i++ {
@@ -94,7 +94,7 @@ func FuzzReplay(f *testing.F) {
 				events[i-1], events[i] = b, a
 			}
 		}
-		other := Replay(events)
+		other := policies.Replay(events)
 		require.InDelta(t, s.Confidence, other.Confidence, 1e-6)
 		require.True(t, s.At.Equal(other.At))
 		require.Equal(t, []int{s.Reinforcements, s.Contradictions}, []int{other.Reinforcements, other.Contradictions})

@@ -2,7 +2,8 @@
 // what time does. The functions are pure; time is a parameter. Confidence is a number in (0,1). The rules come from the
 // design's §5 and from C, the design of the classification (docs/traits.md explains them).
 //
-// sql/code/076_lifecycle.sql has those rules that the database itself applies; a test keeps the two equal.
+// Their numbers are Policies, which the caller has from the database. sql/code/076_lifecycle.sql has what time does, and
+// the database applies it.
 package lifecycle
 
 import (
@@ -25,75 +26,54 @@ type Stage string
 
 // The stages (C §4.1). Trend and Dissolved are set by events, the others follow from the confidence.
 const (
-	Trend       Stage = "trend"       // watched until its window ends
-	Candidate   Stage = "candidate"   // c ≤ 0.30
-	Emerging    Stage = "emerging"    // 0.30 < c < 0.60
-	Established Stage = "established" // 0.60 ≤ c ≤ 0.85
-	Core        Stage = "core"        // c > 0.85
-	Dissolved   Stage = "dissolved"   // archived
+	Trend       Stage = "trend" // watched until its window ends
+	Candidate   Stage = "candidate"
+	Emerging    Stage = "emerging"
+	Established Stage = "established"
+	Core        Stage = "core"
+	Dissolved   Stage = "dissolved" // archived
 )
 
-// Visible tells whether traits in the stage are recalled.
+// Visible reports whether traits in the stage are recalled.
 func (s Stage) Visible() bool { return s == Emerging || s == Established || s == Core }
 
-// Boost is what recall adds for a trait's stage (C §6.1): 0 to 0.25.
-func (s Stage) Boost() float64 {
-	switch s {
-	case Emerging:
-		return 0.05
-	case Established:
-		return 0.15
-	case Core:
-		return 0.25
-	}
-	return 0
-}
-
-// The boundaries between the stages, and the confidence below which a trait is dissolved.
-const (
-	candidateMax   = 0.30
-	establishedMin = 0.60
-	coreAbove      = 0.85
-	DissolveBelow  = 0.05
-)
-
 // StageOf returns the stage of a confidence: candidate, emerging, established or core.
-func StageOf(c float64) Stage {
+func (p *Policies) StageOf(c float64) Stage {
 	switch {
-	case c > coreAbove:
+	case c > p.CoreAbove:
 		return Core
-	case c >= establishedMin:
+	case c >= p.EstablishedMin:
 		return Established
-	case c > candidateMax:
+	case c > p.CandidateMax:
 		return Emerging
 	}
 	return Candidate
 }
 
-// Rate is how fast confidence decays, per day: λ = base / (1 + 0.1 n), n being the number of cycles that reinforced the
+// Rate is how fast confidence decays, per day: λ = base / (1 + spacing · n), n being the number of cycles that reinforced the
 // trait (C §4.2, the spacing effect). A negative n counts as 0, an unknown subtype as a behavior.
-func Rate(s Subtype, n int) float64 {
-	base := 0.005
+func (p *Policies) Rate(s Subtype, n int) float64 {
+	base := p.DecayBehavior
 	switch s {
 	case Preference:
-		base = 0.002
+		base = p.DecayPreference
 	case CoreTrait:
-		base = 0.001
+		base = p.DecayCore
 	}
-	return base / (1 + 0.1*float64(max(n, 0)))
+	return base / (1 + p.Spacing*float64(max(n, 0)))
 }
 
 // Decay returns what is left of a confidence after a time: c · exp(−λ · days) (C §4.2). A negative time counts as none.
-func Decay(c float64, s Subtype, n int, elapsed time.Duration) float64 {
-	return decay(c, s, n, elapsed.Seconds())
+func (p *Policies) Decay(c float64, s Subtype, n int, elapsed time.Duration) float64 {
+	return p.decay(c, s, n, elapsed.Seconds())
 }
 
 const day = 24 * 60 * 60 // seconds
 
 // decay takes seconds, because a time.Duration ends at 292 years. Nothing decays to less than exp(−700) of itself: there the
 // database would call it an underflow.
-func decay(c float64, s Subtype, n int, seconds float64) float64 {
-	return c * math.Exp(max(-Rate(s, n)*max(seconds, 0)/day, -700))
+func (p *Policies) decay(c float64, s Subtype, n int, seconds float64) float64 {
+	return c * math.Exp(max(-p.Rate(s, n)*max(seconds, 0)/day, -700))
 }
 
 func secondsBetween(from, to time.Time) float64 {
@@ -104,20 +84,20 @@ func secondsBetween(from, to time.Time) float64 {
 var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // NextTransition returns when time alone changes the stage of a trait: at the end of a trend's window, or when decay
-// carries its confidence over the next boundary, or below 0.05. That is rounded up to a second, and one more at most, so
+// carries its confidence over the next boundary or below the last. That is rounded up to a second, and one more at most, so
 // that the boundary is passed then; what is farther than the year 9999 is told as that year's last day. It is zero for a
 // dissolved trait, for a trend without an end, and for the zero State.
-func (s State) NextTransition() time.Time {
+func (p *Policies) NextTransition(s State) time.Time {
 	switch s.Stage {
 	case Dissolved, "":
 		return time.Time{}
 	case Trend:
 		return s.WindowEnd
 	}
-	boundary := DissolveBelow
-	for _, b := range []float64{coreAbove, establishedMin, candidateMax} {
-		// at 0.85 and at 0.30 the lower stage begins, at 0.60 the higher one still holds
-		if s.Confidence > b || (b == establishedMin && s.Confidence == b) {
+	boundary := p.DissolveBelow
+	for _, b := range []float64{p.CoreAbove, p.EstablishedMin, p.CandidateMax} {
+		// at the first and the last the lower stage begins, at the middle one the higher one still holds
+		if s.Confidence > b || (b == p.EstablishedMin && s.Confidence == b) {
 			boundary = b
 			break
 		}
@@ -125,17 +105,17 @@ func (s State) NextTransition() time.Time {
 	if s.Confidence < boundary {
 		return ceilSecond(s.At) // too weak already
 	}
-	at := s.after(math.Log(s.Confidence / boundary))
-	if s.StageAt(at) == StageOf(s.Confidence) {
+	at := p.after(s, math.Log(s.Confidence/boundary))
+	if p.StageAt(s, at) == p.StageOf(s.Confidence) {
 		// so slow that the boundary is not passed for rounding: a little more than the error of log and exp
-		at = s.after(math.Log(s.Confidence/boundary) + 4e-15)
+		at = p.after(s, math.Log(s.Confidence/boundary)+4e-15)
 	}
 	return at
 }
 
 // after is the moment after which confidence has decayed to exp(−exponent) of itself, at the latest farthest.
-func (s State) after(exponent float64) time.Time {
-	seconds := math.Ceil(exponent / Rate(s.Subtype, s.Reinforcements) * day)
+func (p *Policies) after(s State, exponent float64) time.Time {
+	seconds := math.Ceil(exponent / p.Rate(s.Subtype, s.Reinforcements) * day)
 	if seconds > secondsBetween(s.At, farthest) {
 		if s.At.Before(farthest) {
 			return farthest

@@ -25,7 +25,7 @@ func TestStageOf(t *testing.T) {
 		{0.60, Established}, {0.72, Established}, {0.85, Established},
 		{above(0.85), Core}, {1 - 1e-9, Core},
 	} {
-		require.Equal(t, c.stage, StageOf(c.confidence), "%v", c.confidence)
+		require.Equal(t, c.stage, policies.StageOf(c.confidence), "%v", c.confidence)
 	}
 }
 
@@ -33,13 +33,10 @@ func TestStagesInRecall(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		stage   Stage
-		boost   float64
 		visible bool
 	}{
-		{Trend, 0, false}, {Candidate, 0, false}, {Emerging, 0.05, true}, {Established, 0.15, true}, {Core, 0.25, true},
-		{Dissolved, 0, false}, {"", 0, false},
+		{Trend, false}, {Candidate, false}, {Emerging, true}, {Established, true}, {Core, true}, {Dissolved, false}, {"", false},
 	} {
-		require.Equal(t, c.boost, c.stage.Boost(), c.stage)
 		require.Equal(t, c.visible, c.stage.Visible(), c.stage)
 	}
 }
@@ -56,10 +53,10 @@ func TestRate(t *testing.T) {
 		{Preference, 0, 0.002}, {Preference, 10, 0.001}, {CoreTrait, 0, 0.001}, {CoreTrait, 10, 0.0005},
 		{Behavior, -3, 0.005}, {"?", 0, 0.005}, {"", 5, 0.003333}, {CoreTrait, 1_000_000_000, 1e-11},
 	} {
-		require.InDelta(t, c.want, Rate(c.subtype, c.n), 5e-7, "%s, n = %d", c.subtype, c.n)
+		require.InDelta(t, c.want, policies.Rate(c.subtype, c.n), 5e-7, "%s, n = %d", c.subtype, c.n)
 	}
-	require.Equal(t, 0.0025, Rate(Behavior, 10))
-	require.Positive(t, Rate(Behavior, math.MaxInt))
+	require.Equal(t, 0.0025, policies.Rate(Behavior, 10))
+	require.Positive(t, policies.Rate(Behavior, math.MaxInt))
 }
 
 func TestDecay(t *testing.T) {
@@ -81,7 +78,7 @@ func TestDecay(t *testing.T) {
 		{0.8, Behavior, 0, math.MaxInt64, 0.8 * math.Exp(-0.005*math.MaxInt64/1e9/86400)},
 		{0.8, Behavior, 0, math.MinInt64, 0.8},
 	} {
-		require.InEpsilon(t, c.want, Decay(c.confidence, c.subtype, c.n, c.elapsed), 1e-12)
+		require.InEpsilon(t, c.want, policies.Decay(c.confidence, c.subtype, c.n, c.elapsed), 1e-12)
 	}
 }
 
@@ -91,7 +88,7 @@ func TestDecayOverCenturies(t *testing.T) {
 	s := State{Subtype: CoreTrait, Stage: Core, Confidence: 0.9, At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Reinforcements: 100_000}
 	last := s.Confidence
 	for year := 100; year <= 9900; year += 100 {
-		c := s.ConfidenceAt(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+		c := policies.ConfidenceAt(s, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
 		require.Less(t, c, last, "year %d", year)
 		last = c
 	}
@@ -99,7 +96,7 @@ func TestDecayOverCenturies(t *testing.T) {
 	require.InEpsilon(t, 0.9*math.Exp(-0.001/10_001*elapsed), last, 1e-6)
 
 	s = State{Subtype: Behavior, Stage: Emerging, Confidence: 0.4, At: time.Time{}}
-	require.Positive(t, s.ConfidenceAt(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+	require.Positive(t, policies.ConfidenceAt(s, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
 }
 
 func TestNextTransition(t *testing.T) {
@@ -122,17 +119,17 @@ func TestNextTransition(t *testing.T) {
 		{"too weak already", State{Stage: Candidate, Subtype: Behavior, Confidence: 0.04, At: start}, at(0), Dissolved},
 		{"trend", State{Stage: Trend, At: start, WindowEnd: start.Add(30 * days)}, start.Add(30 * days), Dissolved},
 	} {
-		got := c.s.NextTransition()
+		got := policies.NextTransition(c.s)
 		require.False(t, got.Before(c.want), "%s: %v", c.name, got)
 		require.LessOrEqual(t, got.Sub(c.want), 2*time.Second, c.name)
-		require.Equal(t, c.next, c.s.StageAt(got), c.name)
+		require.Equal(t, c.next, policies.StageAt(c.s, got), c.name)
 	}
 	for name, s := range map[string]State{
 		"dissolved":            {Stage: Dissolved, Confidence: 0.4, At: start, WindowEnd: start},
 		"trend without an end": {Stage: Trend, At: start},
 		"nothing":              {},
 	} {
-		require.Zero(t, s.NextTransition(), name)
+		require.Zero(t, policies.NextTransition(s), name)
 	}
 }
 
@@ -146,28 +143,28 @@ func TestNextTransitionFarAway(t *testing.T) {
 	s := State{Stage: Candidate, Subtype: CoreTrait, Confidence: 0.3, At: start, Reinforcements: 1000}
 	want := start.AddDate(0, 0, int(math.Log(6)/(0.001/101)))
 	require.Greater(t, want.Year(), start.Year()+400)
-	require.WithinDuration(t, want, s.NextTransition(), 24*time.Hour)
-	require.Equal(t, Candidate, s.StageAt(s.NextTransition().Add(-3*time.Second)))
-	require.Equal(t, Dissolved, s.StageAt(s.NextTransition()))
+	require.WithinDuration(t, want, policies.NextTransition(s), 24*time.Hour)
+	require.Equal(t, Candidate, policies.StageAt(s, policies.NextTransition(s).Add(-3*time.Second)))
+	require.Equal(t, Dissolved, policies.StageAt(s, policies.NextTransition(s)))
 
 	s.Reinforcements = 1_000_000
-	require.Equal(t, farthest, s.NextTransition())
-	require.Equal(t, Candidate, s.StageAt(farthest))
+	require.Equal(t, farthest, policies.NextTransition(s))
+	require.Equal(t, Candidate, policies.StageAt(s, farthest))
 	s.At = time.Time{}
-	require.Equal(t, farthest, s.NextTransition())
+	require.Equal(t, farthest, policies.NextTransition(s))
 	s.At = farthest.Add(time.Hour)
-	require.Equal(t, farthest.Add(time.Hour+time.Second), s.NextTransition())
+	require.Equal(t, farthest.Add(time.Hour+time.Second), policies.NextTransition(s))
 }
 
 // Where a second's decay is lost in rounding, the moment is late enough that the boundary is passed all the same.
 func TestNextTransitionSlowDecay(t *testing.T) {
 	t.Parallel()
-	for _, c := range []float64{coreAbove, establishedMin, candidateMax, DissolveBelow} {
+	for _, c := range []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow} {
 		for range 3 {
 			for n := 1; n <= 1_000_000_000; n *= 10 {
-				s := State{Stage: StageOf(c), Subtype: CoreTrait, Confidence: c, At: start, Reinforcements: n}
-				next := s.NextTransition()
-				require.Truef(t, next.Equal(farthest) || s.StageAt(next) != s.Stage, "%v, n = %d: %v", c, n, next)
+				s := State{Stage: policies.StageOf(c), Subtype: CoreTrait, Confidence: c, At: start, Reinforcements: n}
+				next := policies.NextTransition(s)
+				require.Truef(t, next.Equal(farthest) || policies.StageAt(s, next) != s.Stage, "%v, n = %d: %v", c, n, next)
 			}
 			c = math.Nextafter(c, 1)
 		}

@@ -43,14 +43,14 @@ func randomConfidence(r *rand.Rand) float64 {
 	if r.IntN(3) > 0 {
 		return clamp(r.Float64())
 	}
-	c := pick(r, []float64{coreAbove, establishedMin, candidateMax, DissolveBelow, 0.5, 0.40, 0.20, margin, 1 - margin})
+	c := pick(r, []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow, 0.5, 0.40, 0.20, margin, 1 - margin})
 	return clamp(math.Nextafter(c, float64(r.IntN(3)-1)+c)) // up, down, or not at all
 }
 
 // randomState is one that events lead to, and that has a confidence.
 func randomState(r *rand.Rand) State {
 	c := randomConfidence(r)
-	s := State{Subtype: pick(r, subtypes), Confidence: c, Stage: StageOf(c), Reinforcements: r.IntN(60),
+	s := State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c), Reinforcements: r.IntN(60),
 		At: start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
 	return s
 }
@@ -66,7 +66,7 @@ func randomEvents(r *rand.Rand) []Event {
 		}
 		switch e.Kind {
 		case Created:
-			if e.WindowEnd = now.Add(window); r.IntN(2) == 0 {
+			if e.WindowEnd = now.Add(30 * days); r.IntN(2) == 0 {
 				e.Sets, e.WindowEnd = randomConfidence(r), time.Time{}
 			}
 		case Edited, Revived:
@@ -91,17 +91,17 @@ func requireSound(t *testing.T, s State) {
 	switch s.Stage {
 	case Trend:
 		require.Zero(t, s.Confidence)
-		require.Equal(t, s.WindowEnd, s.NextTransition())
+		require.Equal(t, s.WindowEnd, policies.NextTransition(s))
 		return
 	case Dissolved:
 		require.GreaterOrEqual(t, s.Confidence, 0.0) // 0 of a trend
 		require.Less(t, s.Confidence, 1.0)
-		require.Zero(t, s.NextTransition())
+		require.Zero(t, policies.NextTransition(s))
 	default:
-		require.Equal(t, StageOf(s.Confidence), s.Stage)
+		require.Equal(t, policies.StageOf(s.Confidence), s.Stage)
 		require.Greater(t, s.Confidence, 0.0)
 		require.Less(t, s.Confidence, 1.0)
-		require.True(t, s.NextTransition().After(s.At))
+		require.True(t, policies.NextTransition(s).After(s.At))
 	}
 	require.Zero(t, s.WindowEnd)
 }
@@ -112,7 +112,7 @@ func TestConfidenceStaysInside(t *testing.T) {
 	for range rounds {
 		var s State
 		for _, e := range randomEvents(r) {
-			s = s.Apply(e)
+			s = policies.Apply(s, e)
 			requireSound(t, s)
 		}
 	}
@@ -127,13 +127,13 @@ func TestReplayIsWhatWasKept(t *testing.T) {
 		events := randomEvents(r)
 		var kept State
 		for i, e := range events {
-			kept = kept.Apply(e)
-			require.Equal(t, kept, Replay(events[:i+1]))
+			kept = policies.Apply(kept, e)
+			require.Equal(t, kept, policies.Replay(events[:i+1]))
 		}
 		cut := r.IntN(len(events))
-		s := Replay(events[:cut])
+		s := policies.Replay(events[:cut])
 		for _, e := range events[cut:] {
-			s = s.Apply(e)
+			s = policies.Apply(s, e)
 		}
 		require.Equal(t, kept, s)
 	}
@@ -145,18 +145,18 @@ func TestDecayIsMonotone(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		before := s.Confidence
-		require.Equal(t, before, s.ConfidenceAt(s.At))
+		require.Equal(t, before, policies.ConfidenceAt(s, s.At))
 		for at := s.At; at.Year() < 9999; at = at.Add(time.Duration(r.Int64N(math.MaxInt64))) { // up to 292 years a step
-			c := s.ConfidenceAt(at)
+			c := policies.ConfidenceAt(s, at)
 			require.LessOrEqual(t, c, before)
 			require.Positive(t, c)
 			before = c
 		}
 		// what is reinforced more often, or more abstract, decays no faster
 		d := time.Duration(r.Int64N(int64(5000 * days)))
-		c := Decay(s.Confidence, s.Subtype, s.Reinforcements, d)
-		require.GreaterOrEqual(t, Decay(s.Confidence, s.Subtype, s.Reinforcements+1, d), c)
-		require.GreaterOrEqual(t, Decay(s.Confidence, CoreTrait, s.Reinforcements, d), c)
+		c := policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, d)
+		require.GreaterOrEqual(t, policies.Decay(s.Confidence, s.Subtype, s.Reinforcements+1, d), c)
+		require.GreaterOrEqual(t, policies.Decay(s.Confidence, CoreTrait, s.Reinforcements, d), c)
 	}
 }
 
@@ -168,13 +168,13 @@ func TestDecayComposes(t *testing.T) {
 		s := randomState(r)
 		t1 := time.Duration(r.Int64N(int64(20_000 * days)))
 		t2 := time.Duration(r.Int64N(int64(20_000 * days)))
-		once := Decay(s.Confidence, s.Subtype, s.Reinforcements, t1+t2)
-		twice := Decay(Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype, s.Reinforcements, t2)
+		once := policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1+t2)
+		twice := policies.Decay(policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype, s.Reinforcements, t2)
 		require.InEpsilon(t, once, twice, 1e-12)
 
-		noted := s.Apply(Event{Kind: Decayed, At: s.At.Add(t1)})
+		noted := policies.Apply(s, Event{Kind: Decayed, At: s.At.Add(t1)})
 		if noted.Confidence > margin { // where something is left
-			require.InEpsilon(t, s.ConfidenceAt(s.At.Add(t1+t2)), noted.ConfidenceAt(s.At.Add(t1+t2)), 1e-12)
+			require.InEpsilon(t, policies.ConfidenceAt(s, s.At.Add(t1+t2)), policies.ConfidenceAt(noted, s.At.Add(t1+t2)), 1e-12)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestOrderWithinACycle(t *testing.T) {
 			for i, q := range qs {
 				sessions[strconv.Itoa(i)] = q
 			}
-			return Reinforcement(sessions)
+			return policies.Reinforcement(sessions)
 		}
 		want := sum()
 		r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
@@ -213,12 +213,12 @@ func TestCyclesCommute(t *testing.T) {
 		s := randomState(r)
 		now := s.At.Add(time.Duration(r.Int64N(int64(1000 * days))))
 		q, p := pick(r, qualities), pick(r, qualities)
-		first := Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"1": q})}
-		second := Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"2": p})}
-		there, back := s.Apply(first).Apply(second), s.Apply(second).Apply(first)
+		first := Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"1": q})}
+		second := Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"2": p})}
+		there, back := policies.Apply(policies.Apply(s, first), second), policies.Apply(policies.Apply(s, second), first)
 		require.InDelta(t, there.Confidence, back.Confidence, 1e-15)
 		require.Equal(t, there.Reinforcements, back.Reinforcements)
-		both := s.Apply(Event{Kind: Reinforced, At: now, Factor: Reinforcement(map[string]Quality{"1": q, "2": p})})
+		both := policies.Apply(s, Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"1": q, "2": p})})
 		require.InDelta(t, both.Confidence, there.Confidence, 1e-15)
 	}
 }
@@ -230,19 +230,19 @@ func TestClockGoingBackwards(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		before := s.At.Add(-time.Duration(r.Int64N(math.MaxInt64)))
-		require.Equal(t, s.Confidence, s.ConfidenceAt(before))
-		if s.Confidence >= DissolveBelow {
-			require.Equal(t, s.Stage, s.StageAt(before))
+		require.Equal(t, s.Confidence, policies.ConfidenceAt(s, before))
+		if s.Confidence >= policies.DissolveBelow {
+			require.Equal(t, s.Stage, policies.StageAt(s, before))
 		}
 		for _, k := range []Kind{Decayed, Promoted, Revised, Split, Contradicted, Dissolution, Reinforced, Used} {
 			e := Event{Kind: k, At: before, Factor: r.Float64()}
-			got := s.Apply(e)
+			got := policies.Apply(s, e)
 			require.Equal(t, s.At, got.At, k)
 			if k != Reinforced && k != Used {
 				require.LessOrEqual(t, got.Confidence, s.Confidence, k)
 			}
 			e.At = s.At
-			require.Equal(t, s.Apply(e), got, k)
+			require.Equal(t, policies.Apply(s, e), got, k)
 		}
 	}
 }
@@ -253,9 +253,9 @@ func TestReinforcingAndContradicting(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		f := r.Float64() * 0.99
-		up := s.Apply(Event{Kind: Reinforced, At: s.At, Factor: f})
+		up := policies.Apply(s, Event{Kind: Reinforced, At: s.At, Factor: f})
 		require.GreaterOrEqual(t, up.Confidence, s.Confidence)
-		down := s.Apply(Event{Kind: Contradicted, At: s.At, Factor: f, Count: 1})
+		down := policies.Apply(s, Event{Kind: Contradicted, At: s.At, Factor: f, Count: 1})
 		require.LessOrEqual(t, down.Confidence, s.Confidence)
 	}
 }
@@ -266,14 +266,14 @@ func TestTransitionIsTheBoundary(t *testing.T) {
 	r := random(t)
 	for range 10 * rounds {
 		s := randomState(r)
-		if s.Confidence < DissolveBelow {
-			require.Equal(t, ceilSecond(s.At), s.NextTransition())
+		if s.Confidence < policies.DissolveBelow {
+			require.Equal(t, ceilSecond(s.At), policies.NextTransition(s))
 			continue
 		}
-		next := s.NextTransition()
-		require.NotEqual(t, s.Stage, s.StageAt(next), "%+v: %v", s, next)
+		next := policies.NextTransition(s)
+		require.NotEqual(t, s.Stage, policies.StageAt(s, next), "%+v: %v", s, next)
 		if before := next.Add(-2 * time.Second); before.After(s.At) {
-			require.Equal(t, s.Stage, s.StageAt(before), "%+v: %v", s, next)
+			require.Equal(t, s.Stage, policies.StageAt(s, before), "%+v: %v", s, next)
 		}
 		require.Zero(t, next.Nanosecond())
 	}
@@ -287,20 +287,20 @@ func TestTransitionsEnd(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		if r.IntN(5) == 0 {
-			s = State{Subtype: Behavior, Stage: Trend, At: start, WindowEnd: start.Add(window), Reinforcements: r.IntN(2)}
+			s = State{Subtype: Behavior, Stage: Trend, At: start, WindowEnd: start.Add(30 * days), Reinforcements: r.IntN(2)}
 		}
 		visited := []Stage{s.Stage}
-		for next := s.NextTransition(); !next.IsZero(); next = s.NextTransition() {
+		for next := policies.NextTransition(s); !next.IsZero(); next = policies.NextTransition(s) {
 			require.True(t, next.After(s.At), "%+v", s)
-			e, ok := s.Follow(next)
+			e, ok := policies.Follow(s, next)
 			require.True(t, ok, "%+v: %v", s, next)
 			require.Equal(t, next, e.At)
-			s = s.Apply(e)
+			s = policies.Apply(s, e)
 			visited = append(visited, s.Stage)
 			require.LessOrEqual(t, len(visited), 5, "%v", visited) // core, established, emerging, candidate, dissolved
 		}
 		require.Equal(t, Dissolved, s.Stage)
-		_, again := s.Follow(s.At)
+		_, again := policies.Follow(s, s.At)
 		require.False(t, again)
 	}
 }

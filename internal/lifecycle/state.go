@@ -52,12 +52,12 @@ type State struct {
 }
 
 // ConfidenceAt is the confidence decayed to a moment. Before At it is that of At: nothing has a negative age.
-func (s State) ConfidenceAt(now time.Time) float64 {
-	return decay(s.Confidence, s.Subtype, s.Reinforcements, secondsBetween(s.At, now))
+func (p *Policies) ConfidenceAt(s State, now time.Time) float64 {
+	return p.decay(s.Confidence, s.Subtype, s.Reinforcements, secondsBetween(s.At, now))
 }
 
 // StageAt is the stage at a moment, time alone considered.
-func (s State) StageAt(now time.Time) Stage {
+func (p *Policies) StageAt(s State, now time.Time) Stage {
 	switch s.Stage {
 	case Dissolved, "":
 		return s.Stage
@@ -67,17 +67,17 @@ func (s State) StageAt(now time.Time) Stage {
 		}
 		return Dissolved
 	}
-	c := s.ConfidenceAt(now)
-	if c < DissolveBelow {
+	c := p.ConfidenceAt(s, now)
+	if c < p.DissolveBelow {
 		return Dissolved
 	}
-	return StageOf(c)
+	return p.StageOf(c)
 }
 
 // Apply returns the state after an event. Every event first decays the confidence to its moment, then changes it. An event
 // before At is taken to be at At. Except for Created, Revived and Edited, events leave a dissolved trait dissolved. The zero
 // State is changed only by Created and by what sets a confidence.
-func (s State) Apply(e Event) State {
+func (p *Policies) Apply(s State, e Event) State {
 	if e.Kind == Created {
 		s = State{Subtype: e.Subtype, Stage: Trend, At: e.At, WindowEnd: e.WindowEnd}
 	} else if s.Stage == "" && !(e.Sets > 0) {
@@ -86,7 +86,7 @@ func (s State) Apply(e Event) State {
 	held := s.Stage != Trend && s.Confidence > 0
 	if e.At.After(s.At) {
 		if held {
-			s.Confidence = clamp(s.ConfidenceAt(e.At))
+			s.Confidence = clamp(p.ConfidenceAt(s, e.At))
 		}
 		s.At = e.At
 	}
@@ -109,30 +109,30 @@ func (s State) Apply(e Event) State {
 	if e.Sets > 0 {
 		s.Confidence, s.WindowEnd = clamp(e.Sets), time.Time{}
 		if s.Stage != Dissolved || e.Kind == Revived || e.Kind == Edited {
-			s.Stage = StageOf(s.Confidence)
+			s.Stage = p.StageOf(s.Confidence)
 		}
 	} else if s.Stage != Trend && s.Stage != Dissolved {
-		s.Stage = StageOf(s.Confidence)
+		s.Stage = p.StageOf(s.Confidence)
 	}
 	return s
 }
 
 // Replay returns the state that events lead to, in their order. No events lead to the zero State.
-func Replay(events []Event) State {
+func (p *Policies) Replay(events []Event) State {
 	var s State
 	for _, e := range events {
-		s = s.Apply(e)
+		s = p.Apply(s, e)
 	}
 	return s
 }
 
-// Follow returns the event that the rules demand at a moment, after what happened up to then: a trend that was reinforced in
-// two cycles inside its window becomes a candidate at 0.30 at once, otherwise it is dissolved at the window's end; what
-// decayed below 0.05 is dissolved; what decayed over a boundary is noted. ok is false if nothing is due.
-func (s State) Follow(now time.Time) (e Event, ok bool) {
-	next := s.StageAt(now)
-	if next == Trend && s.Reinforcements >= promotingCycles {
-		return Event{Kind: Promoted, At: now, Sets: promotedTrend}, true
+// Follow returns the event that the rules demand at a moment, after what happened up to then: a trend that enough cycles
+// reinforced inside its window becomes a candidate at once, otherwise it is dissolved at the window's end; a trait that
+// became too weak is dissolved; one that decayed over a boundary is noted. ok is false if nothing is due.
+func (p *Policies) Follow(s State, now time.Time) (e Event, ok bool) {
+	next := p.StageAt(s, now)
+	if next == Trend && float64(s.Reinforcements) >= p.PromotingCycles {
+		return Event{Kind: Promoted, At: now, Sets: p.StartTrend}, true
 	}
 	switch next {
 	case s.Stage:
@@ -145,7 +145,9 @@ func (s State) Follow(now time.Time) (e Event, ok bool) {
 }
 
 // Revive is the event by which new evidence brings a dissolved trait back.
-func Revive(now time.Time) Event { return Event{Kind: Revived, At: now, Sets: candidateStart} }
+func (p *Policies) Revive(now time.Time) Event {
+	return Event{Kind: Revived, At: now, Sets: p.StartCandidate}
+}
 
 const margin = 1e-9
 

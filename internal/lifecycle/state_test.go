@@ -28,9 +28,9 @@ func TestApply(t *testing.T) {
 		{"created again begins anew", []Event{trend, {Kind: Reinforced, At: ten}, created(0.4)}, State{Behavior, Emerging, 0.4, start, 0, 0, time.Time{}}},
 		{"reinforced", []Event{created(0.4), {Kind: Reinforced, At: ten, Factor: 0.15}},
 			State{Behavior, Emerging, left + (1-left)*0.15, ten, 1, 0, time.Time{}}},
-		{"used leaves n", []Event{created(0.4), {Kind: Used, At: ten, Factor: UseFactor}},
+		{"used leaves n", []Event{created(0.4), {Kind: Used, At: ten, Factor: policies.FactorUsed}},
 			State{Behavior, Emerging, left + (1-left)*0.02, ten, 0, 0, time.Time{}}},
-		{"contradicted", []Event{created(0.4), {Kind: Contradicted, At: ten, Factor: Contradiction(2), Count: 2}},
+		{"contradicted", []Event{created(0.4), {Kind: Contradicted, At: ten, Factor: policies.Contradiction(2), Count: 2}},
 			State{Behavior, Candidate, left * 0.7, ten, 0, 2, time.Time{}}},
 		{"decayed", []Event{created(0.4), {Kind: Decayed, At: ten}}, State{Behavior, Emerging, left, ten, 0, 0, time.Time{}}},
 		{"became part of another", []Event{created(0.4), {Kind: Promoted, At: ten}}, State{Behavior, Emerging, left, ten, 0, 0, time.Time{}}},
@@ -47,14 +47,14 @@ func TestApply(t *testing.T) {
 		{"a trend that was edited", []Event{trend, {Kind: Edited, At: ten, Sets: 0.9}}, State{Behavior, Core, 0.9, ten, 0, 0, time.Time{}}},
 		{"revised does not bring back", []Event{created(0.4), gone, {Kind: Revised, At: ten, Sets: 0.7}}, State{Behavior, Dissolved, 0.7, ten, 0, 0, time.Time{}}},
 		{"evidence does not bring back", []Event{trend, gone, {Kind: Promoted, At: ten, Sets: 0.7}}, State{Behavior, Dissolved, 0.7, ten, 0, 0, time.Time{}}},
-		{"revived", []Event{created(0.4), {Kind: Reinforced, At: start}, gone, Revive(ten)}, State{Behavior, Candidate, 0.2, ten, 1, 0, time.Time{}}},
+		{"revived", []Event{created(0.4), {Kind: Reinforced, At: start}, gone, policies.Revive(ten)}, State{Behavior, Candidate, 0.2, ten, 1, 0, time.Time{}}},
 		{"edited brings back", []Event{created(0.4), gone, {Kind: Edited, At: ten, Sets: 0.9}}, State{Behavior, Core, 0.9, ten, 0, 0, time.Time{}}},
 		{"an earlier moment is the last one", []Event{created(0.4), {Kind: Decayed, At: ten}, {Kind: Contradicted, At: start, Factor: 0.2, Count: 1}},
 			State{Behavior, Emerging, left * 0.8, ten, 0, 1, time.Time{}}},
 		{"no trait, no effect", []Event{{Kind: Reinforced, At: start, Factor: 0.2}, {Kind: Dissolution, At: start}, {Kind: Decayed, At: ten}}, State{}},
 		{"no trait, a confidence", []Event{{Kind: Edited, At: ten, Sets: 0.7}}, State{"", Established, 0.7, ten, 0, 0, time.Time{}}},
 	} {
-		got := Replay(c.events)
+		got := policies.Replay(c.events)
 		require.InDelta(t, c.want.Confidence, got.Confidence, 1e-15, c.name)
 		got.Confidence = c.want.Confidence
 		require.Equal(t, c.want, got, c.name)
@@ -64,12 +64,12 @@ func TestApply(t *testing.T) {
 // n slows the decay after the event that raised it, and not the decay before.
 func TestReinforcedDecaysFirst(t *testing.T) {
 	t.Parallel()
-	s := Replay([]Event{created(0.4), {Kind: Reinforced, At: after(100 * days), Factor: 0.2}})
+	s := policies.Replay([]Event{created(0.4), {Kind: Reinforced, At: after(100 * days), Factor: 0.2}})
 	was := 0.4 * math.Exp(-0.5)
 	require.InDelta(t, was+(1-was)*0.2, s.Confidence, 1e-15)
-	require.InDelta(t, s.Confidence*math.Exp(-0.005/1.1*100), s.ConfidenceAt(after(200*days)), 1e-15)
+	require.InDelta(t, s.Confidence*math.Exp(-0.005/1.1*100), policies.ConfidenceAt(s, after(200*days)), 1e-15)
 	for _, d := range []time.Duration{time.Millisecond, 900 * time.Millisecond, 36*time.Hour + time.Microsecond} { // start has a fraction
-		require.InDelta(t, Decay(s.Confidence, Behavior, 1, d), s.ConfidenceAt(s.At.Add(d)), 1e-15)
+		require.InDelta(t, policies.Decay(s.Confidence, Behavior, 1, d), policies.ConfidenceAt(s, s.At.Add(d)), 1e-15)
 	}
 }
 
@@ -86,40 +86,40 @@ func TestApplyBadNumbers(t *testing.T) {
 		{Used, nan, 0.4}, {Used, 2, 1 - margin},
 		{Contradicted, nan, 0.4}, {Contradicted, -1, 0.4}, {Contradicted, 1, 1e-9}, {Contradicted, inf, margin},
 	} {
-		s := Replay([]Event{created(0.4), {Kind: c.kind, At: start, Factor: c.f}})
+		s := policies.Replay([]Event{created(0.4), {Kind: c.kind, At: start, Factor: c.f}})
 		require.InDelta(t, c.want, s.Confidence, 1e-15, "%s %v", c.kind, c.f)
 	}
 	for sets, want := range map[float64]float64{1: 1 - margin, 7: 1 - margin, inf: 1 - margin, 1e-300: 1e-9, -1: 0.4, -inf: 0.4, 0: 0.4} {
-		s := Replay([]Event{created(0.4), {Kind: Edited, At: start, Sets: sets}})
+		s := policies.Replay([]Event{created(0.4), {Kind: Edited, At: start, Sets: sets}})
 		require.InDelta(t, want, s.Confidence, 1e-15, "%v", sets)
 	}
-	require.InDelta(t, 0.4, Replay([]Event{created(0.4), {Kind: Edited, At: start, Sets: nan}}).Confidence, 1e-15)
-	require.Equal(t, Trend, Replay([]Event{created(nan)}).Stage)
+	require.InDelta(t, 0.4, policies.Replay([]Event{created(0.4), {Kind: Edited, At: start, Sets: nan}}).Confidence, 1e-15)
+	require.Equal(t, Trend, policies.Replay([]Event{created(nan)}).Stage)
 }
 
 // After any time, and however often it is looked at, something is left.
 func TestApplyAfterAges(t *testing.T) {
 	t.Parallel()
-	s := State{}.Apply(Event{Kind: Created, Subtype: Behavior, Sets: 0.4})
+	s := policies.Apply(State{}, Event{Kind: Created, Subtype: Behavior, Sets: 0.4})
 	for year := 1000; year <= 9000; year += 1000 {
-		s = s.Apply(Event{Kind: Decayed, At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})
+		s = policies.Apply(s, Event{Kind: Decayed, At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})
 		require.Equal(t, margin, s.Confidence)
 	}
 }
 
 func TestStageAt(t *testing.T) {
 	t.Parallel()
-	s := Replay([]Event{created(0.4)})
-	require.Equal(t, Emerging, s.StageAt(start))
-	require.Equal(t, Emerging, s.StageAt(after(-500*days)))
-	require.Equal(t, Candidate, s.StageAt(after(58*days)))
-	require.Equal(t, Dissolved, s.StageAt(after(416*days)))
+	s := policies.Replay([]Event{created(0.4)})
+	require.Equal(t, Emerging, policies.StageAt(s, start))
+	require.Equal(t, Emerging, policies.StageAt(s, after(-500*days)))
+	require.Equal(t, Candidate, policies.StageAt(s, after(58*days)))
+	require.Equal(t, Dissolved, policies.StageAt(s, after(416*days)))
 	trend := State{Stage: Trend, At: start, WindowEnd: after(30 * days)}
-	require.Equal(t, Trend, trend.StageAt(after(30*days-1)))
-	require.Equal(t, Dissolved, trend.StageAt(after(30*days)))
-	require.Equal(t, Trend, State{Stage: Trend}.StageAt(start))
-	require.Equal(t, Dissolved, State{Stage: Dissolved, Confidence: 0.9, At: start}.StageAt(start))
-	require.Equal(t, Stage(""), State{}.StageAt(start))
+	require.Equal(t, Trend, policies.StageAt(trend, after(30*days-1)))
+	require.Equal(t, Dissolved, policies.StageAt(trend, after(30*days)))
+	require.Equal(t, Trend, policies.StageAt(State{Stage: Trend}, start))
+	require.Equal(t, Dissolved, policies.StageAt(State{Stage: Dissolved, Confidence: 0.9, At: start}, start))
+	require.Equal(t, Stage(""), policies.StageAt(State{}, start))
 }
 
 func TestFollow(t *testing.T) {
@@ -142,11 +142,11 @@ func TestFollow(t *testing.T) {
 		{"no change", emerging, after(57 * days), Event{}},
 		{"over a boundary", emerging, after(58 * days), Event{Kind: Decayed}},
 		{"too weak", emerging, after(416 * days), Event{Kind: Dissolution}},
-		{"contradicted below 0.05", Replay([]Event{created(0.06), {Kind: Contradicted, At: start, Factor: 0.4, Count: 3}}), start, Event{Kind: Dissolution}},
+		{"contradicted below 0.05", policies.Replay([]Event{created(0.06), {Kind: Contradicted, At: start, Factor: 0.4, Count: 3}}), start, Event{Kind: Dissolution}},
 		{"dissolved", State{Stage: Dissolved, Confidence: 0.01, At: start}, after(9000 * days), Event{}},
 		{"nothing", State{}, start, Event{}},
 	} {
-		e, ok := c.s.Follow(c.now)
+		e, ok := policies.Follow(c.s, c.now)
 		require.Equal(t, c.want.Kind != "", ok, c.name)
 		if ok {
 			c.want.At = c.now
@@ -158,29 +158,29 @@ func TestFollow(t *testing.T) {
 // A trend that two cycles reinforce inside its window becomes a candidate at once, and decays from there.
 func TestTrendIsPromoted(t *testing.T) {
 	t.Parallel()
-	e, ok := NewPattern(start, 2, 2, 3*days, false)
+	e, ok := policies.NewPattern(start, 2, 2, 3*days, false)
 	require.True(t, ok)
-	s := State{}.Apply(e).Apply(Event{Kind: Reinforced, At: after(5 * days), Factor: 0.15})
-	_, ok = s.Follow(after(5 * days))
+	s := policies.Apply(policies.Apply(State{}, e), Event{Kind: Reinforced, At: after(5 * days), Factor: 0.15})
+	_, ok = policies.Follow(s, after(5*days))
 	require.False(t, ok)
-	s = s.Apply(Event{Kind: Reinforced, At: after(29 * days), Factor: 0.15})
-	e, ok = s.Follow(after(29 * days))
+	s = policies.Apply(s, Event{Kind: Reinforced, At: after(29 * days), Factor: 0.15})
+	e, ok = policies.Follow(s, after(29*days))
 	require.True(t, ok)
-	s = s.Apply(e)
+	s = policies.Apply(s, e)
 	require.Equal(t, State{Subtype: Behavior, Stage: Candidate, Confidence: 0.30, At: after(29 * days), Reinforcements: 2}, s)
-	require.InDelta(t, 0.30*math.Exp(-0.005/1.2*10), s.ConfidenceAt(after(39*days)), 1e-15)
+	require.InDelta(t, 0.30*math.Exp(-0.005/1.2*10), policies.ConfidenceAt(s, after(39*days)), 1e-15)
 }
 
 func TestTrendIsDissolvedAndRevived(t *testing.T) {
 	t.Parallel()
-	e, ok := NewPattern(start, 2, 2, 3*days, true)
+	e, ok := policies.NewPattern(start, 2, 2, 3*days, true)
 	require.True(t, ok)
-	s := State{}.Apply(e).Apply(Event{Kind: Reinforced, At: after(5 * days), Factor: 0.15})
-	require.Equal(t, after(14*days), s.NextTransition())
-	e, ok = s.Follow(s.NextTransition())
+	s := policies.Apply(policies.Apply(State{}, e), Event{Kind: Reinforced, At: after(5 * days), Factor: 0.15})
+	require.Equal(t, after(14*days), policies.NextTransition(s))
+	e, ok = policies.Follow(s, policies.NextTransition(s))
 	require.True(t, ok)
-	s = s.Apply(e)
+	s = policies.Apply(s, e)
 	require.Equal(t, State{Subtype: Behavior, Stage: Dissolved, At: after(14 * days), Reinforcements: 1}, s)
-	s = s.Apply(Revive(after(100 * days)))
+	s = policies.Apply(s, policies.Revive(after(100*days)))
 	require.Equal(t, State{Subtype: Behavior, Stage: Candidate, Confidence: 0.20, At: after(100 * days), Reinforcements: 1}, s)
 }

@@ -94,7 +94,7 @@ func (w Trait) Make(ctx context.Context, db DB) (uuid.UUID, error) {
 		}
 		var s lifecycle.State
 		for i, e := range w.Events {
-			s = s.Apply(e.Event)
+			s = Policies.Apply(s, e.Event)
 			if err := w.insertEvent(ctx, tx, id, i+1, e, s); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (w *Trait) insertRow(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	var s lifecycle.State
 	var first, last *time.Time
 	for _, e := range w.Events {
-		s = s.Apply(e.Event)
+		s = Policies.Apply(s, e.Event)
 		for _, v := range e.Evidence {
 			if first == nil || v.At.Before(*first) {
 				first = &v.At

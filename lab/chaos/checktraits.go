@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 type traitKey struct{ user, id string }
@@ -82,11 +83,11 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 		}
 		switch lifecycle.Kind(e.Event) {
 		case lifecycle.Reinforced:
-			factor = lifecycle.Reinforcement(of.sessions)
+			factor = traittest.Policies.Reinforcement(of.sessions)
 		case lifecycle.Contradicted:
-			factor = lifecycle.Contradiction(of.memories)
+			factor = traittest.Policies.Contradiction(of.memories)
 		}
-		states[at] = states[at].Apply(lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: factor, Sets: e.Sets, Count: e.Memories,
+		states[at] = traittest.Policies.Apply(states[at], lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: factor, Sets: e.Sets, Count: e.Memories,
 			Subtype: lifecycle.Subtype(e.Subtype), WindowEnd: e.WindowEnd})
 	}
 	return k.each(ctx, `select user_id, id, coalesce(trait_confidence, 0), trait_stage, trait_reinforcement_count, trait_contradiction_count

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 var docs = filepath.Join("..", "..", "docs")
@@ -80,7 +81,7 @@ func TestStory(t *testing.T) {
 			require.Equal(t, moments[i-1].after, m.before)
 		}
 		require.NotEmpty(t, m.label.text, "moment %d, %s", i+1, m.event)
-		require.True(t, m.after.NextTransition().IsZero() || m.after.NextTransition().After(m.at))
+		require.True(t, traittest.Policies.NextTransition(m.after).IsZero() || traittest.Policies.NextTransition(m.after).After(m.at))
 	}
 	for _, s := range []lifecycle.Stage{lifecycle.Trend, lifecycle.Candidate, lifecycle.Emerging, lifecycle.Established, lifecycle.Core, lifecycle.Dissolved} {
 		require.True(t, stages[s], s)
@@ -90,7 +91,7 @@ func TestStory(t *testing.T) {
 		require.True(t, happened[string(k)], k)
 	}
 	last := moments[len(moments)-1].after
-	require.True(t, last.NextTransition().After(time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)), "the picture ends before")
+	require.True(t, traittest.Policies.NextTransition(last).After(time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)), "the picture ends before")
 }
 
 // Where the page says **stage** (7), moment 7 is of that stage, or of that event.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // The picture's measures, in pixels. Two panels stand one above the other, since the first months are full and the years
@@ -189,14 +190,14 @@ func (p panel) segment(b *strings.Builder, m moment, end time.Time) {
 	case "":
 		return
 	}
-	if before := m.before.ConfidenceAt(m.at); before > 0 && p.holds(m.at) && m.before.Stage != lifecycle.Dissolved {
+	if before := traittest.Policies.ConfidenceAt(m.before, m.at); before > 0 && p.holds(m.at) && m.before.Stage != lifecycle.Dissolved {
 		fmt.Fprintf(b, `<line class="jump" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(m.at), p.x(m.at), p.y(before), p.y(m.after.Confidence))
 	}
 	b.WriteString(`<polyline class="curve" points="`)
 	for at := from; at.Before(end); at = at.Add(7 * 24 * time.Hour) {
-		fmt.Fprintf(b, "%.1f,%.1f ", p.x(at), p.y(m.after.ConfidenceAt(at)))
+		fmt.Fprintf(b, "%.1f,%.1f ", p.x(at), p.y(traittest.Policies.ConfidenceAt(m.after, at)))
 	}
-	fmt.Fprintf(b, "%.1f,%.1f\"/>\n", p.x(end), p.y(m.after.ConfidenceAt(end)))
+	fmt.Fprintf(b, "%.1f,%.1f\"/>\n", p.x(end), p.y(traittest.Policies.ConfidenceAt(m.after, end)))
 }
 
 // point draws a moment's number, and its label.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // The life of one trait of an invented person: Ilse, a joiner, who talks with an assistant about her work.
@@ -126,7 +127,7 @@ func tell(steps []step) []moment {
 		t.labels = s.labels
 		switch {
 		case s.used:
-			t.happens(lifecycle.Event{Kind: lifecycle.Used, At: now, Factor: lifecycle.UseFactor}, "A reply really used it.", share("of the doubt", lifecycle.UseFactor))
+			t.happens(lifecycle.Event{Kind: lifecycle.Used, At: now, Factor: traittest.Policies.FactorUsed}, "A reply really used it.", share("of the doubt", traittest.Policies.FactorUsed))
 		case s.reviewed:
 			t.review(now)
 		case s.against:
@@ -140,19 +141,19 @@ func tell(steps []step) []moment {
 
 // pass lets time do what it does up to a moment.
 func (t *teller) pass(now time.Time) {
-	for next := t.state.NextTransition(); !next.IsZero() && next.Before(now); next = t.state.NextTransition() {
-		e, ok := t.state.Follow(next)
+	for next := traittest.Policies.NextTransition(t.state); !next.IsZero() && next.Before(now); next = traittest.Policies.NextTransition(t.state) {
+		e, ok := traittest.Policies.Follow(t.state, next)
 		if !ok {
 			panic(fmt.Sprintf("nothing is due at %s", next))
 		}
-		after := t.state.Apply(e)
+		after := traittest.Policies.Apply(t.state, e)
 		t.labels = []label{byTime[after.Stage]}
 		t.happens(e, fmt.Sprintf("Nothing was heard of it: it fades from %s to %s.", t.state.Stage, after.Stage), "time alone")
 	}
 }
 
 func (t *teller) happens(e lifecycle.Event, says, counted string) {
-	m := moment{at: e.At, event: string(e.Kind), says: says, counted: counted, before: t.state, after: t.state.Apply(e)}
+	m := moment{at: e.At, event: string(e.Kind), says: says, counted: counted, before: t.state, after: traittest.Policies.Apply(t.state, e)}
 	if len(t.labels) > 0 {
 		m.label, t.labels = t.labels[0], t.labels[1:]
 	}
@@ -179,21 +180,21 @@ func (t *teller) support(now time.Time, says []memory) {
 		t.first = now
 	}
 	text := strings.Join(texts, " ")
-	factor := lifecycle.Reinforcement(best)
+	factor := traittest.Policies.Reinforcement(best)
 	counted := strings.Join(grades, " + ") + ": " + share("of the doubt", factor)
 	switch t.state.Stage {
 	case "":
-		e, ok := lifecycle.NewPattern(now, t.supporting, t.seen.Sessions(), now.Sub(t.first), false)
+		e, ok := traittest.Policies.NewPattern(now, t.supporting, t.seen.Sessions(), now.Sub(t.first), false)
 		if !ok {
 			t.moments = append(t.moments, moment{at: now, event: "clue", says: text, counted: "one conversation: nothing is inferred", label: t.labels[0]})
 			return
 		}
 		t.happens(e, text, fmt.Sprintf("%d memories, %d conversations, %.0f days", t.supporting, t.seen.Sessions(), now.Sub(t.first).Hours()/24))
 	case lifecycle.Dissolved:
-		t.happens(lifecycle.Revive(now), text, "new evidence")
+		t.happens(traittest.Policies.Revive(now), text, "new evidence")
 	case lifecycle.Trend:
 		t.happens(lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: factor}, text, fmt.Sprintf("cycle %d inside the window", t.state.Reinforcements+1))
-		if e, ok := t.state.Follow(now); ok {
+		if e, ok := traittest.Policies.Follow(t.state, now); ok {
 			t.happens(e, "The trend has held: it is a candidate at once.", fmt.Sprintf("%d cycles", t.state.Reinforcements))
 		}
 	default:
@@ -208,16 +209,16 @@ func (t *teller) contradict(now time.Time, says []memory) {
 	}
 	n := len(says)
 	t.contradicting += n
-	factor := lifecycle.Contradiction(n)
+	factor := traittest.Policies.Contradiction(n)
 	counted := fmt.Sprintf("%d against: %s; %d of %d in all", n, share("of the confidence", factor), t.contradicting, t.supporting+t.contradicting)
-	if lifecycle.ReviewDue(t.supporting, t.contradicting, n) {
+	if traittest.Policies.ReviewDue(t.supporting, t.contradicting, n) {
 		counted += ": a review is due"
 	}
 	t.happens(lifecycle.Event{Kind: lifecycle.Contradicted, At: now, Factor: factor, Count: n}, strings.Join(texts, " "), counted)
 }
 
 func (t *teller) review(now time.Time) {
-	c := lifecycle.Reviewed(t.state.ConfidenceAt(now), t.supporting, t.contradicting)
+	c := lifecycle.Reviewed(traittest.Policies.ConfidenceAt(t.state, now), t.supporting, t.contradicting)
 	t.happens(lifecycle.Event{Kind: lifecycle.Revised, At: now, Sets: c}, "The review words it anew: “"+revisedTrait+".”",
 		fmt.Sprintf("%d of %d memories speak for it", t.supporting, t.supporting+t.contradicting))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // The tables of the page, by the name in their markers.
@@ -21,7 +22,7 @@ func lifeTable(moments []moment) string {
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for i, m := range moments {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, m.at.Format(time.DateOnly), m.event, m.says, m.counted,
-			confidence(m.before.ConfidenceAt(m.at)), confidence(m.after.Confidence), or(string(m.after.Stage)), next(m.after))
+			confidence(traittest.Policies.ConfidenceAt(m.before, m.at)), confidence(m.after.Confidence), or(string(m.after.Stage)), next(m.after))
 	}
 	return b.String()
 }
@@ -41,11 +42,11 @@ func or(s string) string {
 }
 
 func next(s lifecycle.State) string {
-	at := s.NextTransition()
+	at := traittest.Policies.NextTransition(s)
 	if at.IsZero() {
 		return "–"
 	}
-	return fmt.Sprintf("%s: %s", at.Format(time.DateOnly), s.StageAt(at))
+	return fmt.Sprintf("%s: %s", at.Format(time.DateOnly), traittest.Policies.StageAt(s, at))
 }
 
 // ratesTable says how long silence takes: the loss a day, and the days from 0.60, from 0.30 and for the half.
@@ -57,14 +58,14 @@ func ratesTable() string {
 		for _, n := range []int{0, 1, 5, 10} {
 			s := lifecycle.State{Subtype: subtype, Stage: lifecycle.Established, Confidence: 0.85, At: at, Reinforcements: n}
 			for s.Stage != lifecycle.Dissolved {
-				e, _ := s.Follow(s.NextTransition())
-				s = s.Apply(e)
+				e, _ := traittest.Policies.Follow(s, traittest.Policies.NextTransition(s))
+				s = traittest.Policies.Apply(s, e)
 			}
 			half := 0
-			for lifecycle.Decay(1, subtype, n, time.Duration(half)*24*time.Hour) > 0.5 {
+			for traittest.Policies.Decay(1, subtype, n, time.Duration(half)*24*time.Hour) > 0.5 {
 				half++
 			}
-			fmt.Fprintf(&b, "| %s | %d | %.6f | %d days | %.1f years |\n", subtype, n, lifecycle.Rate(subtype, n), half, s.At.Sub(at).Hours()/24/365.2425)
+			fmt.Fprintf(&b, "| %s | %d | %.6f | %d days | %.1f years |\n", subtype, n, traittest.Policies.Rate(subtype, n), half, s.At.Sub(at).Hours()/24/365.2425)
 		}
 	}
 	return b.String()
@@ -76,7 +77,7 @@ func evidenceTable() string {
 	b.WriteString("| evidence of one cycle | factor | 0.40 becomes | 0.80 becomes |\n|---|---|---|---|\n")
 	row := func(what string, e lifecycle.Event) {
 		became := func(c float64) float64 {
-			return lifecycle.Replay([]lifecycle.Event{{Kind: lifecycle.Created, Subtype: lifecycle.Behavior, Sets: c}, e}).Confidence
+			return traittest.Policies.Replay([]lifecycle.Event{{Kind: lifecycle.Created, Subtype: lifecycle.Behavior, Sets: c}, e}).Confidence
 		}
 		fmt.Fprintf(&b, "| %s | %.4g | %.4f | %.4f |\n", what, e.Factor, became(0.40), became(0.80))
 	}
@@ -94,11 +95,11 @@ func evidenceTable() string {
 		for i, q := range k.sessions {
 			sessions[fmt.Sprint(i)] = q
 		}
-		row(k.what, lifecycle.Event{Kind: lifecycle.Reinforced, Factor: lifecycle.Reinforcement(sessions)})
+		row(k.what, lifecycle.Event{Kind: lifecycle.Reinforced, Factor: traittest.Policies.Reinforcement(sessions)})
 	}
-	row("used in a reply, once a day", lifecycle.Event{Kind: lifecycle.Used, Factor: lifecycle.UseFactor})
+	row("used in a reply, once a day", lifecycle.Event{Kind: lifecycle.Used, Factor: traittest.Policies.FactorUsed})
 	for n, what := range []string{"1 memory against", "2 memories against", "3 or more against"} {
-		row(what, lifecycle.Event{Kind: lifecycle.Contradicted, Factor: lifecycle.Contradiction(n + 1), Count: n + 1})
+		row(what, lifecycle.Event{Kind: lifecycle.Contradicted, Factor: traittest.Policies.Contradiction(n + 1), Count: n + 1})
 	}
 	return b.String()
 }

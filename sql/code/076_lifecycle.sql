@@ -180,6 +180,28 @@ begin
 end $$;
 call oxbow.grant_worker('replay_trait');
 
+-- replay_events returns the state after each event of a trait.
+create or replace function oxbow.replay_events(_user_id text, _trait_id uuid,
+  _rules oxbow.trait_rules[] default oxbow.trait_rules())
+returns table (seq integer, at timestamptz, subtype text, stage text, confidence double precision, confidence_at timestamptz,
+  reinforcements integer, contradictions integer, window_end timestamptz)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  e oxbow.trait_events;
+  s record;
+begin
+  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
+         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  for e in select t.* from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end,
+           e, _rules);
+    return query select e.seq, e.at, s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions,
+                        s.window_end;
+  end loop;
+end $$;
+call oxbow.grant_worker('replay_events');
+
 -- apply_event returns the state after an event. Every event first decays the confidence to its moment, then changes it; one
 -- before the moment of the last counts as at that moment.
 create or replace function oxbow.apply_event(inout subtype text, inout stage text, inout confidence double precision,
@@ -336,6 +358,15 @@ begin
 end $$;
 call oxbow.grant_worker('settle_traits');
 
+-- policies_pending reports whether follow_policies has something to do.
+create or replace function oxbow.policies_pending() returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from oxbow.trait_rules r where r.valid_from > '-infinity' and r.valid_from > coalesce(
+    (select (s.value ->> 'valid_from')::timestamptz from oxbow.settings s
+      where s.key = 'policies.followed' and not s.value ? 'user_id'), '-infinity'));
+$$;
+call oxbow.grant_worker('policies_pending');
+
 -- follow_policies computes anew when time changes the stage of each trait, after a policy of traits changed: up to _limit traits
 -- at a time, in order. It returns how many it took; fewer than _limit means that all follow.
 create or replace function oxbow.follow_policies(_limit integer) returns integer
@@ -347,10 +378,10 @@ declare
   _batch integer;
   _last record;
 begin
-  select s.value into _at from oxbow.settings s where s.key = 'policies.followed' for update;
-  if (_at ->> 'valid_from')::timestamptz = _since and (_at -> 'user_id') is null or _since = '-infinity' then
+  if not oxbow.policies_pending() then
     return 0;
   end if;
+  select s.value into _at from oxbow.settings s where s.key = 'policies.followed' for update;
   if (_at ->> 'valid_from')::timestamptz is distinct from _since then
     _at := jsonb_build_object('valid_from', _since, 'user_id', '', 'id', '00000000-0000-0000-0000-000000000000');
   end if;

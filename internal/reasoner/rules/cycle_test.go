@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // life is a user in memory: the cycle of reflection on a reasoner, without database, jobs or embeddings.
@@ -61,14 +62,14 @@ func (l *life) batch(memories []reasoner.Memory) {
 		}
 	}
 	for _, t := range l.traits {
-		if stage := t.state.StageAt(l.now); stage == lifecycle.Trend || stage == lifecycle.Candidate {
+		if stage := traittest.Policies.StageAt(t.state, l.now); stage == lifecycle.Trend || stage == lifecycle.Candidate {
 			shown := reasoner.Clue{Key: t.Key}
 			for _, e := range t.supporting {
 				shown.Seen = append(shown.Seen, reasoner.Sighting{Memory: e.ID, Time: e.Time, Session: e.Session, Context: e.Context})
 			}
 			b.Clues = append(b.Clues, shown)
 		}
-		t.Confidence, t.Stage = t.state.ConfidenceAt(l.now), t.state.StageAt(l.now)
+		t.Confidence, t.Stage = traittest.Policies.ConfidenceAt(t.state, l.now), traittest.Policies.StageAt(t.state, l.now)
 		if t.Stage.Visible() {
 			b.Visible++
 		}
@@ -108,7 +109,7 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		for _, s := range c.Seen {
 			sessions[s.Session] = true
 		}
-		if old := l.find(n.Key); !n.Tentative && old != nil && old.state.StageAt(l.now) != lifecycle.Dissolved {
+		if old := l.find(n.Key); !n.Tentative && old != nil && traittest.Policies.StageAt(old.state, l.now) != lifecycle.Dissolved {
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: old.ID, Evidence: n.Evidence})
 			delete(l.clues, n.Key)
 			continue
@@ -116,17 +117,17 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		if n.Tentative || len(sessions) < 2 {
 			continue
 		}
-		e, ok := lifecycle.NewPattern(l.now, len(c.Seen), len(sessions), c.Seen[len(c.Seen)-1].Time.Sub(c.Seen[0].Time), n.Emotional)
+		e, ok := traittest.Policies.NewPattern(l.now, len(c.Seen), len(sessions), c.Seen[len(c.Seen)-1].Time.Sub(c.Seen[0].Time), n.Emotional)
 		if !ok {
 			continue
 		}
 		if old := l.find(n.Key); old != nil {
-			old.state = old.state.Apply(lifecycle.Revive(l.now))
+			old.state = traittest.Policies.Apply(old.state, traittest.Policies.Revive(l.now))
 			delete(l.clues, n.Key)
 			continue
 		}
 		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key, Content: n.Content, Subtype: lifecycle.Behavior, Context: n.Context}, memories: map[uuid.UUID]bool{}}
-		t.state = t.state.Apply(e)
+		t.state = traittest.Policies.Apply(t.state, e)
 		for _, s := range c.Seen {
 			t.seen.Add(s.Session, s.Context)
 			t.memories[s.Memory] = true
@@ -145,7 +146,7 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			}
 			t.memories[m.ID] = true
 			q := t.seen.Grade(m.Session, e.Context, e.Stated, false)
-			if old, ok := best[m.Session]; !ok || q.Factor() > old.Factor() {
+			if old, ok := best[m.Session]; !ok || traittest.Policies.Factor(q) > traittest.Policies.Factor(old) {
 				best[m.Session] = q
 			}
 			t.seen.Add(m.Session, e.Context)
@@ -153,9 +154,9 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			t.supporting = append(t.supporting, reasoner.Evidence{Memory: m, Quality: q})
 		}
 		if len(best) > 0 {
-			t.state = t.state.Apply(lifecycle.Event{Kind: lifecycle.Reinforced, At: l.now, Factor: lifecycle.Reinforcement(best)})
-			if e, ok := t.state.Follow(l.now); ok {
-				t.state = t.state.Apply(e)
+			t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Reinforced, At: l.now, Factor: traittest.Policies.Reinforcement(best)})
+			if e, ok := traittest.Policies.Follow(t.state, l.now); ok {
+				t.state = traittest.Policies.Apply(t.state, e)
 			}
 		}
 	}
@@ -176,8 +177,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			m.Context = e.Context
 			t.contradicting = append(t.contradicting, reasoner.Evidence{Memory: m})
 		}
-		t.state = t.state.Apply(lifecycle.Event{Kind: lifecycle.Contradicted, At: l.now, Factor: lifecycle.Contradiction(len(n.Evidence)), Count: len(n.Evidence)})
-		if lifecycle.ReviewDue(len(t.supporting), len(t.contradicting), len(n.Evidence)) {
+		t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Contradicted, At: l.now, Factor: traittest.Policies.Contradiction(len(n.Evidence)), Count: len(n.Evidence)})
+		if traittest.Policies.ReviewDue(len(t.supporting), len(t.contradicting), len(n.Evidence)) {
 			l.review(t)
 		}
 	}
@@ -185,14 +186,14 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		var members []lifecycle.Member
 		for _, id := range n.Members {
 			t := l.byID(id)
-			members = append(members, lifecycle.Member{Subtype: t.Subtype, Stage: t.state.Stage, Confidence: t.state.ConfidenceAt(l.now), Context: t.Context})
+			members = append(members, lifecycle.Member{Subtype: t.Subtype, Stage: t.state.Stage, Confidence: traittest.Policies.ConfidenceAt(t.state, l.now), Context: t.Context})
 		}
-		e, ctx, ok := lifecycle.Promote(l.now, n.Subtype, members)
+		e, ctx, ok := traittest.Policies.Promote(l.now, n.Subtype, members)
 		if !ok || l.find(n.Key) != nil {
 			continue
 		}
 		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key, Content: n.Content, Subtype: n.Subtype, Context: ctx}, memories: map[uuid.UUID]bool{}}
-		t.state = t.state.Apply(e)
+		t.state = traittest.Policies.Apply(t.state, e)
 		l.traits = append(l.traits, t)
 		for _, id := range n.Members {
 			l.byID(id).Parent = t.ID
@@ -205,7 +206,7 @@ func (l *life) review(t *lived) {
 	require.NoError(l.t, err)
 	switch v.Action {
 	case reasoner.Dissolve:
-		t.state = t.state.Apply(lifecycle.Event{Kind: lifecycle.Dissolution, At: l.now})
+		t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Dissolution, At: l.now})
 	case reasoner.Revise, reasoner.Split:
 		t.Content = v.Content
 	}
@@ -239,7 +240,7 @@ func (l *life) byID(id uuid.UUID) *lived {
 
 // visible are the sentences of the visible traits, the surest first.
 func (l *life) visible() []string {
-	shown := slices.DeleteFunc(slices.Clone(l.traits), func(t *lived) bool { return !t.state.StageAt(l.now).Visible() })
+	shown := slices.DeleteFunc(slices.Clone(l.traits), func(t *lived) bool { return !traittest.Policies.StageAt(t.state, l.now).Visible() })
 	slices.SortStableFunc(shown, func(a, b *lived) int { return cmp.Compare(b.state.Confidence, a.state.Confidence) })
 	all := make([]string, len(shown))
 	for i, t := range shown {

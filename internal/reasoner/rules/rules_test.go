@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 var later = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -551,7 +552,7 @@ func TestKin(t *testing.T) {
 func TestClusters(t *testing.T) {
 	t.Parallel()
 	trait := func(key, content string, subtype lifecycle.Subtype, c float64) reasoner.Trait {
-		return reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)), Key: key, Content: content, Subtype: subtype, Stage: lifecycle.StageOf(c), Confidence: c}
+		return reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)), Key: key, Content: content, Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c}
 	}
 	reflect := func(traits ...reasoner.Trait) []reasoner.Cluster {
 		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Traits: traits})
