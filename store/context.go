@@ -22,19 +22,19 @@ type ContextParams struct {
 
 // ContextPart is one line of a prompt block.
 type ContextPart struct {
-	// Section is core, preference or behavior for traits of that subtype, and memory for the rest.
+	// Section is the subtype of a trait (core, preference, behavior), and memory for facts and episodes.
 	Section string     `json:"section"`
 	ID      uuid.UUID  `json:"id"`
 	Type    MemoryType `json:"memory_type"`
-	Stage   string     `json:"stage,omitzero"` // a trait's: emerging, established, core
-	At      time.Time  `json:"at,omitzero"`    // when what is no trait was true, or happened
+	Stage   string     `json:"stage,omitzero"` // of a trait: emerging, established, core
+	At      time.Time  `json:"at,omitzero"`    // when a fact was true or an episode happened
 	Text    string     `json:"text"`           // the memory on one line, shortened if it is long
-	// as it stands in the block; the first of a section has the heading above it
+	// Line is the line in the block. The first line of a section has the heading above it.
 	Line   string `json:"line"`
-	Tokens int    `json:"tokens"` // what Line is estimated at
+	Tokens int    `json:"tokens"` // the estimated length of Line
 }
 
-// Context asks oxbow.context_parts, and in the same round trip whose vectors the database holds; see Recall.
+// Context calls oxbow.context_parts, and returns the model of the database's vectors as well.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanContextPart, `
 		select section, id, memory_type, stage, at, text, line, tokens

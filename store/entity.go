@@ -9,20 +9,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Entity is somebody or something that memories name.
+// Entity is a person, a place or a thing that memories name.
 type Entity struct {
 	ID       uuid.UUID `json:"id"`
 	Name     string    `json:"name"` // as it was first written
 	Kind     string    `json:"kind"` // person, place, organization, animal, work, other, or an application's own
 	Mentions int64     `json:"mentions"`
-	Memories int64     `json:"memories"` // that name it; what is said again is mentioned again
-	// When it was first named, in the world and here; and, if no memory that holds names it any more, since when.
+	Memories int64     `json:"memories"` // that name it; a repeated fact is one memory and several mentions
+	// ValidAt and CreatedAt say when the entity was first named, in the world and here. InvalidAt and ExpiredAt say since
+	// when no current memory names it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen"`
-	Edges     []Edge    `json:"edges"` // of Entities: those that hold, each once; of EntitiesNamed: all, the latest first
+	Edges     []Edge    `json:"edges"` // of Entities: the current ones, each once; of EntitiesNamed: all, the latest first
 }
 
 // EntityEnd is an end of an Edge.
@@ -32,10 +33,10 @@ type EntityEnd struct {
 	Kind string    `json:"kind"` // self: the user
 }
 
-// Edge is what a memory says of two entities. Its times are the memory's.
+// Edge is a relation between two entities that a memory states. Its times are those of the memory.
 type Edge struct {
 	From       EntityEnd `json:"from"`
-	Relation   string    `json:"relation"` // To is From's sister, or From lives_in To; related: they are named together
+	Relation   string    `json:"relation"` // From lives_in To, To is the sister of From; related: named together
 	To         EntityEnd `json:"to"`
 	ValidAt    time.Time `json:"valid_at"`
 	InvalidAt  time.Time `json:"invalid_at,omitzero"`

@@ -11,47 +11,47 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// For errors.Is. The text of the error that wraps them says what to do.
+// Errors for errors.Is. The text of the error that wraps one says what to do.
 var (
-	// ErrNotFound: the user has no such memory; it may be another user's, which is not told.
+	// ErrNotFound reports that the user has no such memory. It is the same if another user has it.
 	ErrNotFound = errors.New("no such memory")
-	// ErrSuperseded: the memory is an older version; the error names the newer.
+	// ErrSuperseded reports that the memory is an older version. The error names the newer one.
 	ErrSuperseded = errors.New("the memory is superseded already")
-	// ErrForgotten: the memory is forgotten, and must be restored first.
+	// ErrForgotten reports that the memory is forgotten. Restore it first.
 	ErrForgotten = errors.New("the memory is forgotten")
-	// ErrNotForgotten: there is nothing to restore.
+	// ErrNotForgotten reports that the memory is not forgotten, so that it cannot be restored.
 	ErrNotForgotten = errors.New("the memory is not forgotten")
-	// ErrNotTrait: the memory is of another type.
+	// ErrNotTrait reports that the memory is not a trait.
 	ErrNotTrait = errors.New("the memory is no trait")
-	// ErrNoFile: the user has no such file.
+	// ErrNoFile reports that the user has no such file.
 	ErrNoFile = errors.New("no such file")
-	// ErrNoReceipt: nothing was erased with that proof, or it was of another user or memory.
+	// ErrNoReceipt reports that the proof belongs to no erasure, or to that of another user or memory.
 	ErrNoReceipt = errors.New("no such receipt")
-	// ErrDenied: the database role may not do this, or may see another user only.
+	// ErrDenied reports that the database role lacks a right, or may see another user only.
 	ErrDenied = errors.New("the database refuses access")
-	// ErrNotMigrated: the database has no Oxbow schema.
+	// ErrNotMigrated reports that the database has no Oxbow schema.
 	ErrNotMigrated = errors.New("the database has no Oxbow schema")
-	// ErrBehind: the database's schema is older than this program.
+	// ErrBehind reports that the schema of the database is older than this program.
 	ErrBehind = errors.New("the database is older than this program")
-	// ErrAhead: the database's schema is newer than this program.
+	// ErrAhead reports that the schema of the database is newer than this program.
 	ErrAhead = errors.New("the database is newer than this program")
-	// ErrNoExtension: pgvector is not installed in the database.
+	// ErrNoExtension reports that pgvector is not installed in the database.
 	ErrNoExtension = errors.New("the PostgreSQL extension vector is missing")
-	// ErrUnreachable: there is no connection to the database, or it broke.
+	// ErrUnreachable reports that a connection to the database failed or broke.
 	ErrUnreachable = errors.New("the database cannot be reached")
 )
 
-// InvalidError is a value that cannot be stored or asked for.
+// InvalidError reports a value that cannot be stored or asked for.
 type InvalidError struct {
-	// Index is the position in RememberMany, from 0; -1 elsewhere.
+	// Index is the position in RememberMany or AddMessages, from 0; -1 elsewhere.
 	Index int
 	// Line is the line in an import, from 1; 0 elsewhere.
 	Line int
 	// Field is the field as the database names it, such as "importance"; "" for a line of an import as a whole.
 	Field string
-	// Value is what it was, shortened when it is long.
+	// Value is the value, shortened if it is long.
 	Value string
-	// Rule is what it must be, such as "must be between 0 and 1".
+	// Rule says what the value must be, such as "must be between 0 and 1".
 	Rule string
 }
 
@@ -73,7 +73,7 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// Codes that sql/code raises with, beside PostgreSQL's own.
+// The codes that sql/code raises.
 const (
 	codeNotFound     = "OX101"
 	codeSuperseded   = "OX102"
@@ -83,7 +83,7 @@ const (
 	codeNoFile       = "OX110"
 )
 
-// known are the codes of PostgreSQL, and ours, that have an error of their own, with what to do about them.
+// known maps codes of PostgreSQL and of sql/code to errors, with what to do about them.
 var known = map[string]struct {
 	err  error
 	todo string
@@ -107,7 +107,8 @@ var known = map[string]struct {
 	"57P03":          {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
 }
 
-// Explain turns an error of PostgreSQL into a typed one that says what to do. Others, and nil, pass.
+// Explain maps an error of PostgreSQL to a typed one that says what to do, and pgx.ErrNoRows to ErrNotFound. It returns
+// other errors, and nil, as they are.
 func Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -155,7 +156,7 @@ func explainConnection(err error) error {
 	return err
 }
 
-// rejectedValue takes the value out of the detail that oxbow.reject writes.
+// rejectedValue returns the value in the detail that oxbow.reject writes.
 func rejectedValue(detail string) string {
 	for _, prefix := range []string{"The value is ", "The value "} {
 		if rest, ok := strings.CutPrefix(detail, prefix); ok {
@@ -165,7 +166,7 @@ func rejectedValue(detail string) string {
 	return detail
 }
 
-// explained is an error with a text for people and the error that it came from.
+// explained is an error with a text for people and its cause.
 type explained struct {
 	text      string
 	is, cause error

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ExportReport is what an export wrote.
+// ExportReport says what an export wrote.
 type ExportReport struct {
 	Memories int `json:"memories"` // versions, forgotten ones and traits included
 	Records  int `json:"records"`  // everything else: the user's settings, history, links, sources, sessions, messages, …
@@ -23,7 +23,7 @@ func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportRepor
 	if err != nil {
 		return report, Explain(err)
 	}
-	// Times are written in UTC: an offset with seconds, as old ones have, is no RFC 3339.
+	// Times are written in UTC: RFC 3339 has no offsets with seconds, as old time zones have.
 	var timezone string
 	if err := db.QueryRow(ctx, `select current_setting('timezone')`).Scan(&timezone); err != nil {
 		return report, Explain(err)

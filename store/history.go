@@ -15,25 +15,25 @@ import (
 type Replacement struct {
 	// Content is the new text. Required.
 	Content string
-	// ValidAt says when the new version became true and the old one ended. Default: now. To say that the old version
-	// was wrong from the start, give its ValidAt.
+	// ValidAt is when the new version became true and the old one ended. Default: now. The ValidAt of the old version says
+	// that the old version was never true.
 	ValidAt time.Time
-	// Metadata replaces the old version's; see NewMemory.Metadata. Default: the same.
+	// Metadata replaces the metadata of the old version; see NewMemory.Metadata. Default: the same.
 	Metadata any
-	// Reason and Actor are written into the history. Actor is by default "app".
+	// Reason and Actor are written into the history. Default of Actor: "app".
 	Reason, Actor string
 }
 
 // Change is an entry in the history of a memory.
 type Change struct {
 	At time.Time `json:"at"`
-	// ADD, UPDATE, SUPERSEDE, DELETE (forgotten, or ended), RESTORE, NOOP (mentioned), BOOST (used), EXPIRE, PROMOTE,
-	// STAGE_CHANGE
+	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned again), BOOST (used), EXPIRE,
+	// PROMOTE or STAGE_CHANGE.
 	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
 	Version  int        `json:"version"` // of that memory
-	// What it was before and became, where the event has it.
+	// Content and metadata before and after, if the event changed them.
 	OldContent  string         `json:"old_content,omitzero"`
 	NewContent  string         `json:"new_content,omitzero"`
 	OldMetadata map[string]any `json:"old_metadata,omitzero"`
@@ -53,7 +53,7 @@ type Message struct {
 	Content   string    `json:"content"` // in a Change, its first 6,000 characters
 	At        time.Time `json:"at"`
 
-	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
 	sealed      []byte
 }
@@ -96,13 +96,13 @@ func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason stri
 	return err
 }
 
-// Restore takes a Forget back.
+// Restore undoes Forget.
 func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	_, err := Exec(ctx, db, `select oxbow.restore(user_id => $1, id => $2)`, userID, id)
 	return err
 }
 
-// History returns what happened to a memory and to all its versions, in order; nothing if there is no such memory.
+// History returns the history of a memory and of all its versions, in order; empty if the user has no such memory.
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
 	var sources [][]uuid.UUID // of each change
 	changes, err := Collect(ctx, db, func(row pgx.CollectableRow) (c Change, err error) {

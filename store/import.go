@@ -14,33 +14,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ImportOptions say how a file is read. The zero value stops at the first bad line, keeps nothing of the file then, and
-// refuses traits.
+// ImportOptions configures an import. The zero value stops at the first bad line, stores nothing then, and refuses
+// traits.
 type ImportOptions struct {
-	// SkipBad leaves bad lines out and counts them.
+	// SkipBad skips bad lines and counts them.
 	SkipBad bool
-	// OnBad gets each line that SkipBad leaves out.
+	// OnBad is called for each line that SkipBad skips.
 	OnBad func(*InvalidError)
-	// Type is that of lines without a memory_type. Default: Episodic.
+	// Type is the type of lines without a memory_type. Default: episodic.
 	Type MemoryType
-	// Traits admits traits, which are otherwise made by reflection only: for an export of Oxbow's own, or old data. A
-	// trait without events gets those that lead to where it stands. Of the types that old data has, general is read as
-	// fact then, and insight as a trait that is watched as a trend.
+	// Traits admits traits, which otherwise only reflection makes: for Oxbow's own exports and old data. A trait without
+	// events gets events that lead to its state. Old data may have the types general, which is read as fact, and insight,
+	// which is read as a trend.
 	Traits bool
-	// Rename returns the user that a line's user becomes. Default: the same.
+	// Rename maps the user of a line to the user who gets the memory. Default: the same.
 	Rename func(userID string) string
-	// Progress is called now and then while lines are read, and once at the end.
+	// Progress is called every 1,000 lines, and once at the end.
 	Progress func(ImportReport)
 }
 
-// ImportReport is what an import did.
+// ImportReport says what an import did.
 type ImportReport struct {
 	Lines    int   // lines read, blank ones included
 	Memories int   // lines with a memory
-	New      int64 // memories that were not there before
-	Records  int   // lines with something else of an export: history, links, messages, …
-	Ignored  int   // questions, which are for measuring recall
-	Bad      int   // lines left out by SkipBad
+	New      int64 // memories that did not exist before
+	Records  int   // lines with other parts of an export: history, links, messages, …
+	Ignored  int   // questions, which serve to measure recall
+	Bad      int   // lines that SkipBad skipped
 }
 
 // progressEvery is how many lines pass between two calls of ImportOptions.Progress.

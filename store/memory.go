@@ -16,65 +16,68 @@ type MemoryType string
 const (
 	Fact     MemoryType = "fact"     // discrete and objective; a newer fact supersedes it
 	Episodic MemoryType = "episodic" // an event
-	Trait    MemoryType = "trait"    // a lasting quality of the person, made by reflection only
-	Document MemoryType = "document" // a piece of a file
+	Trait    MemoryType = "trait"    // a lasting quality of the person; only reflection makes traits
+	Document MemoryType = "document" // a chunk of a file
 )
 
-// MemoryTypes lists them all.
+// MemoryTypes returns all types.
 func MemoryTypes() []MemoryType { return []MemoryType{Fact, Episodic, Trait, Document} }
 
-// NewMemory is a memory to be remembered. Only UserID and Content are required; a zero value means "not given".
+// NewMemory is a memory to store. Only UserID and Content are required; a zero value is the default.
 type NewMemory struct {
-	// UserID is whose memory it is, 1 to 255 bytes.
+	// UserID is the user whose memory it is, 1 to 255 bytes.
 	UserID string
 	// Content is the text, not blank, at most 1 MiB, valid UTF-8 without NUL.
 	Content string
-	// Type is Fact (default), Episodic or Document. Traits are made by reflection only.
+	// Type is fact (default), episodic or document. Only reflection makes traits.
 	Type MemoryType
-	// ID is made when it is not given.
+	// ID is the id of the memory. Default: a new one.
 	ID uuid.UUID
-	// ExternalID is the application's own name for the memory, at most 1024 bytes, unique per user and type: what is
-	// remembered twice under one name is there once.
+	// ExternalID is the application's name for the memory, at most 1024 bytes, unique per user and type: a memory that is
+	// stored twice under one name exists once.
 	ExternalID string
-	// ValidAt and InvalidAt say when it was true in the world. Without ValidAt, its creation counts.
-	ValidAt, InvalidAt time.Time
-	// SessionID is the conversation (at most 1024 bytes), Seq its place among the user's memories; by default the
-	// place is after everything that was stored before, and RememberMany keeps the order of its memories.
+	// ValidAt is when the content became true in the world. Default: when the memory is stored.
+	ValidAt time.Time
+	// InvalidAt is when the content ceased to be true. Default: never.
+	InvalidAt time.Time
+	// SessionID is the conversation, at most 1024 bytes.
 	SessionID string
-	Seq       *int64
-	// Speaker is who said it; it is searched with the content.
+	// Seq is the place among the user's memories. Default: after all that were stored before, in the order of
+	// RememberMany.
+	Seq *int64
+	// Speaker is the name of the person who said it. It is searched with the content.
 	Speaker string
-	// AgentID is which of the application's agents it belongs to; recall can filter by it.
+	// AgentID is the agent of the application that the memory belongs to. Recall can filter by it.
 	AgentID string
-	// Source and Category are free: where it came from, what it is about.
+	// Source says where the memory came from, and Category what it is about, in the application's words.
 	Source, Category string
-	// Importance is 0 to 1, by default 0.5.
+	// Importance is 0 to 1. Default: 0.5.
 	Importance *float64
 	// Metadata is anything that encodes to a JSON object: a map, a struct, a json.RawMessage.
 	Metadata any
-	// Sensitivity is 0 (default) to 3. The text of a memory of 3 is sealed with the client's keys: it is not searched,
-	// reflected on or logged, and Get alone returns it. Such a memory has neither Speaker nor Metadata, which would not
-	// be sealed.
+	// Sensitivity is 0 (default) to 3. The client's Sealer seals the text of a memory of 3: it is not searched, reflected
+	// on or logged, and only Get returns it. Such a memory has neither Speaker nor Metadata, which would not be sealed.
 	Sensitivity int
 }
 
-// Memory is a memory as it is stored. A zero time, an empty string, uuid.Nil mean that there is none.
+// Memory is a stored memory. A zero time, an empty string or uuid.Nil is an absent value.
 type Memory struct {
 	UserID  string     `json:"user_id"`
 	Type    MemoryType `json:"memory_type"`
 	ID      uuid.UUID  `json:"id"`
 	Content string     `json:"content"`
 
-	// When it was true in the world, and when the system believed it.
+	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt when the system believed
+	// it.
 	ValidAt      time.Time `json:"valid_at,omitzero"`
 	InvalidAt    time.Time `json:"invalid_at,omitzero"`
 	CreatedAt    time.Time `json:"created_at"`
 	ExpiredAt    time.Time `json:"expired_at,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
-	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when it is to expire, as summaries do
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory will expire, as summaries do
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"`
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
-	Version      int       `json:"version"` // 1, and one more with each Supersede
+	Version      int       `json:"version"` // 1, and one more for each Supersede
 
 	SessionID  string `json:"session_id,omitzero"`
 	Seq        int64  `json:"seq"`
@@ -85,13 +88,13 @@ type Memory struct {
 	Category   string `json:"category,omitzero"`
 
 	Importance     float64        `json:"importance"` // 0 to 1
-	Strength       float64        `json:"strength"`   // 1 at first; grows and fades with use
+	Strength       float64        `json:"strength"`   // 1 at first; it grows with use and fades without
 	MentionCount   int            `json:"mention_count"`
 	AccessCount    int            `json:"access_count"`
 	LastAccessedAt time.Time      `json:"last_accessed_at,omitzero"`
 	Metadata       map[string]any `json:"metadata"`
 
-	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until it is opened
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
 	sealed      []byte
 
@@ -99,11 +102,11 @@ type Memory struct {
 	Trait *TraitState `json:"trait,omitempty"`
 }
 
-// TraitState is what a trait has beyond other memories.
+// TraitState has the fields that only traits have.
 type TraitState struct {
 	Subtype string `json:"subtype,omitzero"` // behavior, preference, core
 	Stage   string `json:"stage,omitzero"`   // trend, candidate, emerging, established, core, dissolved
-	// Confidence is what it was at ConfidenceAt, in (0,1); it decays from there.
+	// Confidence is the confidence at ConfidenceAt, above 0 and below 1; it decays from then on.
 	Confidence         float64   `json:"confidence"`
 	ConfidenceAt       time.Time `json:"confidence_at,omitzero"`
 	Context            string    `json:"context,omitzero"` // work, personal, social, learning, general, contextual
@@ -117,7 +120,7 @@ type TraitState struct {
 	DerivedFrom        string    `json:"derived_from,omitzero"`
 }
 
-// GetMemory returns a memory of the user, forgotten and superseded ones too, or ErrNotFound.
+// GetMemory returns a memory of the user, also if it is forgotten or superseded, or ErrNotFound.
 func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory, error) {
 	m, err := CollectOne(ctx, db, scanMemory, selectMemories+`
 		 where user_id = $1::text and id = $2::uuid

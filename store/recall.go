@@ -23,7 +23,7 @@ type RecallParams struct {
 	ValidAsOf, BelievedAsOf, AtNow *time.Time
 }
 
-// Result is one memory that answers a query, with what brought it there.
+// Result is a memory that answers a query, with its score.
 type Result struct {
 	ID         uuid.UUID      `json:"id"`
 	Type       MemoryType     `json:"memory_type"`
@@ -44,34 +44,33 @@ type Result struct {
 	Explain    Explanation    `json:"explain"`
 }
 
-// Explanation says where a score comes from: (the channels, weighted and added up) · (1 + the bonuses).
+// Explanation breaks a score down: the weighted sum of the channels, times 1 + the sum of the bonuses.
 type Explanation struct {
 	Text   *ChannelScore `json:"text,omitempty"`   // BM25 over the words; nil if no word matched
-	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if it was not near, or there was no vector
-	// what the query names, or what belongs together with it; nil if it names nothing of that
+	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if the memory was not near, or has no vector
+	// Entity is the score for the entities that the query names and their neighbours; nil if the memory names none.
 	Entity *ChannelScore `json:"entity,omitempty"`
-	// Bonuses: 0 to 0.15 for recency, 0 to 0.15 for importance, 0.05, 0.15 or 0.25 for a trait's stage.
+	// Recency and Importance are bonuses of 0 to 0.15; StageBoost is 0.05, 0.15 or 0.25 by the stage of a trait.
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	// Of a trait: how abstract it is, how sure at the moment that was asked for, and how many memories speak for and
-	// against it.
+	// The subtype, stage and confidence of a trait at the moment of the query, and how many memories support and
+	// contradict it.
 	Subtype       string  `json:"subtype,omitzero"`    // behavior, preference, core
 	Stage         string  `json:"stage,omitzero"`      // emerging, established, core
 	Confidence    float64 `json:"confidence,omitzero"` // in (0,1)
 	Supporting    int     `json:"supporting,omitzero"`
 	Contradicting int     `json:"contradicting,omitzero"`
-	Session       string  `json:"session,omitzero"` // where the memory comes from
+	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 }
 
-// ChannelScore is a memory's place in one channel, with what its neighbours in the conversation gave it.
+// ChannelScore is the score of a memory in one channel, what its neighbours in the conversation gave it included.
 type ChannelScore struct {
 	Score float64 `json:"score"`
 	Rank  int     `json:"rank"` // from 1
 }
 
-// Recall asks oxbow.recall. In the same round trip, and the same snapshot where db is a transaction, it reads whose
-// vectors the database holds.
+// Recall calls oxbow.recall, and returns the model of the database's vectors as well.
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanResult, `
 		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
@@ -94,7 +93,7 @@ func scanResult(row pgx.CollectableRow) (Result, error) {
 	return r, err
 }
 
-// Touch reports that a reply used memories or, if not used, that they were only returned.
+// Touch reports that a reply used memories or, unless used, that recall returned them.
 func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool) error {
 	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used); err != nil {
 		return fmt.Errorf("touch %d memories: %w", len(ids), Explain(err))

@@ -9,16 +9,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SensoryItem is something of the sensory stream: raw input of the last days.
+// SensoryItem is an item of the sensory stream, the raw input of the last days.
 type SensoryItem struct {
 	ID       uuid.UUID      `json:"id"`
 	At       time.Time      `json:"at"`
-	Kind     string         `json:"kind"` // the application's word for it; "input" by default
+	Kind     string         `json:"kind"` // in the application's words; default "input"
 	Content  string         `json:"content"`
 	Metadata map[string]any `json:"metadata"`
 }
 
-// SensoryCandidate is a text that came often in the sensory stream.
+// SensoryCandidate is a text that is frequent in the sensory stream.
 type SensoryCandidate struct {
 	Hash    uuid.UUID `json:"hash"` // MD5 of the content
 	Content string    `json:"content"`
@@ -30,7 +30,7 @@ type SensoryCandidate struct {
 // maxSensory limits what is listed.
 const maxSensory = 1000
 
-// LatestSensory returns what came last for a user, the latest first. limit is 1 to 1000.
+// LatestSensory returns the latest items of a user's stream, the latest first. limit is 1 to 1000.
 func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]SensoryItem, error) {
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]Sens
 		 limit $2::integer`, userID, limit)
 }
 
-// SensoryCandidates returns what came often for a user, the most frequent first. limit is 1 to 1000.
+// SensoryCandidates returns the frequent texts of a user's stream, the most frequent first. limit is 1 to 1000.
 func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]SensoryCandidate, error) {
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ type TimelineEntry struct {
 	Speaker   string     `json:"speaker,omitzero"`
 	SessionID string     `json:"session_id,omitzero"`
 
-	// When it was true in the world, or happened, and when the system believed it.
+	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt when the system believed
+	// it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
@@ -34,11 +35,11 @@ type TimelineEntry struct {
 
 	Current        bool      `json:"current"`                  // a fact that is true now
 	SupersededBy   uuid.UUID `json:"superseded_by,omitzero"`   // the version that followed it
-	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"` // the first that speaks against it, and stands beside it
-	Score          float64   `json:"score"`                    // how much it is about the topic: 1 for what is most
+	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"` // the first that contradicts it and does not supersede it
+	Score          float64   `json:"score"`                    // relevance to the topic; 1 is the highest
 }
 
-// Timeline asks oxbow.timeline, and in the same round trip whose vectors the database holds.
+// Timeline calls oxbow.timeline, and returns the model of the database's vectors as well.
 func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanTimelineEntry, `
 		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,

@@ -13,32 +13,32 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
-// TraitSummary is a trait as it stands at a moment. A zero time, an empty string, uuid.Nil mean that there is none.
+// TraitSummary is a trait as it stands at a moment. A zero time, an empty string or uuid.Nil is an absent value.
 type TraitSummary struct {
 	ID      uuid.UUID `json:"id"`
 	Content string    `json:"content"`
 	Subtype string    `json:"subtype"` // how abstract: behavior, preference, core
 	Stage   string    `json:"stage"`   // how sure: trend, candidate, emerging, established, core, dissolved
-	// Confidence is in (0,1), decayed to the moment that was asked for; 0 of a trend, which has none.
+	// Confidence is above 0 and below 1, decayed to the moment of the question; 0 for a trend, which has none.
 	Confidence float64 `json:"confidence,omitzero"`
-	// What the trait's row says: the confidence when it was last set, and when that was. Empty as of another time.
+	// The stored stage, and the stored confidence with the time when it was set. Absent as of another time.
 	StoredStage      string    `json:"stored_stage,omitzero"`
 	StoredConfidence float64   `json:"stored_confidence,omitzero"`
 	ConfidenceAt     time.Time `json:"confidence_at,omitzero"`
-	// NextTransition is when time alone changes the stage, and NextStage to what. Zero of a dissolved trait, and as of
-	// another time.
+	// NextTransition is when time alone will change the stage, and NextStage the stage after it. Absent for a dissolved
+	// trait, and as of another time.
 	NextTransition time.Time `json:"next_transition,omitzero"`
 	NextStage      string    `json:"next_stage,omitzero"`
-	WindowEnd      time.Time `json:"window_end,omitzero"` // until when a trend is watched
+	WindowEnd      time.Time `json:"window_end,omitzero"` // when the watch of a trend ends
 
 	Context string `json:"context,omitzero"` // work, personal, social, learning, general, contextual
-	// Tendencies are what a trait that depends on the context says in each.
+	// Tendencies are what a trait that depends on the context says in each context.
 	Tendencies map[string]Tendency `json:"tendencies,omitempty"`
-	// ParentID is the more abstract trait that was made from this one and others.
+	// ParentID is the more abstract trait that reflection made from this one and others.
 	ParentID uuid.UUID `json:"parent_id,omitzero"`
 
-	Supporting         int       `json:"supporting"`          // memories that speak for it
-	Contradicting      int       `json:"contradicting"`       // memories that speak against it
+	Supporting         int       `json:"supporting"`          // memories that support it
+	Contradicting      int       `json:"contradicting"`       // memories that contradict it
 	ReinforcementCount int       `json:"reinforcement_count"` // reflections that reinforced it
 	ContradictionCount int       `json:"contradiction_count"` // memories that counted against it
 	FirstObserved      time.Time `json:"first_observed,omitzero"`
@@ -54,8 +54,8 @@ type Tendency struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// HeldTraits returns what is held of a user at a moment, with what time did until then; a zero moment is the database's
-// now. Order: from core to behavior, the surest first.
+// HeldTraits returns the traits of a user, decayed to a moment; the zero time is now. The most abstract come first, and
+// of each subtype the surest.
 func HeldTraits(ctx context.Context, db DB, userID string, now time.Time) ([]TraitSummary, error) {
 	if err := moment("now", now); err != nil {
 		return nil, err
@@ -163,7 +163,8 @@ func Abstractness(subtype string) int {
 		subtype)
 }
 
-// TraitsAsOf returns what was held of a user at a moment: the events until then, replayed, and the wordings of then.
+// TraitsAsOf returns the traits of a user as they stood at a moment: it replays the events until then, in the wordings
+// of that time.
 func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]TraitSummary, error) {
 	if err := moment("as_of", at); err != nil {
 		return nil, err

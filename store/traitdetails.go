@@ -10,38 +10,38 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TraitDetails is a trait with all that led to it.
+// TraitDetails is a trait with its events, evidence, relatives and earlier wordings.
 type TraitDetails struct {
 	TraitSummary
 	Parent   *TraitSummary      `json:"parent,omitempty"`
-	Children []TraitSummary     `json:"children"` // it was made from these
+	Children []TraitSummary     `json:"children"` // reflection made it from these
 	Events   []RecordedEvent    `json:"events"`   // in the order in which they happened
 	Evidence []RecordedEvidence `json:"evidence"` // in the order in which it counted
-	Wordings []TraitWording     `json:"wordings"` // what it said before, the latest first
+	Wordings []TraitWording     `json:"wordings"` // earlier ones, the latest first
 }
 
-// RecordedEvent is something that happened to a trait.
+// RecordedEvent is an event in the life of a trait.
 type RecordedEvent struct {
 	Seq int `json:"seq"` // 1, 2, … of the trait
 	// Event is created, reinforced, contradicted, promoted, revised, split, edited, decayed, dissolved, revived or used.
 	Event string    `json:"event"`
 	At    time.Time `json:"at"`
-	// Before is the confidence just before it, decayed to its moment, Confidence that after it; 0: it had none.
+	// Before is the confidence just before the event, and Confidence the confidence after it; 0 if the trait had none.
 	Before     float64 `json:"before,omitzero"`
 	Confidence float64 `json:"confidence,omitzero"`
 	Stage      string  `json:"stage"` // after it
-	// Factor is the share of the remaining doubt that was removed, or, of contradicted, the share of confidence that was
-	// taken. Sets is the confidence that was set outright.
+	// Factor is the share of the remaining doubt that the event removed or, for contradicted, the share of confidence that
+	// it removed. Sets is the confidence that the event set.
 	Factor   float64        `json:"factor,omitzero"`
 	Sets     float64        `json:"sets,omitzero"`
-	Memories int            `json:"memories"` // how many counted
+	Memories int            `json:"memories"` // that counted in the event
 	CycleID  uuid.UUID      `json:"cycle_id,omitzero"`
 	Actor    string         `json:"actor"` // reflection, settle, user, import, app
 	Reason   string         `json:"reason,omitzero"`
 	Details  map[string]any `json:"details,omitempty"`
 }
 
-// RecordedEvidence is a memory that speaks for or against a trait.
+// RecordedEvidence is a memory that supports or contradicts a trait.
 type RecordedEvidence struct {
 	EventSeq   int        `json:"event_seq"` // the event in which it counted
 	Direction  string     `json:"direction"` // supporting, contradicting
@@ -49,17 +49,17 @@ type RecordedEvidence struct {
 	Factor     float64    `json:"-"`         // the share of the remaining doubt that the quality removes
 	MemoryType MemoryType `json:"memory_type"`
 	MemoryID   uuid.UUID  `json:"memory_id"`
-	// Content is the memory's; "" while it is forgotten.
+	// Content is that of the memory; empty while the memory is forgotten.
 	Content     string    `json:"content,omitzero"`
 	ForgottenAt time.Time `json:"forgotten_at,omitzero"`
 	At          time.Time `json:"at"`      // the memory's time
-	Session     string    `json:"session"` // the conversation, or the day where there is none
+	Session     string    `json:"session"` // the conversation, or the day if there is none
 	Context     string    `json:"context,omitzero"`
 	Stated      bool      `json:"stated"` // said outright
 	CycleID     uuid.UUID `json:"cycle_id,omitzero"`
 }
 
-// TraitWording is what a trait said for a time.
+// TraitWording is an earlier wording of a trait.
 type TraitWording struct {
 	ID      uuid.UUID `json:"id"`
 	Content string    `json:"content"`
@@ -67,8 +67,8 @@ type TraitWording struct {
 	Until   time.Time `json:"until"`
 }
 
-// GetTrait returns a trait with all that led to it. A zero moment is the database's now. ErrNotFound, ErrNotTrait,
-// ErrSuperseded (it has a newer wording, which the error names) and ErrForgotten say why there is none.
+// GetTrait returns a trait with its details, decayed to a moment; the zero time is now. ErrNotFound, ErrNotTrait,
+// ErrForgotten, or ErrSuperseded if it has a newer wording, which the error names.
 func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.Time) (TraitDetails, error) {
 	if err := moment("now", now); err != nil {
 		return TraitDetails{}, err

@@ -10,16 +10,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TraitEdit is a person's correction of a trait. A zero value means "not given"; one of the first three must be.
+// TraitEdit is a user's correction of a trait. One of Content, Context and Confidence is required.
 type TraitEdit struct {
 	// Content is the new wording, at most 1 MiB.
 	Content string
 	// Context is work, personal, social, learning or general.
 	Context string
-	// Confidence is above 0 and below 1. By default the trait is at least as sure as 0.9: a person's word outranks
-	// reflection.
+	// Confidence is above 0 and below 1. Default: at least 0.9, since the user's word outranks reflection.
 	Confidence *float64
-	// Reason and Actor are written into the trait's events. Actor is by default "user".
+	// Reason and Actor are written into the events of the trait. Default of Actor: "user".
 	Reason, Actor string
 }
 

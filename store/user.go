@@ -7,24 +7,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// Erased is how many rows of a table were erased.
+// Erased says how many rows of a table an erasure deleted.
 type Erased struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
 }
 
-// Receipt tells of an erasure, and nothing of whom it was.
+// Receipt describes an erasure without naming the user.
 type Receipt struct {
 	ID     uuid.UUID `json:"id"`
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`   // user or memory
 	Actor  string    `json:"actor"`  // the database role that asked
 	Erased []Erased  `json:"erased"` // tables that lost nothing are left out
-	// Proof is the secret with which the receipt can be found again. The database does not have it.
+	// Proof is the secret that finds the receipt again. The database does not keep it.
 	Proof string `json:"proof"`
 }
 
-// Rows is how many rows were erased.
+// Rows returns how many rows the erasure deleted.
 func (r Receipt) Rows() (total int64) {
 	for _, e := range r.Erased {
 		total += e.Rows
@@ -32,7 +32,7 @@ func (r Receipt) Rows() (total int64) {
 	return total
 }
 
-// EraseMemory erases a memory and all that refers to it. The receipt is the zero value if there is no such memory.
+// EraseMemory erases a memory and everything that refers to it. The receipt is the zero value if it does not exist.
 func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	var rows int64
 	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
