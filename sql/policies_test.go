@@ -1,6 +1,8 @@
 package sqlcode_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,4 +123,20 @@ func TestPoliciesChange(t *testing.T) {
 		   m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
 		   m.trait_window_end)`, ann(t)))
 	require.Equal(t, before, asOf(), "yesterday stays as it was")
+}
+
+// The page of policies has each of them as the migration defines it.
+func TestPoliciesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/policies.md")
+	require.NoError(t, err)
+	var rows []string
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "| `") {
+			rows = append(rows, strings.TrimSpace(line))
+		}
+	}
+	require.Equal(t, all[string](t, pgtest.Tx(t), `
+		select format('| `+"`%s`"+` | %s %s | %s to %s | %s (%s) |', name, "default", unit, minimum, maximum, meaning, source)
+		  from oxbow.policies order by name collate "C"`), rows)
 }
