@@ -31,23 +31,23 @@ func ranking(name, file string) section {
 		if err != nil {
 			return "", err
 		}
-		figures, stderr, code, err := p.shell(ctx, "oxbow eval --keep '"+file+"' | grep -v '^A recall took'")
-		if err != nil || code != 0 {
-			return "", fmt.Errorf("oxbow eval %s: exit %d %v\n%s", file, code, err, stderr)
+		figures, err := p.must(ctx, "oxbow eval --keep '"+file+"' | grep -v '^A recall took'")
+		if err != nil {
+			return "", err
 		}
 		ranks, err := p.rank(ctx, file)
 		return newNormaliser(p).normalise(figures) + ranks, err
 	}}
 }
 
-// rank asks questions of a file that oxbow eval has loaded and kept. For each it returns the ids of the first ten memories in the
-// file, as of now, and of every tenth question also as of the median time of its user.
+// rank asks questions of a file that oxbow eval has loaded and kept. For each it returns the ids of the first ten
+// memories, as of now, and for every tenth question also as of the median time of its user.
 func (p *place) rank(ctx context.Context, file string) (string, error) {
 	opened, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
-	defer opened.Close()
+	defer func() { _ = opened.Close() }()
 	set, err := eval.Read(opened)
 	if err != nil {
 		return "", err
@@ -60,7 +60,9 @@ func (p *place) rank(ctx context.Context, file string) (string, error) {
 		questions = questions[:asked]
 	}
 	var prefix string // of the run's users: eval-, eight digits, -
-	if err := p.conn.QueryRow(ctx, `select left(min(user_id), 14) from oxbow.memories where user_id like 'eval-%'`).Scan(&prefix); err != nil {
+	err = p.conn.QueryRow(ctx,
+		`select left(min(user_id), 14) from oxbow.memories where user_id like 'eval-%'`).Scan(&prefix)
+	if err != nil {
 		return "", err
 	}
 	var texts []string
@@ -73,8 +75,8 @@ func (p *place) rank(ctx context.Context, file string) (string, error) {
 	if _, err := p.conn.Exec(ctx, `select golden.ask(variadic $1::text[])`, texts); err != nil {
 		return "", err
 	}
-	if _, stderr, code, err := p.shell(ctx, "oxbow work --until-idle"); err != nil || code != 0 {
-		return "", fmt.Errorf("oxbow work: exit %d %v\n%s", code, err, stderr)
+	if _, err := p.must(ctx, "oxbow work --until-idle"); err != nil {
+		return "", err
 	}
 	var out strings.Builder
 	for i, q := range questions {
@@ -84,8 +86,9 @@ func (p *place) rank(ctx context.Context, file string) (string, error) {
 			}
 			rows, err := p.conn.Query(ctx, `
 				select coalesce(r.external_id, r.id::text)
-				  from oxbow.recall($1, $2, golden.vector($2), now => '2026-01-01', valid_as_of => case when $3 then
-				       (select percentile_disc(0.5) within group (order by m.valid_at) from oxbow.memories m where m.user_id = $1) end) r`,
+				  from oxbow.recall($1, $2, golden.vector($2), now => '2026-01-01', valid_as_of =>
+				    case when $3 then (select percentile_disc(0.5) within group (order by m.valid_at)
+				                         from oxbow.memories m where m.user_id = $1) end) r`,
 				prefix+q.User, q.Text, then)
 			if err != nil {
 				return "", err

@@ -14,11 +14,11 @@ import (
 //go:embed faults.sql
 var faultsSQL string
 
-// A fault is a deliberate mistake: SQL that is applied to the migrated database, or a shell script that stands in for the program and
-// runs the real one as "$OXBOW". The zero value is none.
+// A fault is a deliberate mistake: SQL to apply to the migrated database, or a shell script that stands in for the
+// program and runs the real one as "$OXBOW". The zero value plants nothing.
 type fault struct {
 	name     string
-	sections []string // of which one has to notice it
+	sections []string // all must notice it
 	sql      string
 	program  string
 }
@@ -52,8 +52,8 @@ func parseFaults(text string) ([]fault, error) {
 	return faults, nil
 }
 
-// plantAll plants each fault whose name matches in a fresh database and records the sections that have to notice it. It prints who
-// noticed what, and reports whether everything was noticed.
+// plantAll plants each fault whose name matches in a fresh database and records the sections that must notice it. It
+// prints which section noticed which fault, and reports whether all did.
 func (s *suite) plantAll(ctx context.Context, only *regexp.Regexp) (bool, error) {
 	faults, err := parseFaults(faultsSQL)
 	if err != nil {

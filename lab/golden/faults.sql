@@ -1,6 +1,7 @@
--- Faults that the suite has to notice, each in one of the named sections. A fault is SQL, applied to the migrated database before anything
--- is stored, or with "-- program:" a shell script that stands in for the program. golden.patch changes functions by a regular expression
--- and fails where nothing matches: a fault that has become none has to be found a new place.
+-- Faults that the suite must notice. A fault is SQL, applied to the migrated database before anything is stored, or,
+-- with "-- program:", a shell script that stands in for the program. Every section named with it must record a
+-- difference.
+-- golden.patch changes functions by a regular expression and fails where nothing matches.
 
 -- Ranking
 
@@ -34,7 +35,8 @@ select golden.patch('boost', $$'emerging'::text THEN 0\.05$$, $$'emerging'::text
 
 -- fault: the month of a question is one too late
 -- noticed by: recall rank-samples
-select golden.patch('month_number', 'WHEN \(name ~ ''\^\[0-9\]\+\$''::text\) THEN \(name\)::integer', 'WHEN (name ~ ''^[0-9]+$''::text) THEN 1 + (name)::integer');
+select golden.patch('month_number', 'WHEN \(name ~ ''\^\[0-9\]\+\$''::text\) THEN \(name\)::integer',
+  'WHEN (name ~ ''^[0-9]+$''::text) THEN 1 + (name)::integer');
 
 -- fault: Chinese words are not cut in two
 -- noticed by: recall rank-samples
@@ -76,7 +78,8 @@ select golden.patch('supersede', 'set invalid_at = least\([^;]*?\),\n', E'set in
 
 -- fault: traits of a day are told with the confidence of today
 -- noticed by: traits
-select golden.patch('traits_as_of', 'r\.reinforcements, r\.confidence_at, traits_as_of\.at', 'r.reinforcements, r.confidence_at, ''2026-06-01''');
+select golden.patch('traits_as_of', 'r\.reinforcements, r\.confidence_at, traits_as_of\.at',
+  'r.reinforcements, r.confidence_at, ''2026-06-01''');
 
 -- fault: facts as of do not ask what was believed
 -- noticed by: recall
@@ -114,13 +117,16 @@ alter table oxbow.messages disable row level security;
 
 -- fault: recall runs with the rights of the caller
 -- noticed by: rights
-do $$ begin execute (select 'alter function ' || oid::regprocedure || ' security invoker' from pg_proc where oid = 'oxbow.recall'::regproc); end $$;
+do $$ begin execute (select 'alter function ' || oid::regprocedure || ' security invoker' from pg_proc
+  where oid = 'oxbow.recall'::regproc); end $$;
 
 -- Erasure
 
 -- fault: the jobs of an erased user stay
 -- noticed by: change
-select golden.patch('erase_rows', 'delete from oxbow\.river_job j where j\.args @> jsonb_build_object\(''user_id'', _user_id\)', 'delete from oxbow.river_job j where false');
+select golden.patch('erase_rows',
+  'delete from oxbow\.river_job j where j\.args @> jsonb_build_object\(''user_id'', _user_id\)',
+  'delete from oxbow.river_job j where false');
 
 -- fault: what was folded into an erased fact stays
 -- noticed by: change
@@ -180,7 +186,8 @@ alter table oxbow.memories_fact reset (fillfactor);
 
 -- fault: a function plans by the rows that it expects
 -- noticed by: catalog
-do $$ begin execute (select 'alter function ' || oid::regprocedure || ' reset plan_cache_mode' from pg_proc where oid = 'oxbow.recall'::regproc); end $$;
+do $$ begin execute (select 'alter function ' || oid::regprocedure || ' reset plan_cache_mode' from pg_proc
+  where oid = 'oxbow.recall'::regproc); end $$;
 
 -- fault: terms may not run in parallel
 -- noticed by: catalog

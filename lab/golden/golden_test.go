@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A fault whose pattern matches nothing is an error, so that none counts as noticed that has become no fault.
+// A fault whose pattern matches nothing fails: otherwise a fault that no longer changes anything would go unseen.
 func TestFaultWithoutPlace(t *testing.T) {
 	s, err := newSuite(t.Context(), "")
 	require.NoError(t, err)
@@ -31,21 +31,24 @@ func TestFaults(t *testing.T) {
 }
 
 func TestParseSQL(t *testing.T) {
-	blocks, err := parseSQL("-- a comment\n-- name: one\n-- $ oxbow work\nselect 1;\nselect 2;\n\n-- name: two\nselect 3;\n")
+	blocks, err := parseSQL("-- head\n-- name: one\n-- $ oxbow work\nselect 1;\nselect 2;\n-- name: two\nselect 3;\n")
 	require.NoError(t, err)
-	require.Equal(t, []block{{"one", []string{"oxbow work"}, "select 1;\nselect 2;\n\n"}, {"two", nil, "select 3;\n"}}, blocks)
+	one := block{"one", []string{"oxbow work"}, "select 1;\nselect 2;\n"}
+	require.Equal(t, []block{one, {"two", nil, "select 3;\n"}}, blocks)
 	_, err = parseSQL("-- name: one\n-- name: one\n")
 	require.Error(t, err)
 }
 
-// What depends on the clock or on chance is replaced, and nothing else.
+// The normaliser replaces what depends on the clock or on chance, and nothing else.
 func TestNormalise(t *testing.T) {
 	now := time.Now().UTC()
 	n := &normaliser{known: knownIDs(), started: now, names: newNames("oxbow_adhoc_7", "/tmp/x")}
+	const one, two, ours = "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1", "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c2",
+		"00000000-0000-4000-8000-000000000007"
 	for given, want := range map[string]string{
-		"0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 a 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c2 a 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1": "<1> a <2> a <1>",
-		"00000000-0000-4000-8000-000000000007 00000000":                                                                      "00000000-0000-4000-8000-000000000007 00000000",
-		"id c2c9e01d": "id <id>",
+		one + " a " + two + " a " + one:                             "<1> a <2> a <1>",
+		ours + " 00000000":                                          ours + " 00000000",
+		"id c2c9e01d":                                               "id <id>",
 		"2024-05-01 10:00:00+00 2024-05 2024-05-01":                 "2024-05-01 10:00:00+00 2024-05 2024-05-01",
 		now.Format("2006-01-02 15:04:05.999999-07"):                 "<now>",
 		"until " + now.AddDate(0, 0, 30).Format("2006-01-02") + ",": "until <now+30d>,",

@@ -1,9 +1,9 @@
-// Golden is the characterisation suite: it records what users of Oxbow see, and compares it with what was recorded before.
+// Golden records what users of Oxbow see and compares it with what was recorded before.
 //
 //	go run ./golden [-oxbow PATH] [-only PATTERN] [-eval DIR] [-update]
 //	go run ./golden -faults [-oxbow PATH] [-only PATTERN]
 //
-// README.md says what is recorded, and what to do about a difference.
+// README.md lists what is recorded and how to accept a difference.
 package main
 
 import (
@@ -68,8 +68,8 @@ func run(ctx context.Context, o options, faults bool) (bool, error) {
 	return s.compareAll(ctx, o, only)
 }
 
-// compareAll records the chosen sections, prints how each differs from its recording, and reports whether all are the same, or
-// accepted.
+// compareAll records the sections whose names match, prints how each differs from its recording, and reports whether
+// all are equal or accepted.
 func (s *suite) compareAll(ctx context.Context, o options, only *regexp.Regexp) (bool, error) {
 	if o.out == "" {
 		o.out = filepath.Join(suiteDir(), "testdata")
@@ -103,7 +103,7 @@ func (s *suite) compareAll(ctx context.Context, o options, only *regexp.Regexp) 
 	return same, nil
 }
 
-// compare prints the difference between a recording and the file that holds the one before, and with update replaces it.
+// compare prints the difference between a file and a new recording, and with update replaces the file.
 func compare(file, text string, update bool) (bool, error) {
 	before, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func difference(name, before, after string) string {
 	return text
 }
 
-// A section is a part that is recorded by itself, in a database of its own.
+// A section is recorded in a database of its own, into one file.
 type section struct {
 	name   string
 	record func(context.Context, *place) (string, error)

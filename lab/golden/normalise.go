@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// The one place that says what of an answer does not count.
-//
-//   - Ids that neither the scripts nor the samples give are made up anew each time: <1>, <2>, … in the order in which they appear
-//     in one answer, and <id> for the short form of eight digits.
-//   - Times near the clock's, or 30 days ahead, until when what is forgotten can be restored: <now>, <now+30d>. All others
-//     follow from times that the scripts give, and lie in the past. Places that are made of the clock are <seq>.
-//   - Numbers are rounded to 6 places; milliseconds are <time>. A row that fails a constraint is shown in the order of its columns.
-//   - Names of databases and directories, versions of the schema, numbers of jobs, ids of keys, and the width of columns.
-//
 // ownIDs begins the ids that golden.id makes.
 const ownIDs = "00000000"
 
+// A normaliser replaces what differs between two recordings of the same behaviour. Nothing else does so.
+//
+//   - Ids that neither the scripts nor the samples give become <1>, <2>, … in the order in which an answer shows them,
+//     and their short form of eight digits becomes <id>.
+//   - Times near the clock become <now>, and those 30 days ahead <now+30d>. All other times follow from the scripts and
+//     lie in the past. A seq taken from the clock becomes <seq>.
+//   - Numbers are rounded to 6 places, and milliseconds become <time>.
+//   - Replaced too: the names of databases and directories, versions of the schema, numbers of jobs, ids of keys, rows
+//     that fail a constraint (their columns have no fixed order), and the spaces that align columns.
 type normaliser struct {
 	known   map[string]bool
 	started time.Time
@@ -31,14 +31,16 @@ type normaliser struct {
 }
 
 var (
-	uuidPattern   = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	shortPattern  = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
-	timePattern   = regexp.MustCompile(`\b(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d(?:\.\d+)?)?)?(?: ?(?:Z|[+-]\d\d(?::?\d\d)?)\b)?`)
+	uuidPattern  = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	shortPattern = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
+	timePattern  = regexp.MustCompile(
+		`\b(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d(?:\.\d+)?)?)?(?: ?(?:Z|[+-]\d\d(?::?\d\d)?)\b)?`)
 	numberPattern = regexp.MustCompile(`\b\d+\.\d{7,}`)
 	seqPattern    = regexp.MustCompile(`\b1[789]\d{14}\b`)
 	rowPattern    = regexp.MustCompile(`Failing row contains .*`)
 	keyPattern    = regexp.MustCompile(`\bkey \d+\b`)
-	jobPattern    = regexp.MustCompile(`(?m)^ *\d+  +([a-z_]+  +(available|completed|retryable|scheduled|running|discarded|cancelled)\b)|"id": \d+`)
+	jobPattern    = regexp.MustCompile(
+		`(?m)^ *\d+  +([a-z_]+  +(?:available|completed|retryable|scheduled|running|discarded|cancelled)\b)|"id": \d+`)
 	schemaPattern = regexp.MustCompile(`(schema|version|River) \d+ of \d+|(schema|River) \d+\b|vector \d+\.\d+\.\d+`)
 	milliPattern  = regexp.MustCompile(`\b\d+(\.\d+)? (ms|µs)\b|"milliseconds": [\d.]+`)
 	spacePattern  = regexp.MustCompile(`  +|\t+`)
@@ -48,7 +50,7 @@ var (
 // knownIDs are the ids in the scripts, their files and the samples.
 var knownIDs = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{}
-	for _, dir := range []string{filepath.Join(suiteDir(), "scripts"), filepath.Join(suiteDir(), "files"), filepath.Join(rootDir(), "examples")} {
+	for _, dir := range []string{suiteDir() + "/scripts", suiteDir() + "/files", rootDir() + "/examples"} {
 		files, _ := filepath.Glob(dir + "/*")
 		for _, f := range files {
 			text, err := os.ReadFile(f)

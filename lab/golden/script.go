@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// scripts holds the questions: a section a file. In .sql files, "-- name: …" begins a block of statements which is run as one,
-// and "-- $ COMMAND" runs a command before it that has to succeed. In .sh files each line is a command.
+// scripts holds the questions, a section a file. In a .sql file "-- name: …" begins a block of statements that run as
+// one, and "-- $ COMMAND" runs a command before the block. In a .sh file each line is a command.
 //
 //go:embed scripts
 var scripts embed.FS
@@ -41,12 +41,16 @@ func scriptSections() []section {
 			if err != nil {
 				panic(fmt.Errorf("%s: %w", e.Name(), err))
 			}
-			sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) { return p.askAll(ctx, blocks) }})
+			sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) {
+				return p.askAll(ctx, blocks)
+			}})
 			continue
 		}
 		lines := commands(string(text))
 		name = strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
-		sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) { return p.typeAll(ctx, lines) }})
+		sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) {
+			return p.typeAll(ctx, lines)
+		}})
 	}
 	return sections
 }
@@ -95,9 +99,8 @@ func (p *place) askAll(ctx context.Context, blocks []block) (string, error) {
 	var out strings.Builder
 	for _, b := range blocks {
 		for _, c := range b.commands {
-			stdout, stderr, code, err := p.shell(ctx, c)
-			if err != nil || code != 0 {
-				return "", fmt.Errorf("block %q: %s: exit %d %v\n%s%s", b.name, c, code, err, stdout, stderr)
+			if _, err := p.must(ctx, c); err != nil {
+				return "", fmt.Errorf("block %q: %w", b.name, err)
 			}
 		}
 		answer, err := p.ask(ctx, b.sql)
@@ -142,7 +145,7 @@ func (p *place) ask(ctx context.Context, sql string) (string, error) {
 		if err != nil {
 			break
 		}
-		if s := tag.String(); len(rows) == 0 && !slices.Contains([]string{"BEGIN", "SET", "ROLLBACK", "RESET", "COMMIT"}, s) {
+		if s := tag.String(); len(rows) == 0 && !slices.Contains([]string{"BEGIN", "SET", "COMMIT"}, s) {
 			out.WriteString("(" + s + ")\n")
 		}
 	}

@@ -81,7 +81,9 @@ func (s *suite) close() {
 			}
 		}
 	}
-	os.RemoveAll(s.dir)
+	if err := os.RemoveAll(s.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "golden:", err)
+	}
 }
 
 // copyTemplate makes a database like the template, and returns its URL.
@@ -110,7 +112,7 @@ type place struct {
 	env  []string
 }
 
-// errNotPlanted is the error where the database cannot be prepared, most likely because a fault has no place in it any more.
+// errNotPlanted reports a database that cannot be prepared, most likely because a fault's pattern no longer matches.
 var errNotPlanted = errors.New("the database cannot be prepared")
 
 // record records one section in a copy of the migrated database with a fault.
@@ -136,7 +138,7 @@ func (s *suite) record(ctx context.Context, sec section, f fault) (text string, 
 	if p.dir, err = os.MkdirTemp(s.dir, sec.name+"-"); err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(p.dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(p.dir)) }()
 	if err := s.furnish(p, f); err != nil {
 		return "", err
 	}
@@ -149,7 +151,7 @@ func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(config.RuntimeParams, map[string]string{"timezone": "UTC", "datestyle": "ISO, YMD", "intervalstyle": "postgres"})
+	maps.Copy(config.RuntimeParams, map[string]string{"timezone": "UTC", "datestyle": "ISO, YMD"})
 	return pgx.ConnectConfig(ctx, config)
 }
 
@@ -190,4 +192,15 @@ func (p *place) shell(ctx context.Context, line string) (out, errOut string, cod
 		return stdout.String(), stderr.String(), exit.ExitCode(), nil
 	}
 	return stdout.String(), stderr.String(), 0, err
+}
+
+// must runs a command line that has to succeed, and returns what it wrote.
+func (p *place) must(ctx context.Context, line string) (string, error) {
+	out, errOut, code, err := p.shell(ctx, line)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", line, err)
+	} else if code != 0 {
+		return "", fmt.Errorf("%s: exit %d\n%s%s", line, code, out, errOut)
+	}
+	return out, nil
 }

@@ -131,7 +131,8 @@ insert into oxbow.memories (user_id, content, metadata) values ('nora', 'x', '"x
 -- name: insert, an external id twice
 insert into oxbow.memories (user_id, memory_type, external_id, content) values ('nora', 'fact', 'allergy', 'x');
 -- name: insert, an external id twice, on conflict
-insert into oxbow.memories (user_id, memory_type, external_id, content) values ('nora', 'fact', 'allergy', 'x') on conflict do nothing;
+insert into oxbow.memories (user_id, memory_type, external_id, content)
+  values ('nora', 'fact', 'allergy', 'x') on conflict do nothing;
 -- name: insert, a secret in clear
 insert into oxbow.memories (user_id, content, sensitivity) values ('nora', 'x', 3);
 -- name: insert, an unknown sensitivity
@@ -162,16 +163,19 @@ insert into oxbow.messages (user_id, content) values ('nora', 'x');
 insert into oxbow.messages (user_id, session_id, content, sensitivity) values ('nora', 's', 'x', 3);
 -- name: a message to a session that ended, where that is rejected
 update oxbow.settings set value = value || '{"ended_session": "reject"}' where key = 'conversations';
-insert into oxbow.sessions (user_id, id, started_at, last_activity_at, ended_at) values ('nora', 'over', '2024-01-01', '2024-01-01', '2024-01-01');
+insert into oxbow.sessions (user_id, id, started_at, last_activity_at, ended_at)
+  values ('nora', 'over', '2024-01-01', '2024-01-01', '2024-01-01');
 insert into oxbow.messages (user_id, session_id, content) values ('nora', 'over', 'x');
 -- name: a sensory row of last year
 insert into oxbow.sensory (user_id, content, at) values ('nora', 'x', '2024-01-01');
 -- name: a sensory row without content
 insert into oxbow.sensory (user_id, content) values ('nora', ' ');
 -- name: a vector of other dimensions
-insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('nora', 'fact', golden.id(102), '[1,2]');
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  values ('nora', 'fact', golden.id(102), '[1,2]');
 -- name: a vector of nobody
-insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('nora', 'fact', golden.id(9), array_fill(0.1, array[1024])::halfvec);
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  values ('nora', 'fact', golden.id(9), array_fill(0.1, array[1024])::halfvec);
 -- name: a setting of conversations that is wrong
 update oxbow.settings set value = '{"quiet_seconds": -1}' where key = 'conversations';
 -- name: a setting of the stream that is wrong

@@ -1,16 +1,19 @@
 -- Reflection day by day: trends and candidates, hours, time zones, what does not count.
 
 -- name: five people
-insert into oxbow.users (user_id, timezone, language) values ('vik', 'Europe/Stockholm', 'en'), ('小满', 'Asia/Shanghai', 'zh'), ('tess', 'Europe/Dublin', 'en');
+insert into oxbow.users (user_id, timezone, language) values ('vik', 'Europe/Stockholm', 'en'), ('小满',
+  'Asia/Shanghai', 'zh'), ('tess', 'Europe/Dublin', 'en');
 create function golden.say(_user text, _n integer, _at timestamptz, _content text) returns void language sql as $$
   insert into oxbow.memories (user_id, memory_type, id, seq, session_id, valid_at, created_at, content)
   values (_user, 'episodic', golden.id(_n), _n, _user || _n, _at, _at, _content) $$;
 create view golden.held as
-  select user_id, content, subtype, stored_stage as stage, stored_confidence as confidence, context, supporting, contradicting, reinforcement_count as reinforced,
+  select user_id, content, subtype, stored_stage as stage, stored_confidence as confidence, context, supporting,
+    contradicting, reinforcement_count as reinforced,
          window_end, key, derived_from from oxbow.traits;
 
 -- name: four walks at 09:10 in China, of somebody without a time zone
-select golden.say('una', 5100 + n, timestamptz '2024-03-01 01:10+00' + n * interval '2 days', 'Went for a walk by the lake.') from generate_series(1, 4) n;
+select golden.say('una', 5100 + n, timestamptz '2024-03-01 01:10+00' + n * interval '2 days',
+  'Went for a walk by the lake.') from generate_series(1, 4) n;
 
 -- name: two evenings of chess within a week
 select golden.say('tess', 5201, '2024-03-02 18:00+00', 'Played chess at the club, and lost.');
@@ -41,7 +44,8 @@ select golden.say('tess', 5204, '2024-03-19 18:00+00', 'Played chess with Rory a
 -- $ oxbow work --until-idle --now 2024-03-20
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-20; done
 select * from golden.held where user_id = 'tess' order by content;
-select t.content, e.seq, e.event, e.at, e.factor, e.confidence, e.stage, e.reason from oxbow.trait_events e join oxbow.memories t on t.user_id = e.user_id and t.id = e.trait_id
+select t.content, e.seq, e.event, e.at, e.factor, e.confidence, e.stage, e.reason from oxbow.trait_events e
+  join oxbow.memories t on t.user_id = e.user_id and t.id = e.trait_id
  where e.user_id = 'tess' order by 1, 2;
 
 -- name: eight nights, told on eight days
@@ -90,7 +94,8 @@ select id from oxbow.recall('vik', 'scheduler', now => '2024-03-15');
 -- $ oxbow work --until-idle --now 2024-03-16
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-16; done
 select content, access_count from oxbow.memories where user_id = 'vik' and access_count > 0 order by content;
-select e.event, e.factor, e.actor, count(*) from oxbow.trait_events e where e.user_id = 'vik' group by 1, 2, 3 order by 1, 2, 3;
+select e.event, e.factor, e.actor, count(*) from oxbow.trait_events e where e.user_id = 'vik' group by 1, 2, 3
+  order by 1, 2, 3;
 
 -- name: after the windows have ended
 select settled > 0 as settled, dissolved from oxbow.settle_traits('2024-06-01', 1000);

@@ -75,8 +75,10 @@ insert into oxbow.users (user_id, timezone) values ('anyone', 'UTC');
 -- name: app inserts a vector of its own
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
 insert into oxbow.memories (user_id, memory_type, id, content) values ('nora', 'fact', golden.id(108), 'Nora sings.');
-insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('nora', 'fact', golden.id(108), array_fill(0.1, array[1024])::halfvec);
-insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('小林', 'fact', golden.id(202), array_fill(0.1, array[1024])::halfvec);
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  values ('nora', 'fact', golden.id(108), array_fill(0.1, array[1024])::halfvec);
+insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+  values ('小林', 'fact', golden.id(202), array_fill(0.1, array[1024])::halfvec);
 
 -- name: app moves a row to another user
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
@@ -115,7 +117,8 @@ begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select oxbow.
 -- name: app, another user: erase user
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.erase_user('小林');
 -- name: app, another user: erasure
-begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.erasure('小林', 'a-proof-that-is-long');
+begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select *
+  from oxbow.erasure('小林', 'a-proof-that-is-long');
 -- name: app, another user: end session
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select oxbow.end_session('小林', '聊天一');
 -- name: app, another user: traits as of
@@ -142,7 +145,9 @@ begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; update oxbow.
 -- name: app, what is not for it: receipts
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.erasures;
 -- name: app, what is not for it: history
-begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; insert into oxbow.memory_history (user_id, memory_type, memory_id, event) values ('nora', 'fact', golden.id(101), 'ADD');
+begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event)
+  values ('nora', 'fact', golden.id(101), 'ADD');
 -- name: app, what is not for it: evidence
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; delete from oxbow.trait_evidence;
 -- name: app, what is not for it: truncate
@@ -156,7 +161,8 @@ begin; set local role oxbow_app; select * from oxbow.expire_memories('2024-08-01
 -- name: app, what is not for it: indexing
 begin; set local role oxbow_app; select * from oxbow.index_memories('{nora}', '{}');
 -- name: app, what is not for it: policies
-begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select count(*) from oxbow.policies; insert into oxbow.policy_changes (name, value, valid_from) values ('x', 1, now());
+begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select count(*) from oxbow.policies;
+  insert into oxbow.policy_changes (name, value, valid_from) values ('x', 1, now());
 -- name: app, what is not for it: a trait
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; set local oxbow.origin = 'reflection';
 insert into oxbow.memories (user_id, memory_type, content) values ('nora', 'trait', 'Nora is brave.');
@@ -174,7 +180,8 @@ select count(*) > 0 as jobs from oxbow.river_job;
 select * from oxbow.settle_traits('2024-08-01', 10);
 
 -- name: what the app may call
-select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('oxbow_app', p.oid, 'execute');
+select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace
+  and has_function_privilege('oxbow_app', p.oid, 'execute');
 
 -- name: what the app reads through views
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
@@ -184,4 +191,5 @@ select count(*) from oxbow.history;
 
 -- name: what PUBLIC may call
 begin; create role golden_public; grant usage on schema oxbow to golden_public;
-select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('golden_public', p.oid, 'execute');
+select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace
+  and has_function_privilege('golden_public', p.oid, 'execute');
