@@ -32,9 +32,10 @@ var attributeWordsEn = func() map[string]phrases {
 }()
 
 // What people have one of, after "my". The value follows "is".
-var ownedEn = words.Set("owned.en")
-
-var kinNamedEn = words.Set("kin-named.en")
+var (
+	ownedEn    = words.Set("owned.en")
+	kinNamedEn = words.Set("kin-named.en")
+)
 
 // rolesEn end the names of occupations.
 var (
@@ -429,9 +430,14 @@ func attributesZhAt(text string) []attribute {
 	return nil
 }
 
+var (
+	noWorkZh = words.List("no-work.zh")
+	deniesZh = words.List("denies.zh")
+)
+
 // deniedZh returns what is said not to be so: 不住在北京了.
 func deniedZh(rest string) (said string, denied bool) {
-	if p := prefixOf(rest, []string{"不再是", "不再", "没再", "不", "没有", "没"}); p != "" && !hasPrefixOf(rest, []string{"不上班了", "不工作了", "没工作了", "没有工作了"}) {
+	if p := prefixOf(rest, deniesZh); p != "" && !hasPrefixOf(rest, noWorkZh) {
 		if p == "不再是" {
 			p = "不再"
 		}
@@ -439,6 +445,12 @@ func deniedZh(rest string) (said string, denied bool) {
 	}
 	return rest, false
 }
+
+var (
+	isOneZh          = words.List("is-one.zh")
+	notOccupationsZh = words.List("not-occupations.zh")
+	statusZh         = words.List("status.zh")
+)
 
 // attributeZhAt reads one that begins with 我, but for where somebody lives and works.
 func attributeZhAt(text string) (attribute, bool) {
@@ -468,13 +480,13 @@ func attributeZhAt(text string) (attribute, bool) {
 			return attribute{key: key, value: v}, true
 		}
 	}
-	for _, p := range []string{"是一名", "是一个", "是一位", "是个", "是名", "是", "当上了", "当了", "当", "做了", "做", "成为了", "成为", "成了"} {
+	for _, p := range isOneZh {
 		if tail, ok := strings.CutPrefix(rest, p); ok {
 			v := valueZh(tail)
 			n := utf8.RuneCountInString(v)
 			switch {
 			case n < 2 || n > 10 || strings.ContainsAny(v, "不说想"):
-			case p == "是" && strings.HasSuffix(v, "人") && n <= 5 && n >= 3 && !strings.ContainsAny(v, "的个种本") && !hasSuffixOf(v, []string{"女人", "男人", "好人", "病人", "老人", "主人"}):
+			case p == "是" && strings.HasSuffix(v, "人") && n <= 5 && n >= 3 && !strings.ContainsAny(v, "的个种本") && !hasSuffixOf(v, notOccupationsZh):
 				return attribute{key: "origin", value: strings.TrimSuffix(v, "人")}, true
 			default:
 				if role, ok := roleZh(v); ok {
@@ -489,7 +501,7 @@ func attributeZhAt(text string) (attribute, bool) {
 			return attribute{key: "age", value: age}, true
 		}
 	}
-	for _, s := range []string{"结婚了", "结婚", "离婚了", "离了婚", "离异", "单身", "恢复单身", "未婚", "已婚", "订婚了", "吃素"} {
+	for _, s := range statusZh {
 		if strings.HasPrefix(rest, s) || strings.HasPrefix(rest, "是"+s) {
 			key := "status"
 			if s == "吃素" {
@@ -552,13 +564,15 @@ next:
 	}
 }
 
+var valueEndsZh = words.List("value-ends.zh")
+
 // valueZh returns what stands at the beginning of text up to the next mark or word that ends a value.
 func valueZh(text string) string {
 	text = strings.TrimLeft(text, " ：:")
 	if i := strings.IndexAny(text, "，。！？；、,!?;（(~…\n"); i >= 0 {
 		text = text[:i]
 	}
-	for _, end := range []string{"工作", "上班", "而且", "但是", "因为", "所以", "和我", "跟我"} {
+	for _, end := range valueEndsZh {
 		if i := strings.Index(text, end); i > 0 {
 			text = text[:i]
 		}

@@ -277,6 +277,12 @@ func bareAnswer(messages []reasoner.Message, i int, notes []note, sentences []se
 	return notes
 }
 
+var (
+	wantsOfZh = words.List("wants-of.zh")
+	asksOfZh  = words.List("asks-of.zh")
+	namesOfZh = words.List("names-of.zh")
+)
+
 // answer makes a note of a bare answer to what an assistant asked of the user: "Where do you live?", "Porto".
 func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	if len(sentences) != 1 || sentences[0].asks() || len(sentences[0].text) > 60 {
@@ -292,17 +298,17 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 		r.readEn()
 	}
 	says := r.han > 0 && r.weight > 0 || slices.ContainsFunc(r.tokens, func(w token) bool { return w.flags&isStop == 0 })
-	if r.kind == question || r.kind == order || !says || lexis.ContainsAny(asked, []string{"你想", "你要", "你觉得", "您想", "您要", "怎么样", "需要"}) {
+	if r.kind == question || r.kind == order || !says || lexis.ContainsAny(asked, wantsOfZh) {
 		return note{}, false
 	}
 	switch {
-	case lexis.ContainsAny(asked, []string{"哪", "什么", "谁", "几", "多大", "多少"}) && strings.ContainsAny(asked, "你您"):
+	case lexis.ContainsAny(asked, asksOfZh) && strings.ContainsAny(asked, "你您"):
 	case q.has(isSecond) && asksOf.has(q.tokens) && !wantsOf.has(q.tokens):
 	default:
 		return note{}, false
 	}
 	switch {
-	case namesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"住", "名字", "叫", "多大", "几岁", "工作", "职业", "生日", "哪里人"}):
+	case namesOf.has(q.tokens) || lexis.ContainsAny(asked, namesOfZh):
 		r.category, r.importance = reasoner.Identity, 0.8
 	case tastesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"喜欢", "爱好", "最爱"}):
 		r.category, r.importance = reasoner.StablePreference, 0.65
@@ -322,10 +328,12 @@ var (
 	tastesOf = phrasesIn(words.List("tastes-of"))
 )
 
+var offersOf = words.List("offers")
+
 // offers tells whether a question only offers help: its answer is nothing about the one who answers.
 func offers(question string) bool {
 	lower := strings.ToLower(question)
-	return lexis.ContainsAny(lower, []string{"want me to", "shall i", "should i", "like me to", "can i help", "may i", "could i", "need me to", "do you mean", "did you mean", "anything else", "要我", "需要我", "我可以", "我能", "要不要我", "还需要", "还有什么"})
+	return lexis.ContainsAny(lower, offersOf)
 }
 
 // goesOn begin what goes on from what was said before.

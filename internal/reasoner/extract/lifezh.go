@@ -24,9 +24,16 @@ var (
 	noRolesZh    = words.List("no-roles.zh")
 )
 
+var (
+	thenZh  = words.List("then.zh")
+	movedZh = words.List("moved.zh")
+	hiredZh = words.List("hired.zh")
+	leftZh  = words.List("left.zh")
+)
+
 // lifeZh reads them from what follows 我.
 func lifeZh(rest string, denied bool) (found []attribute) {
-	if lexis.ContainsAny(rest, []string{"小时候", "那时候", "那时", "当时", "的时候", "那年"}) {
+	if lexis.ContainsAny(rest, thenZh) {
 		return nil
 	}
 	if with, ok := cutPrefixOf(rest, []string{"和", "跟", "与", "同"}); ok { // 我和女朋友一起住在上海
@@ -37,7 +44,7 @@ func lifeZh(rest string, denied bool) (found []attribute) {
 		rest = with[i:]
 	}
 	if from, ok := strings.CutPrefix(rest, "从"); ok { // 我从北京搬到了上海, 我从腾讯离职了
-		i := indexAny(from, []string{"搬", "离职", "辞职", "退休", "跳槽", "换到", "回到"})
+		i := indexAny(from, leftZh)
 		if i <= 0 || utf8.RuneCountInString(from[:i]) > 12 || strings.ContainsAny(from[:i], "，。,") {
 			return nil
 		}
@@ -52,7 +59,7 @@ func lifeZh(rest string, denied bool) (found []attribute) {
 		}
 		return []attribute{{key: "employer", over: true}, {key: "job", over: true}}
 	}
-	if p := prefixOf(rest, []string{"住在", "搬到了", "搬到", "搬去了", "搬去", "搬来了", "搬来", "搬回了", "搬回", "定居在", "定居", "搬家到", "搬家去"}); p != "" {
+	if p := prefixOf(rest, movedZh); p != "" {
 		return homeZh(rest[len(p):], denied)
 	}
 	if tail, ok := strings.CutPrefix(rest, "跳槽"); ok {
@@ -66,7 +73,7 @@ func lifeZh(rest string, denied bool) (found []attribute) {
 		return []attribute{{key: "employer", over: true}}
 	}
 	if tail, ok := strings.CutPrefix(rest, "被"); ok { // 我被腾讯录用了
-		if i := indexAny(tail, []string{"录用", "录取为", "聘用", "聘为", "招聘"}); i > 0 && utf8.RuneCountInString(tail[:i]) <= 12 {
+		if i := indexAny(tail, hiredZh); i > 0 && utf8.RuneCountInString(tail[:i]) <= 12 {
 			return []attribute{{key: "employer", value: tail[:i]}}
 		}
 	}
@@ -115,10 +122,12 @@ func cutPrefixOf(text string, words []string) (rest string, ok bool) {
 	return text[len(p):], p != ""
 }
 
+var afterPlaceZh = words.List("after-place.zh")
+
 // homeZh reads where somebody lives from what follows 住在 or 搬到.
 func homeZh(text string, denied bool) []attribute {
 	v := valueZh(text)
-	for _, end := range []string{"已经", "快", "住", "生活", "过", "有", "的时候", "之前", "以后", "之后"} {
+	for _, end := range afterPlaceZh {
 		if i := strings.Index(v, end); i > 0 {
 			if strings.HasPrefix(v[i:], "的时候") || strings.HasPrefix(v[i:], "之前") {
 				return nil

@@ -230,8 +230,10 @@ func tasteOf(word, stem string) string {
 	return stem
 }
 
+var notNegationsZh = words.List("not-negations.zh")
+
 func withoutNotNot(text string) string {
-	for _, p := range []string{"不得不", "忍不住", "不错", "不过", "不仅", "不只", "不但", "离不开", "差不多", "没错", "没想到", "不好意思", "不管", "不同"} {
+	for _, p := range notNegationsZh {
 		text = strings.ReplaceAll(text, p, "")
 	}
 	return text

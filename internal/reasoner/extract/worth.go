@@ -366,9 +366,16 @@ var (
 	overZh = words.List("over.zh")
 )
 
+var (
+	afterNotZh = words.List("after-not.zh")
+	notOverZh  = words.List("not-over.zh")
+	notEndedZh = words.List("not-ended.zh")
+	justNowZh  = words.List("just-now.zh")
+)
+
 func negates(s *sentence) bool {
 	if s.han > 0 {
-		if s.hasZh(hasOver) && !lexis.ContainsAny(s.text, []string{"没放弃", "没有放弃", "从没停", "不喜欢的"}) {
+		if s.hasZh(hasOver) && !lexis.ContainsAny(s.text, notOverZh) {
 			return true
 		}
 		// 我不喝咖啡了, but not 太不错了
@@ -378,7 +385,7 @@ func negates(s *sentence) bool {
 				break
 			}
 			rest = rest[i+len("不"):]
-			if hasPrefixOf(rest, []string{"了", "错", "是", "过", "就", "止", "只", "仅", "好", "行", "得", "到", "管"}) || strings.HasPrefix(rest, "住") && !hasSuffixOf(s.text[:len(s.text)-len(rest)-len("不")], []string{"我", "已经", "早就", "就", "也", "现在"}) || strings.HasSuffix(s.text[:len(s.text)-len(rest)-len("不")], "好") {
+			if hasPrefixOf(rest, afterNotZh) || strings.HasPrefix(rest, "住") && !hasSuffixOf(s.text[:len(s.text)-len(rest)-len("不")], []string{"我", "已经", "早就", "就", "也", "现在"}) || strings.HasSuffix(s.text[:len(s.text)-len(rest)-len("不")], "好") {
 				continue
 			}
 			clause := rest
@@ -386,7 +393,7 @@ func negates(s *sentence) bool {
 				clause = clause[:j]
 			}
 			clause = strings.TrimRight(clause, "啦吧啊呀")
-			if n := utf8.RuneCountInString(clause); strings.HasSuffix(clause, "了") && n >= 3 && n <= 9 && !lexis.ContainsAny(clause, []string{"算了", "多了", "极了", "太", "行了", "住了"}) && !lexis.ContainsAny(s.text, []string{"今天不", "今晚不", "明天不", "先不", "这次不"}) {
+			if n := utf8.RuneCountInString(clause); strings.HasSuffix(clause, "了") && n >= 3 && n <= 9 && !lexis.ContainsAny(clause, notEndedZh) && !lexis.ContainsAny(s.text, justNowZh) {
 				return true
 			}
 		}

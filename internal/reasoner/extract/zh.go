@@ -107,9 +107,11 @@ func doneZh(text string) bool {
 	}
 }
 
+var rememberWordsZh = words.List("remember.zh")
+
 // rememberZh tells whether a sentence asks to be remembered.
 func rememberZh(text string) bool {
-	return hasPrefixOf(text, []string{"帮我记", "请记住", "记住", "请你记住"})
+	return hasPrefixOf(text, rememberWordsZh)
 }
 
 // charsOf returns the characters of a text.

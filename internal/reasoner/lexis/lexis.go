@@ -2,12 +2,16 @@
 package lexis
 
 import (
+	"embed"
 	"strings"
 	"unicode/utf8"
 )
 
+//go:embed names.txt
+var nameFiles embed.FS
+
 // Surnames are the characters that Chinese names of persons begin with.
-const Surnames = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤康易乔赖文"
+var Surnames = Must(nameFiles).Runes("surnames.zh")
 
 // Set is a list of words, with spaces between them.
 func Set(list string) map[string]bool {

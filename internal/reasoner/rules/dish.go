@@ -28,12 +28,7 @@ const (
 const longestDish = 9
 
 // afterHead are characters that make another word of a head: 包装 is no bun.
-var afterHead = map[string]string{
-	"面": "前对积试料部子板临膜霜具向积谈签临孔", "包": "装括裹含厢间容邮里内括", "菜": "单谱市场园鸟摊", "粉": "色底笔丝末红嫩", "饼": "图状",
-	"鱼": "缸竿线饵塘", "鸡": "毛蛋", "酒": "店吧瓶精驾馆盒窖楼", "茶": "具几壶叶歇艺桌", "糖": "尿", "串": "门联珠", "锅": "炉具盖铲", "卷": "尺发",
-	"皮": "肤质革带鞋具", "果": "然断园", "汤": "勺", "肉": "眼类", "水": "平准", "米": "色家", "奶": "奶粉油瓶茶", "可可": "粉", "美式": "风八台复田乡",
-	"白菜": "价", "草莓": "音", "巧克力": "色", "蛋糕": "店盒",
-}
+var afterHead = lists.Map("after-head.zh")
 
 // placeAfter are characters that make the name of a place of any dish: 龙井村 is no tea.
 const placeAfter = "村镇路县寺庙"

@@ -205,8 +205,8 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 
 // Words by which a person takes back or narrows what a trait said.
 var (
-	narrowsEn = []string{"not", "never", "no", "doesn't", "don't", "isn't", "can't", "won't", "without", "only", "except", "but", "hardly", "rarely", "seldom", "used to", "hates", "dislikes", "loathes"}
-	narrowsZh = strings.Fields("不 没 只 仅 除 讨厌 戒 很少 极少 偶尔 从未 停")
+	narrowsEn = lists.List("narrows.en")
+	narrowsZh = lists.List("narrows.zh")
 )
 
 // stillSays tells whether a trait that the user worded says what a pattern shows, and neither denies nor narrows it: what

@@ -122,16 +122,14 @@ func (r *Reasoner) doing(s *sign) string {
 	return text
 }
 
+// contexts are the parts of life that words tell of, the first one that shows first.
+var contexts = []string{"work", "learning", "social", "personal"}
+
 // contextWords tell in which part of life something happens.
 var contextWords = func() *table {
 	t := &table{}
-	for name, words := range map[string]string{
-		"work":     "会议 客户 项目 同事 公司 加班 出差 上班 供应商 店铺 meeting client colleague coworker deadline office",
-		"learning": "考试 课程 学习 培训 备考 作业 复习 exam homework course studying lecture",
-		"social":   "朋友 聚会 聚餐 同学 球友 一起 friends together party",
-		"personal": "在家 家里 家人 一个人 独自 home family myself",
-	} {
-		for _, w := range strings.Fields(words) {
+	for _, name := range contexts {
+		for _, w := range lists.List("context." + name) {
 			t.add(w, word{group: name})
 		}
 	}
@@ -152,7 +150,7 @@ func contextOf(text string) string {
 			}
 		}
 	}
-	for _, name := range []string{"work", "learning", "social", "personal"} {
+	for _, name := range contexts {
 		if found[name] {
 			return name
 		}

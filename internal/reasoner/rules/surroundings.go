@@ -48,7 +48,7 @@ func nameBefore(text, after string) (name string, ok bool) {
 }
 
 // surnames begin the names of people, or what comes before them among friends.
-const surnames = lexis.Surnames + "小老阿"
+var surnames = lexis.Surnames + "小老阿"
 
 var together = lists.List("together")
 
