@@ -25,12 +25,6 @@ func (ExpireTrendArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueDefault, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
 }
 
-// due is when the trend's window ends by the database's clock, which decides when jobs run. The worker's own may be set to
-// another time.
-func (a ExpireTrendArgs) due(p *plan, now time.Time) time.Time {
-	return time.Now().Add(p.byID[a.TraitID].State.WindowEnd.Sub(now))
-}
-
 // expireTrendWorker dissolves a trend that was not reinforced enough.
 type expireTrendWorker struct {
 	river.WorkerDefaults[ExpireTrendArgs]

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -110,7 +111,7 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 
 // decide reads the next messages of a session, asks for candidates, makes their vectors, and decides what becomes of each.
 // With an error of the extractor, the messages are still returned.
-func (x *Extraction) decide(ctx context.Context, session store.Session, person store.Person, failed bool, job int64) (*extraction, error) {
+func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool, job int64) (*extraction, error) {
 	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.extractor.Name(), Model: x.embed.model()}}
 	messages, err := store.SessionMessages(ctx, x.db, session, person, failed, extractedMessages, earlierMessages)
 	if err != nil {
@@ -150,7 +151,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person s
 
 // ask calls the extractor within its limits, and accounts for what that took.
 func (x *Extraction) ask(ctx context.Context, userID string, job int64, ask func(context.Context) error) error {
-	return x.calls.call(ctx, &snapshot{user: userID}, job, ask)
+	return x.calls.call(ctx, userID, uuid.Nil, job, ask)
 }
 
 // admit checks what the extractor proposes: whatever it is, it rests on messages that are new.
@@ -168,13 +169,13 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 	var admitted []reasoner.Candidate
 	for _, c := range candidates {
 		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources), func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
-		if len(c.Sources) == 0 || line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
+		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
 			x.log.WarnContext(ctx, "a memory that the extractor proposes is not kept: it rests on no new message, or is none")
 			continue
 		}
 		c.Importance = min(max(c.Importance, 0), 1)
 		c.Category = cmp.Or(c.Category, reasoner.Objective)
-		if c.Context = knownContext(c.Context); c.Time.IsZero() {
+		if c.Context = reflection.KnownContext(c.Context); c.Time.IsZero() {
 			c.Time = said[c.Sources[0]].Time
 		}
 		admitted = append(admitted, c)

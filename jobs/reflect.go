@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -104,8 +105,8 @@ func (w *reflectWorker) givesWay(ctx context.Context, job *rivertype.JobRow) (bo
 	return waiting == busyJobs, err
 }
 
-func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, limit int) error {
-	if s.person.OptedOut {
+func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, limit int) error {
+	if s.Person.OptedOut {
 		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
 	}
 	// what contradicts a trait is settled before more is concluded
@@ -114,29 +115,30 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	} else if len(due) > 0 {
 		return w.yield(ctx, job)
 	}
-	if err := w.load(ctx, w.DB, s, limit); err != nil {
+	d, err := w.nextBatch(ctx, w.DB, s, limit, job.ID)
+	if err != nil {
 		return err
 	}
-	if len(s.batch) == 0 {
+	if d == nil {
 		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
 	}
-	proposals, err := w.ask(ctx, s, job.ID)
-	if err != nil {
-		return err
-	}
-	p, err := w.weigh(ctx, w.DB, s, proposals)
-	if err != nil {
-		return err
-	}
+	d.trigger = job.Args.trigger()
 	failpoint.Reach(failpoint.ReflectAsked)
-	var outcome *Outcome
-	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
-		outcome, err = w.finish(ctx, tx, job, p)
-		failpoint.Reach(failpoint.ReflectWritten)
-		return err
+	outcome, err := w.write(ctx, w.DB, d, during{
+		locked: func(ctx context.Context, tx pgx.Tx) error {
+			err := complete(ctx, tx, job)
+			failpoint.Reach(failpoint.ReflectLocked)
+			return err
+		},
+		written: func(ctx context.Context, tx pgx.Tx, o Outcome) error {
+			err := w.succeed(ctx, tx, job.Args, o.Reviews > 0)
+			failpoint.Reach(failpoint.ReflectWritten)
+			return err
+		},
+		enqueue: enqueueAt,
 	})
 	failpoint.Reach(failpoint.ReflectCommitted)
-	if err == nil && outcome != nil {
+	if outcome != nil {
 		w.Observer.Reflected(*outcome)
 	}
 	return err
@@ -150,35 +152,6 @@ func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) 
 		}
 		return follow(ctx, tx, reviewAfter(job.Args))
 	})
-}
-
-// finish writes what was concluded. The memories come first, as for all who lock them; then the job is completed: the
-// successor is another job of the same user, which must not exist while this one is live; and what came into the inbox up
-// to then is seen (see checkTriggerWorker). It returns nil where the user opted out meanwhile.
-func (w *reflectWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs], p *plan) (*Outcome, error) {
-	changes := p.changes()
-	if err := store.LockChanges(ctx, tx, changes); err != nil {
-		return nil, err
-	}
-	if err := complete(ctx, tx, job); err != nil {
-		return nil, err
-	}
-	if out, err := store.OptedOut(ctx, tx, p.user); err != nil {
-		return nil, err
-	} else if out { // while the reasoner was thinking
-		return nil, store.EmptyInbox(ctx, tx, p.user)
-	}
-	failpoint.Reach(failpoint.ReflectLocked)
-	outcome, err := w.write(ctx, tx, p, changes, job.Args.trigger())
-	if err != nil {
-		return nil, err
-	}
-	for _, args := range outcome.trends() {
-		if err := enqueueAt(ctx, tx, args, args.due(p, w.Now())); err != nil {
-			return nil, err
-		}
-	}
-	return &outcome, w.succeed(ctx, tx, job.Args, outcome.Reviews > 0)
 }
 
 // succeed enqueues what follows: the review of contradictions, or the reflection on the next batch.
@@ -216,19 +189,19 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 }
 
 // passOver takes the memories out of the inbox that a reasoner answers nonsense about, and records that.
-func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *snapshot, why error) error {
-	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over", "memories", len(s.batch), "error", why)
+func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, why error) error {
+	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over", "memories", len(s.Batch), "error", why)
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		removed, err := store.RemoveFromInbox(ctx, tx, s.user, s.batch)
+		removed, err := store.RemoveFromInbox(ctx, tx, s.User, s.Batch)
 		if err != nil {
 			return err
 		}
-		cycle := s.record(job.Args.trigger(), Outcome{Scanned: int(removed)})
-		cycle.Error = why.Error()
-		if err := store.RecordCycle(ctx, tx, cycle); err != nil {
+		failed := cycle(s, job.Args.trigger(), Outcome{Scanned: int(removed)})
+		failed.Error = why.Error()
+		if err := store.RecordCycle(ctx, tx, failed); err != nil {
 			return err
 		}
 		return w.succeed(ctx, tx, job.Args, false)

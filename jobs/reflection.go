@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -15,7 +14,9 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -56,42 +57,43 @@ type Outcome struct {
 	Created, Updated, Dissolved int
 	Reviews                     int  // contradiction reviews that are due now
 	Review                      bool // it was one itself
-	Changes                     store.Changes
+	Changes                     traits.Changes
 	Dropped                     []reasoner.Dropped
 }
 
 // begin opens a cycle.
-func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*snapshot, error) {
-	s := &snapshot{user: userID, now: r.Now().Truncate(time.Microsecond), cycle: uuid.New(), begun: time.Now(), reasoner: r.Reasoner.Name()}
+func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*reflection.Snapshot, error) {
+	s := &reflection.Snapshot{User: userID, Now: r.Now().Truncate(time.Microsecond), Cycle: uuid.New(), Begun: time.Now(),
+		Reasoner: r.Reasoner.Name()}
 	var err error
-	if s.person, err = store.ReadPerson(ctx, db, userID); err != nil {
+	if s.Person, err = store.ReadPerson(ctx, db, userID); err != nil {
 		return nil, err
 	}
-	s.policies, err = store.TraitPolicies(ctx, db, s.now)
+	s.Policies, err = store.TraitPolicies(ctx, db, s.Now)
 	return s, err
 }
 
 // load reads the first memories of the inbox, and what is held of the user.
-func (r *Reflection) load(ctx context.Context, db store.DB, s *snapshot, limit int) error {
-	memories, batch, err := store.InboxMemories(ctx, db, s.user, s.person, s.now, limit)
-	if s.batch = batch; err != nil || len(batch) == 0 {
+func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int) error {
+	memories, batch, err := store.InboxMemories(ctx, db, s.User, s.Person, s.Now, limit)
+	if s.Batch = batch; err != nil || len(batch) == 0 {
 		return err
 	}
-	s.memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
+	s.Memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
 		_, hit := sensitive.Category(m.Content)
 		return hit // nothing is inferred from it
 	})
-	for i := range s.memories {
-		s.memories[i].Context = knownContext(s.memories[i].Context)
+	for i := range s.Memories {
+		s.Memories[i].Context = reflection.KnownContext(s.Memories[i].Context)
 	}
-	keys := r.Reasoner.Keys(s.memories)
+	keys := r.Reasoner.Keys(s.Memories)
 	if keys == nil {
-		s.clues, err = store.LatestClues(ctx, db, s.user, latestClues)
+		s.Clues, err = store.LatestClues(ctx, db, s.User, latestClues)
 	} else {
 		for i, key := range keys {
-			keys[i] = patternKey(key, "")
+			keys[i] = reflection.PatternKey(key, "")
 		}
-		s.clues, err = store.CluesByKey(ctx, db, s.user, keys)
+		s.Clues, err = store.CluesByKey(ctx, db, s.User, keys)
 	}
 	if err != nil {
 		return err
@@ -99,72 +101,53 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *snapshot, limit i
 	return r.loadTraits(ctx, db, s, keys)
 }
 
-func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *snapshot, keys []string) error {
-	live, err := store.LiveTraits(ctx, db, s.user, shownTraits)
+func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *reflection.Snapshot, keys []string) error {
+	live, err := store.LiveTraits(ctx, db, s.User, shownTraits)
 	if err != nil {
 		return err
 	}
-	byKey, err := store.TraitsByKey(ctx, db, s.user, keys)
+	byKey, err := store.TraitsByKey(ctx, db, s.User, keys)
 	if err != nil {
 		return err
 	}
-	rejected, err := store.RejectedTraits(ctx, db, s.user, rejectedTraits)
+	rejected, err := store.RejectedTraits(ctx, db, s.User, rejectedTraits)
 	if err != nil {
 		return err
 	}
-	if err := store.DecayTraits(ctx, db, s.now, live, byKey, rejected); err != nil {
+	if err := store.DecayTraits(ctx, db, s.Now, live, byKey, rejected); err != nil {
 		return err
 	}
-	s.add(live)
-	s.add(byKey)
-	s.add(rejected)
-	if s.held, err = store.CountTraits(ctx, db, s.user); err != nil || keys == nil {
+	s.Add(live)
+	s.Add(byKey)
+	s.Add(rejected)
+	if s.Held, err = store.CountTraits(ctx, db, s.User); err != nil || keys == nil {
 		return err
 	}
 	var unsure []uuid.UUID
 	for _, t := range byKey {
-		if s.watched(t) {
+		if s.Watched(t) {
 			unsure = append(unsure, t.ID)
 		}
 	}
-	s.seen, err = store.TraitSightings(ctx, db, s.user, unsure, s.person)
+	s.Seen, err = store.TraitSightings(ctx, db, s.User, unsure, s.Person)
 	return err
 }
 
-// watched reports whether a trait is not visible yet: a trend, one whose window ended, or a candidate.
-func (s *snapshot) watched(t store.ReflectedTrait) bool {
-	stage := s.policies.StageAt(t.State, s.now)
-	return stage == lifecycle.Trend || stage == lifecycle.Candidate || stage == lifecycle.Dissolved && t.State.Confidence == 0
-}
-
-// add takes in traits, each once.
-func (s *snapshot) add(traits []store.ReflectedTrait) {
-	there := make(map[uuid.UUID]bool, len(s.traits))
-	for _, t := range s.traits {
-		there[t.ID] = true
-	}
-	for _, t := range traits {
-		if !there[t.ID] {
-			there[t.ID] = true
-			s.traits = append(s.traits, t)
-		}
-	}
-}
-
 // ask lets the reasoner propose, and records what its calls took whatever comes of it.
-func (r *Reflection) ask(ctx context.Context, s *snapshot, job int64) (proposals reasoner.Proposals, err error) {
-	if len(s.memories) == 0 {
+func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64) (proposals reasoner.Proposals, err error) {
+	if len(s.Memories) == 0 {
 		return proposals, nil
 	}
-	err = r.call(ctx, s, job, func(ctx context.Context) (err error) {
-		proposals, err = r.Reasoner.Reflect(ctx, s.question())
+	err = r.call(ctx, s.User, s.Cycle, job, func(ctx context.Context) (err error) {
+		proposals, err = r.Reasoner.Reflect(ctx, s.Question())
 		return err
 	})
 	return proposals, err
 }
 
-func (r *Reflection) call(ctx context.Context, s *snapshot, job int64, ask func(context.Context) error) error {
-	if err := r.afford(ctx, s.user); err != nil {
+// call asks the reasoner within its limits, and records what that took.
+func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, job int64, ask func(context.Context) error) error {
+	if err := r.afford(ctx, userID); err != nil {
 		return err
 	}
 	var calls []reasoner.Usage
@@ -181,7 +164,7 @@ func (r *Reflection) call(ctx context.Context, s *snapshot, job int64, ask func(
 			r.Logger.InfoContext(ctx, "what a model answered is not followed", "purpose", u.Purpose, "reason", d.Reason)
 		}
 	}
-	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, s.user, job, s.cycle, calls); recorded != nil {
+	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, userID, job, cycle, calls); recorded != nil {
 		r.Logger.ErrorContext(ctx, "the model's calls could not be recorded", "error", recorded)
 	}
 	return err
@@ -205,135 +188,140 @@ func (r *Reflection) afford(ctx context.Context, userID string) error {
 	return err
 }
 
-// question is what the reasoner gets to see.
-func (s *snapshot) question() reasoner.Batch {
-	b := reasoner.Batch{Now: s.now.In(s.person.Zone), ZoneKnown: s.person.ZoneKnown, Language: s.person.Language, Memories: s.memories, Visible: s.held.Visible}
-	for _, t := range s.traits {
-		b.Traits = append(b.Traits, s.shown(t))
-	}
-	clues := map[string]*reasoner.Clue{}
-	clue := func(key, content string) *reasoner.Clue {
-		if clues[key] == nil {
-			clues[key] = &reasoner.Clue{Key: key}
-		}
-		clues[key].Content = content // the latest wording
-		return clues[key]
-	}
-	for _, t := range s.traits {
-		if seen := s.seen[t.ID]; len(seen) > 0 {
-			clue(t.Key, t.Content).Seen = seen
-		}
-	}
-	for _, c := range s.clues {
-		noted := clue(c.Key, c.Content)
-		seen := reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.person.Zone), Session: c.Session, Context: c.Context}
-		if c.Against {
-			noted.Against, noted.SkippedAgainst = append(noted.Against, seen), noted.SkippedAgainst+c.Skipped
-		} else {
-			noted.Seen, noted.Skipped = append(noted.Seen, seen), noted.Skipped+c.Skipped
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(clues)) {
-		c := clues[key]
-		slices.SortStableFunc(c.Seen, func(a, b reasoner.Sighting) int { return a.Time.Compare(b.Time) })
-		b.Clues = append(b.Clues, *c)
-	}
-	return b
-}
-
-func (s *snapshot) shown(t store.ReflectedTrait) reasoner.Trait {
-	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: s.policies.StageAt(t.State, s.now), Context: t.Context,
-		Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
-	if shown.Stage == lifecycle.Dissolved {
-		shown.Edited = t.Rejected
-	}
-	if _, hit := sensitive.Category(t.Content); hit {
-		shown.Content = "" // a person worded it so: it is theirs, and nobody else's to read
-	}
-	if shown.Stage != lifecycle.Trend {
-		shown.Confidence = s.policies.ConfidenceAt(t.State, s.now)
-	}
-	return shown
-}
-
 // weigh looks up what is known already of what the proposals name, and decides.
-func (r *Reflection) weigh(ctx context.Context, db store.DB, s *snapshot, proposals reasoner.Proposals) (*plan, error) {
+func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snapshot, proposals reasoner.Proposals) (*reflection.Plan, error) {
 	var keys, contents []string
 	for _, k := range proposals.Patterns {
-		key, content := named(k.Key, k.Content)
+		key, content := reflection.Named(k.Key, k.Content)
 		keys, contents = append(keys, key), append(contents, content)
 	}
 	for _, k := range proposals.Clusters {
-		key, content := named(k.Key, k.Content)
+		key, content := reflection.Named(k.Key, k.Content)
 		keys, contents = append(keys, key), append(contents, content)
 	}
 	if len(keys) > 0 {
 		// a reasoner that names patterns only now did not get to see all that it repeats
-		same, err := store.TraitsSaying(ctx, db, s.user, keys, contents)
+		same, err := store.TraitsSaying(ctx, db, s.User, keys, contents)
 		if err != nil {
 			return nil, err
 		}
-		if err := store.DecayTraits(ctx, db, s.now, same); err != nil {
-			return nil, err
-		}
-		s.add(same)
-		if s.refused, err = store.Refused(ctx, db, s.user, append(keys, contents...)); err != nil {
+		s.Add(same)
+		if s.Refused, err = store.Refused(ctx, db, s.User, append(keys, contents...)); err != nil {
 			return nil, err
 		}
 	}
-	p := newPlan(s)
-	claims, weighed := p.claims(proposals)
-	seen, err := store.SeenEvidence(ctx, db, s.user, claims, weighed)
+	p := reflection.NewPlan(s)
+	claims, weighed := p.Claims(proposals)
+	seen, err := store.SeenEvidence(ctx, db, s.User, claims, weighed)
 	if err != nil {
 		return nil, err
 	}
-	p.know(seen)
-	p.decide(proposals)
+	p.Know(seen)
+	p.Decide(proposals)
 	return p, nil
 }
 
-// write puts what was decided into the database and takes the batch out of the inbox. The caller has locked p.changes. The
-// error is store.ErrStale where somebody else changed what it was decided on.
-func (r *Reflection) write(ctx context.Context, tx pgx.Tx, p *plan, changes store.Changes, trigger store.Trigger) (Outcome, error) {
-	o := Outcome{Cycle: p.cycle, Scanned: len(p.batch), Created: p.created, Updated: p.updated, Dissolved: p.dissolved, Reviews: p.reviews,
-		Changes: changes, Dropped: p.dropped}
-	removed, err := store.RemoveFromInbox(ctx, tx, p.user, p.batch)
+// decision is what one reflection or one review writes.
+type decision struct {
+	plan    *reflection.Plan
+	trigger store.Trigger
+	review  bool
+}
+
+// nextBatch decides on the next memories of the inbox, at most limit. It returns nil if there are none.
+func (r *Reflection) nextBatch(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int, job int64) (*decision, error) {
+	if err := r.load(ctx, db, s, limit); err != nil || len(s.Batch) == 0 {
+		return nil, err
+	}
+	proposals, err := r.ask(ctx, s, job)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.weigh(ctx, db, s, proposals)
+	return &decision{plan: p, trigger: store.Trigger{Type: "manual", Value: float64(len(s.Batch))}}, err
+}
+
+// during is what a job does in the transaction of its results.
+type during struct {
+	locked  func(ctx context.Context, tx pgx.Tx) error            // once all rows are locked
+	written func(ctx context.Context, tx pgx.Tx, o Outcome) error // in the end
+	enqueue Enqueue
+}
+
+// write writes what was decided, in one transaction. The rows are locked first, as by all who lock them; then a job completes
+// itself: its successor is another job of the same user, which must not exist while it is live, and what came into the inbox up
+// to then is seen (see checkTriggerWorker). It returns nil where the user opted out meanwhile. The error is store.ErrStale where
+// somebody else changed what it was decided on.
+func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job during) (outcome *Outcome, err error) {
+	changes := d.plan.Changes()
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := store.LockChanges(ctx, tx, changes); err != nil {
+			return err
+		}
+		if err := job.locked(ctx, tx); err != nil {
+			return err
+		}
+		if out, err := store.OptedOut(ctx, tx, changes.UserID); err != nil {
+			return err
+		} else if out { // while the reasoner was thinking
+			return store.EmptyInbox(ctx, tx, changes.UserID)
+		}
+		o, err := r.writeChanges(ctx, tx, d, changes)
+		if err != nil {
+			return err
+		}
+		for _, t := range changes.Traits {
+			if t.New && t.State.Stage == lifecycle.Trend {
+				args := ExpireTrendArgs{UserID: changes.UserID, TraitID: t.ID}
+				if err := job.enqueue(ctx, tx, args, realTime(t.State.WindowEnd, r.Now())); err != nil {
+					return err
+				}
+			}
+		}
+		outcome = &o
+		return job.written(ctx, tx, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
+}
+
+// realTime is a moment of the worker's clock, which may be set to another time, by the database's, which decides when jobs run.
+func realTime(at, now time.Time) time.Time { return time.Now().Add(at.Sub(now)) }
+
+func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, changes traits.Changes) (Outcome, error) {
+	p := d.plan
+	o := Outcome{Cycle: p.Cycle, Scanned: len(p.Batch), Created: p.Created, Updated: p.Updated, Dissolved: p.Dissolved,
+		Reviews: p.Reviews, Review: d.review, Changes: changes, Dropped: p.Dropped}
+	removed, err := store.RemoveFromInbox(ctx, tx, p.User, p.Batch)
 	if err != nil {
 		return o, err
 	}
-	if removed != int64(len(p.batch)) {
+	if removed != int64(len(p.Batch)) {
 		return o, fmt.Errorf("take the batch out of the inbox: %w", store.ErrStale)
 	}
 	if err := store.WriteChanges(ctx, tx, changes); err != nil {
 		return o, err
 	}
-	settled, err := store.SettleUser(ctx, tx, p.user, p.now, p.cycle)
-	if err != nil {
-		return o, err
+	if !d.review {
+		settled, err := store.SettleUser(ctx, tx, p.User, p.Now, p.Cycle)
+		if err != nil {
+			return o, err
+		}
+		o.Dissolved += int(settled)
 	}
-	o.Dissolved += int(settled)
-	return o, store.RecordCycle(ctx, tx, p.record(trigger, o))
+	return o, store.RecordCycle(ctx, tx, cycle(p.Snapshot, d.trigger, o))
 }
 
-// record is the row of a cycle.
-func (s *snapshot) record(trigger store.Trigger, o Outcome) store.Cycle {
-	return store.Cycle{ID: s.cycle, UserID: s.user, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.begun, Now: s.now, Reasoner: s.reasoner,
-		Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
+// cycle is the row of a cycle.
+func cycle(s *reflection.Snapshot, trigger store.Trigger, o Outcome) store.Cycle {
+	return store.Cycle{ID: s.Cycle, UserID: s.User, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.Begun, Now: s.Now,
+		Reasoner: s.Reasoner, Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
 }
 
 // stale tells whether somebody else was at the same rows, so that it is to be read and decided again.
 func stale(err error) bool { return errors.Is(err, store.ErrStale) || store.IsDeadlock(err) }
-
-// trends are the traits of a plan that are watched until their window ends.
-func (o Outcome) trends() []ExpireTrendArgs {
-	var args []ExpireTrendArgs
-	for _, t := range o.Changes.Traits {
-		if t.New && t.State.Stage == lifecycle.Trend {
-			args = append(args, ExpireTrendArgs{UserID: o.Changes.UserID, TraitID: t.ID})
-		}
-	}
-	return args
-}
 
 // postpone decides when a job is tried again whose reasoner could not be asked. What is nobody's fault counts as no attempt.
 func (r *Reflection) postpone(ctx context.Context, err error) error {

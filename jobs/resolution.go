@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -90,7 +91,7 @@ func (r *resolution) memory(id uuid.UUID) uuid.UUID { return cmp.Or(r.as[id], id
 // take takes what the extractor decided only as far as it is about what was shown; otherwise the candidate is a memory of its
 // own. again tells that it is about something that ended after it was shown.
 func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken reasoner.Resolution, again bool) {
-	d.Reason = shortened(d.Reason)
+	d.Reason = reflection.Reason(d.Reason)
 	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == d.Target })
 	d.Target = r.memory(d.Target)
 	d.Also = r.also(d, c)

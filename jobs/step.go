@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
-	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -43,64 +41,26 @@ func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enq
 	if err != nil {
 		return o, false, err
 	}
-	if s.person.OptedOut {
+	if s.Person.OptedOut {
 		return o, false, &OptedOutError{userID}
 	}
-	c, err := r.loadCase(ctx, db, s)
-	if err != nil {
+	d, err := r.nextReview(ctx, db, s, 0, false)
+	if err == nil && d == nil {
+		d, err = r.nextBatch(ctx, db, s, r.Batch, 0)
+	}
+	if err != nil || d == nil {
 		return o, false, err
 	}
-	if c != nil {
-		return r.reviewNow(ctx, db, s, c)
-	}
-	if err = r.load(ctx, db, s, r.Batch); err != nil || len(s.batch) == 0 {
-		return o, false, err
-	}
-	proposals, err := r.ask(ctx, s, 0)
-	if err != nil {
-		return o, false, err
-	}
-	p, err := r.weigh(ctx, db, s, proposals)
-	if err != nil {
-		return o, false, err
-	}
-	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		changes := p.changes()
-		if err := store.LockChanges(ctx, tx, changes); err != nil {
-			return err
-		}
-		if out, err := store.OptedOut(ctx, tx, userID); err != nil || out {
-			return cmp.Or(err, error(&OptedOutError{userID}))
-		}
-		if o, err = r.write(ctx, tx, p, changes, store.Trigger{Type: "manual", Value: float64(len(s.batch))}); err != nil {
-			return err
-		}
-		for _, args := range o.trends() {
-			if err := enqueue(ctx, tx, args, args.due(p, r.Now())); err != nil {
-				return err
-			}
-		}
-		return nil
+	written, err := r.write(ctx, db, d, during{
+		locked:  func(context.Context, pgx.Tx) error { return nil },
+		written: func(context.Context, pgx.Tx, Outcome) error { return nil },
+		enqueue: enqueue,
 	})
-	return o, err == nil, err
-}
-
-func (r *Reflection) reviewNow(ctx context.Context, db DB, s *snapshot, c *reasoner.Case) (o Outcome, more bool, err error) {
-	verdict, err := r.judge(ctx, s, c, 0)
+	if err == nil && written == nil {
+		err = &OptedOutError{userID}
+	}
 	if err != nil {
 		return o, false, err
 	}
-	p := s.conclude(verdict, c)
-	changes := p.changes()
-	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if err := store.LockChanges(ctx, tx, changes); err != nil {
-			return err
-		}
-		if out, err := store.OptedOut(ctx, tx, s.user); err != nil || out {
-			return cmp.Or(err, error(&OptedOutError{s.user}))
-		}
-		o, err = r.writeReview(ctx, tx, p, changes, c)
-		return err
-	})
-	return o, err == nil, err
+	return *written, true, nil
 }

@@ -93,7 +93,7 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 }
 
 // grow makes the next summary out of the one that there is and what was said since.
-func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person store.Person) (*store.NewSummary, error) {
+func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person reasoner.Person) (*store.NewSummary, error) {
 	messages, places, err := store.UntoldMessages(ctx, w.db, summary, person, summarizedMessages)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 // SessionMessages returns the messages of a session that are to be extracted from, at most limit, with up to before
 // earlier ones, in their order. With failed they are those on which extraction failed, the one of the fewest failures
 // alone.
-func SessionMessages(ctx context.Context, db DB, s Session, p Person, failed bool, limit,
+func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, failed bool, limit,
 	before int) ([]reasoner.Message, error) {
 	if failed {
 		limit = 1

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // Trigger is why a user's inbox is to be reflected on.
@@ -24,15 +25,6 @@ type Trigger struct {
 
 // Due tells whether there is a reason.
 func (t Trigger) Due() bool { return t.Type != "" }
-
-// Unreflected is a memory that waits in the inbox.
-type Unreflected struct {
-	Type       MemoryType
-	ID         uuid.UUID
-	Importance float64 // 0 to 1
-	ValidAt    time.Time
-	SessionID  string
-}
 
 // ReflectionTriggers returns those of the users whose inbox is due for reflection at a moment, and why.
 func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.Time) ([]UserTrigger, error) {
@@ -66,10 +58,10 @@ func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time
 }
 
 // RemoveFromInbox takes a batch out and returns how many of it were still there.
-func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []Unreflected) (int64, error) {
+func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (int64, error) {
 	byType := map[MemoryType][]uuid.UUID{}
 	for _, m := range batch {
-		byType[m.Type] = append(byType[m.Type], m.ID)
+		byType[MemoryType(m.Type)] = append(byType[MemoryType(m.Type)], m.ID)
 	}
 	var removed int64
 	for _, memoryType := range MemoryTypes() { // in one order, as rows are locked

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // TraitPolicies returns the policies of traits in force at a moment.
@@ -57,15 +58,15 @@ func TraitPolicyHistory(ctx context.Context, db DB) (h PolicyHistory, err error)
 
 // DecayTraits decays the confidence of traits to a moment, as the formula in the database does. Trends, which have none, and
 // what was set later stay as they are.
-func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]ReflectedTrait) error {
+func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Trait) error {
 	var held []*lifecycle.State
 	var subtypes []string
 	var confidences []float64
 	var counts []int
 	var moments []time.Time
-	for _, traits := range lists {
-		for i := range traits {
-			if s := &traits[i].State; s.Stage != lifecycle.Trend && s.Confidence > 0 && s.At.Before(now) {
+	for _, list := range lists {
+		for i := range list {
+			if s := &list[i].State; s.Stage != lifecycle.Trend && s.Confidence > 0 && s.At.Before(now) {
 				held, subtypes, confidences = append(held, s), append(subtypes, string(s.Subtype)), append(confidences, s.Confidence)
 				counts, moments = append(counts, s.Reinforcements), append(moments, s.At)
 			}

@@ -12,75 +12,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-)
-
-// The directions of evidence.
-const (
-	Supporting    = "supporting"
-	Contradicting = "contradicting"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // ErrStale says that a trait, or what was to count for one, was changed by somebody else meanwhile: read again, decide again.
 var ErrStale = errors.New("a trait or its evidence was changed meanwhile")
-
-// TraitEvent is a row of trait_events. Its confidence and stage are those after it.
-type TraitEvent struct {
-	Trait      uuid.UUID       `json:"trait_id"`
-	Event      lifecycle.Kind  `json:"event"`
-	At         time.Time       `json:"at"`
-	Factor     *float64        `json:"factor"`
-	Sets       *float64        `json:"sets"`
-	Memories   int             `json:"memories"`
-	Subtype    *string         `json:"subtype"`
-	WindowEnd  *time.Time      `json:"window_end"`
-	Confidence *float64        `json:"confidence"`
-	Stage      lifecycle.Stage `json:"stage"`
-	Actor      string          `json:"actor"`
-	Reason     *string         `json:"reason"`
-	Details    json.RawMessage `json:"details"`
-	Nth        int             `json:"nth"` // of the events of this trait in this change, from 1
-}
-
-// TraitEvidence is a row of trait_evidence.
-type TraitEvidence struct {
-	Trait      uuid.UUID         `json:"trait_id"`
-	Direction  string            `json:"direction"`
-	Type       MemoryType        `json:"memory_type"`
-	Memory     uuid.UUID         `json:"memory_id"`
-	Quality    lifecycle.Quality `json:"quality"`
-	Session    string            `json:"session_key"`
-	Context    *string           `json:"context"`
-	Stated     bool              `json:"stated"`
-	ObservedAt time.Time         `json:"observed_at"`
-	Nth        int               `json:"nth"` // of the event in which it counts
-}
-
-// TraitChange is what a reflection makes of a trait.
-type TraitChange struct {
-	ReflectedTrait
-	New         bool
-	Derived     string // reflection, promotion, trend_promotion, contradiction_split; empty: as before
-	Tendencies  json.RawMessage
-	WindowStart time.Time
-	Reworded    string // the new wording; empty: none
-	Reason      string // of the rewording
-	Events      []TraitEvent
-	Evidence    []TraitEvidence
-}
-
-// Changes is all that one cycle writes.
-type Changes struct {
-	UserID   string
-	Timezone string
-	Cycle    uuid.UUID
-	Now      time.Time
-	Memories []uuid.UUID // facts and episodes that it was decided on: nobody erases them meanwhile
-	Traits   []TraitChange
-	Clues    []NotedClue
-	Closed   []string // keys of clues that became traits
-}
 
 // traitRow is what is written of a trait's row.
 type traitRow struct {
@@ -106,7 +43,7 @@ type traitRow struct {
 	Derived        string          `json:"derived"`
 }
 
-func (c *TraitChange) row() traitRow {
+func rowOf(c *traits.Change) traitRow {
 	r := traitRow{
 		ID: c.ID, Version: c.Version, Content: c.Content, Key: pointer(c.Key), Subtype: string(c.State.Subtype), Stage: string(c.State.Stage),
 		ConfidenceAt: c.State.At, Reinforcements: c.State.Reinforcements, Contradictions: c.State.Contradictions,
@@ -130,32 +67,32 @@ const traitColumns = `id uuid, version integer, content text, key text, subtype 
 // WriteChanges writes what a cycle concluded, in the caller's transaction, which has locked them. The error is ErrStale if a
 // trait has another version than the one that was read, or evidence was erased or counted meanwhile; then the transaction is
 // of no use.
-func WriteChanges(ctx context.Context, db DB, c Changes) error {
+func WriteChanges(ctx context.Context, db DB, c traits.Changes) error {
 	// The foreign keys to memories, a partitioned table, are planned anew for every row otherwise, which takes longer than
 	// all the rest.
 	_, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
 	if err != nil {
 		return fmt.Errorf("write traits: %w", err)
 	}
-	if err := c.write(ctx, db); err != nil {
+	if err := writeTraits(ctx, db, &c); err != nil {
 		return err
 	}
 	if _, err := db.Exec(ctx, `set local plan_cache_mode to default`); err != nil {
 		return fmt.Errorf("write traits: %w", err)
 	}
-	return c.reword(ctx, db)
+	return rewordTraits(ctx, db, &c)
 }
 
-func (c *Changes) write(ctx context.Context, db DB) error {
+func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	var fresh, old []traitRow
-	var events []TraitEvent
-	var evidence []TraitEvidence
+	var events []traits.Event
+	var evidence []traits.Evidence
 	for i := range c.Traits {
 		t := &c.Traits[i]
 		if t.New {
-			fresh = append(fresh, t.row())
+			fresh = append(fresh, rowOf(t))
 		} else {
-			old = append(old, t.row())
+			old = append(old, rowOf(t))
 		}
 		events, evidence = append(events, t.Events...), append(evidence, t.Evidence...)
 		for j := range t.Evidence { // the year 1 begins in the year 0 further west, which JSON and PostgreSQL do not write alike
@@ -197,12 +134,12 @@ func (c *Changes) write(ctx context.Context, db DB) error {
 			return fmt.Errorf("write %s: %w", s.what, ErrStale)
 		}
 	}
-	return c.noteClues(ctx, db)
+	return noteClues(ctx, db, c)
 }
 
 // LockChanges takes the memories first and then the traits, those included that are due and will be settled, each in the order
 // of their ids, as all do who lock several. It comes before everything else in a transaction: who erases a user waits for the user's memories and has their jobs last.
-func LockChanges(ctx context.Context, db DB, c Changes) error {
+func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 	if _, err := db.Exec(ctx, `
 		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
 		c.UserID, c.Memories); err != nil {
@@ -274,8 +211,8 @@ const insertEvents = `
 	       memories integer, subtype text, window_end timestamptz, confidence double precision, stage text, actor text, reason text,
 	       details jsonb, nth integer)`
 
-// reword gives traits the wordings that a review found. The event that says so names the new row.
-func (c *Changes) reword(ctx context.Context, db DB) error {
+// rewordTraits gives traits the wordings that a review found. The event that says so names the new row.
+func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	for _, t := range c.Traits {
 		if t.Reworded == "" || t.Reworded == t.Content {
 			continue
@@ -296,7 +233,7 @@ func (c *Changes) reword(ctx context.Context, db DB) error {
 
 // noteClues writes clues and drops those that became traits. Of the memories for a pattern it keeps the first and the latest,
 // and counts the others; and the same of those against it.
-func (c *Changes) noteClues(ctx context.Context, db DB) error {
+func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 	if len(c.Closed) > 0 {
 		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
 			return fmt.Errorf("close clues: %w", err)

@@ -11,22 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// Person is what reflection needs to know of a user beside the memories.
-type Person struct {
-	Zone      *time.Location // UTC unless ZoneKnown
-	Timezone  string         // its name
-	ZoneKnown bool           // the user has a time zone: without one, hours and days of the week say nothing
-	Language  string         // BCP 47; empty: not known
-	OptedOut  bool
-}
-
 // ReadPerson returns a user's settings. The dates of a user without a time zone are those of UTC.
-func ReadPerson(ctx context.Context, db DB, userID string) (Person, error) {
-	p := Person{Zone: time.UTC, Timezone: "UTC"}
+func ReadPerson(ctx context.Context, db DB, userID string) (reasoner.Person, error) {
+	p := reasoner.Person{Zone: time.UTC, Timezone: "UTC"}
 	found, err := Collect(ctx, db, pgx.RowToStructByPos[struct {
 		Timezone  string
 		ZoneKnown bool
@@ -46,27 +37,19 @@ func ReadPerson(ctx context.Context, db DB, userID string) (Person, error) {
 	return p, nil
 }
 
-// Session names the conversation of a memory; one without counts its day as one, the day being the user's own.
-func (p Person) Session(sessionID string, at time.Time) string {
-	if sessionID != "" {
-		return sessionID
-	}
-	return "day " + at.In(p.Zone).Format(time.DateOnly)
-}
-
 // InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner gets to see them, and, in
 // the same order, all rows of the inbox that were looked at: forgotten memories are among those only. A memory's time is
 // never later than now, and its text is cut after 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
 // load that is nothing, and every batch would read all of its user's memories.
-func InboxMemories(ctx context.Context, db DB, userID string, p Person, now time.Time, limit int) ([]reasoner.Memory, []Unreflected, error) {
+func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person, now time.Time, limit int) ([]reasoner.Memory, []traits.Unreflected, error) {
 	var memories []reasoner.Memory
 	var there bool
-	batch, err := Collect(ctx, db, func(row pgx.CollectableRow) (u Unreflected, err error) {
+	batch, err := Collect(ctx, db, func(row pgx.CollectableRow) (u traits.Unreflected, err error) {
 		var m reasoner.Memory
 		var vector *pgvector.HalfVector
 		err = row.Scan(&m.Type, &m.ID, &u.ValidAt, &m.Importance, &u.SessionID, &there, &m.Content, &m.Speaker, &m.Context,
 			&m.Arousal, &vector)
-		u.Type, u.ID, u.Importance = MemoryType(m.Type), m.ID, m.Importance
+		u.Type, u.ID, u.Importance = m.Type, m.ID, m.Importance
 		if err != nil || !there {
 			return u, err
 		}
@@ -107,23 +90,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// ReflectedTrait is a trait as reflection works on it.
-type ReflectedTrait struct {
-	ID             uuid.UUID
-	Key            string
-	Content        string
-	State          lifecycle.State
-	Context        string
-	Contexts       []string // those in which its evidence showed
-	Parent         uuid.UUID
-	Version        int
-	FirstObserved  time.Time
-	LastReinforced time.Time
-	EditedAt       time.Time // when a person corrected it; zero: nobody did
-	Rejected       bool      // a person dissolved it, and not time or a reflection
-	ReviewDueAt    time.Time // zero: no review is due
-}
-
 const reflectedTrait = `
 	select m.id, coalesce(m.trait_key, ''), m.content, coalesce(m.trait_subtype, 'behavior'), coalesce(m.trait_stage, 'candidate'),
 	       coalesce(m.trait_confidence, 0), coalesce(m.trait_confidence_at, m.created_at), coalesce(m.trait_reinforcement_count, 0), coalesce(m.trait_contradiction_count, 0),
@@ -135,15 +101,15 @@ const reflectedTrait = `
 	  from oxbow.memories_trait m
 	 where m.user_id = $1 and m.expired_at is null and m.forgotten_at is null `
 
-func collectTraits(ctx context.Context, db DB, what string, sql string, args ...any) ([]ReflectedTrait, error) {
-	traits, err := Collect(ctx, db, scanTrait, reflectedTrait+sql, args...)
+func collectTraits(ctx context.Context, db DB, what string, sql string, args ...any) ([]traits.Trait, error) {
+	found, err := Collect(ctx, db, scanTrait, reflectedTrait+sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", what, err)
 	}
-	return traits, nil
+	return found, nil
 }
 
-func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
+func scanTrait(row pgx.CollectableRow) (t traits.Trait, err error) {
 	var confidenceAt, windowEnd, first, last, edited, review *time.Time
 	var parent *uuid.UUID
 	var metadata struct {
@@ -164,45 +130,38 @@ func scanTrait(row pgx.CollectableRow) (t ReflectedTrait, err error) {
 }
 
 // LiveTraits returns a user's traits that are not dissolved, the surest first, at most limit.
-func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
+func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits", `and m.trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core')
 		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`, userID, limit)
 }
 
 // TraitsByKey returns a user's traits with one of the keys, dissolved ones too.
-func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]ReflectedTrait, error) {
+func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits of patterns", `and m.trait_key = any($2)
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys)
 }
 
 // TraitsSaying returns a user's traits with one of the keys or one of the wordings, dissolved ones too.
-func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []string) ([]ReflectedTrait, error) {
+func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits of patterns", `and (m.trait_key = any($2) or m.content = any($3))
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys, contents)
 }
 
 // RejectedTraits returns the traits that a person dissolved, the latest first, at most limit.
-func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]ReflectedTrait, error) {
-	traits, err := collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
+func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
+	found, err := collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
 		 order by m.trait_edited_at desc, m.id limit $2`, userID, limit)
-	return slices.DeleteFunc(traits, func(t ReflectedTrait) bool { return !t.Rejected }), err
+	return slices.DeleteFunc(found, func(t traits.Trait) bool { return !t.Rejected }), err
 }
 
 // TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.
-func TraitsToReview(ctx context.Context, db DB, userID string) ([]ReflectedTrait, error) {
+func TraitsToReview(ctx context.Context, db DB, userID string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits to review", `and m.trait_review_due_at is not null
 		 order by m.trait_review_due_at, m.trait_first_observed, m.trait_key, m.id`, userID)
 }
 
-// TraitCounts is how many traits of a user are in which stages.
-type TraitCounts struct {
-	Visible    int // emerging, established, core
-	Trends     int
-	Candidates int
-}
-
 // CountTraits counts a user's traits.
-func CountTraits(ctx context.Context, db DB, userID string) (n TraitCounts, err error) {
+func CountTraits(ctx context.Context, db DB, userID string) (n traits.Counts, err error) {
 	err = db.QueryRow(ctx, `
 		select count(*) filter (where trait_stage in ('emerging', 'established', 'core')), count(*) filter (where trait_stage = 'trend'),
 		       count(*) filter (where trait_stage = 'candidate')
@@ -216,7 +175,7 @@ func CountTraits(ctx context.Context, db DB, userID string) (n TraitCounts, err 
 }
 
 // TraitSightings returns, for each of the traits, the latest memories that speak for it, the earliest of them first.
-func TraitSightings(ctx context.Context, db DB, userID string, traits []uuid.UUID, p Person) (map[uuid.UUID][]reasoner.Sighting, error) {
+func TraitSightings(ctx context.Context, db DB, userID string, traits []uuid.UUID, p reasoner.Person) (map[uuid.UUID][]reasoner.Sighting, error) {
 	seen := map[uuid.UUID][]reasoner.Sighting{}
 	if len(traits) == 0 {
 		return seen, nil
@@ -250,33 +209,19 @@ const (
 	latestSightings = 16
 )
 
-// NotedClue is a memory that was noted for a pattern, or against it.
-type NotedClue struct {
-	Key        string
-	Content    string // the latest wording of the pattern; with Against, why
-	Against    bool
-	Type       MemoryType
-	Memory     uuid.UUID
-	Session    string
-	Context    string
-	Stated     bool
-	ObservedAt time.Time
-	Skipped    int // later memories that were noted too, and are not kept
-}
-
 // CluesByKey returns what was noted for patterns, in the order of the keys, the earliest first.
-func CluesByKey(ctx context.Context, db DB, userID string, keys []string) ([]NotedClue, error) {
+func CluesByKey(ctx context.Context, db DB, userID string, keys []string) ([]traits.NotedClue, error) {
 	return collectClues(ctx, db, `where c.user_id = $1 and c.key = any($2)`, userID, keys)
 }
 
 // LatestClues returns what was noted for the patterns that were seen last, at most limit memories.
-func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]NotedClue, error) {
+func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]traits.NotedClue, error) {
 	return collectClues(ctx, db, `where c.user_id = $1 and c.key in (
 		select l.key from (select key, created_at from oxbow.trait_clues where user_id = $1 and not against order by created_at desc limit $2) l)`, userID, limit)
 }
 
-func collectClues(ctx context.Context, db DB, where string, args ...any) ([]NotedClue, error) {
-	clues, err := Collect(ctx, db, pgx.RowToStructByPos[NotedClue], `
+func collectClues(ctx context.Context, db DB, where string, args ...any) ([]traits.NotedClue, error) {
+	clues, err := Collect(ctx, db, pgx.RowToStructByPos[traits.NotedClue], `
 		select c.key, c.content, c.against, c.memory_type::text, c.memory_id, c.session_key, coalesce(c.context, ''), c.stated, c.observed_at, c.skipped
 		  from oxbow.trait_clues c `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
 	if err != nil {
@@ -301,50 +246,28 @@ func Refused(ctx context.Context, db DB, userID string, texts []string) (map[str
 	return refused, nil
 }
 
-// Claim is a memory that may come to speak for or against a trait.
-type Claim struct {
-	Trait     uuid.UUID
-	Direction string // Supporting, Contradicting
-	Memory    uuid.UUID
-	Type      MemoryType // of the memory; a trait may speak for a more abstract one
-	Session   string
-}
-
-// EvidenceSeen is what a trait's evidence tells about further evidence.
-type EvidenceSeen struct {
-	Sessions   []string // of those asked about, which have spoken for it
-	Supporting int      // how many memories speak for it, at most what was asked for
-	Counted    map[EvidenceKey]bool
-}
-
-// EvidenceKey is a memory and a direction.
-type EvidenceKey struct {
-	Memory    uuid.UUID
-	Direction string // supporting, contradicting
-}
-
 // SeenEvidence tells, for each claim, whether its memory has counted already and its session has spoken for the trait, and
 // for each trait in weighed how much speaks for it, counted up to the number given. Each question is one look into an
 // index, however much evidence there is: the first row from there on, in an order that only the right index has. Asked for
 // with "=", PostgreSQL may take another index while it has no statistics, and read all evidence of the trait.
-func SeenEvidence(ctx context.Context, db DB, userID string, claims []Claim, weighed map[uuid.UUID]int) (map[uuid.UUID]*EvidenceSeen, error) {
-	seen := map[uuid.UUID]*EvidenceSeen{}
-	of := func(id uuid.UUID) *EvidenceSeen {
+func SeenEvidence(ctx context.Context, db DB, userID string, claims []traits.Claim, weighed map[uuid.UUID]int) (map[uuid.UUID]*traits.EvidenceSeen, error) {
+	seen := map[uuid.UUID]*traits.EvidenceSeen{}
+	of := func(id uuid.UUID) *traits.EvidenceSeen {
 		if seen[id] == nil {
-			seen[id] = &EvidenceSeen{Counted: map[EvidenceKey]bool{}}
+			seen[id] = &traits.EvidenceSeen{Counted: map[traits.EvidenceKey]bool{}}
 		}
 		return seen[id]
 	}
 	n := len(claims)
-	traits, memories := make([]uuid.UUID, n), make([]uuid.UUID, n)
+	ids, memories := make([]uuid.UUID, n), make([]uuid.UUID, n)
 	directions, types, sessions := make([]string, n), make([]string, n), make([]string, n)
 	for i, c := range claims {
-		traits[i], directions[i], memories[i], types[i], sessions[i] = c.Trait, c.Direction, c.Memory, string(c.Type), c.Session
+		ids[i], directions[i], memories[i], types[i], sessions[i] = c.Trait, c.Direction, c.Memory, c.Type, c.Session
 	}
 	var trait, memory uuid.UUID
 	var text string
 	err := each(ctx, db, "look for evidence that counted", []any{&trait, &memory, &text}, func() {
-		of(trait).Counted[EvidenceKey{memory, text}] = true
+		of(trait).Counted[traits.EvidenceKey{Memory: memory, Direction: text}] = true
 	}, `
 		select c.trait, c.memory, c.direction
 		  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[]) c(trait, direction, type, memory)
@@ -352,7 +275,7 @@ func SeenEvidence(ctx context.Context, db DB, userID string, claims []Claim, wei
 		       select e.trait_id, e.direction, e.memory_type, e.memory_id from oxbow.trait_evidence e
 		        where e.user_id = $1 and (e.trait_id, e.direction, e.memory_type, e.memory_id) >= (c.trait, c.direction, c.type, c.memory)
 		        order by e.trait_id, e.direction, e.memory_type, e.memory_id limit 1) e
-		 where (e.trait_id, e.direction, e.memory_type, e.memory_id) = (c.trait, c.direction, c.type, c.memory)`, userID, traits, directions, types, memories)
+		 where (e.trait_id, e.direction, e.memory_type, e.memory_id) = (c.trait, c.direction, c.type, c.memory)`, userID, ids, directions, types, memories)
 	if err != nil {
 		return nil, err
 	}
@@ -364,21 +287,21 @@ func SeenEvidence(ctx context.Context, db DB, userID string, claims []Claim, wei
 		       select e.trait_id, e.session_key, e.direction from oxbow.trait_evidence e
 		        where e.user_id = $1 and (e.session_key, e.trait_id, e.direction) >= (c.session, c.trait, 'supporting')
 		        order by e.session_key, e.trait_id, e.direction limit 1) e
-		 where (e.session_key, e.trait_id, e.direction) = (c.session, c.trait, 'supporting')`, userID, traits, sessions)
+		 where (e.session_key, e.trait_id, e.direction) = (c.session, c.trait, 'supporting')`, userID, ids, sessions)
 	if err != nil || len(weighed) == 0 {
 		return seen, err
 	}
 	var count int
-	ids, limits := make([]uuid.UUID, 0, len(weighed)), make([]int, 0, len(weighed))
+	weighedIDs, limits := make([]uuid.UUID, 0, len(weighed)), make([]int, 0, len(weighed))
 	for id, limit := range weighed {
-		ids, limits = append(ids, id), append(limits, limit)
+		weighedIDs, limits = append(weighedIDs, id), append(limits, limit)
 	}
 	return seen, each(ctx, db, "count the evidence", []any{&trait, &count}, func() {
 		of(trait).Supporting = count
 	}, `
 		select t.id, (select count(*) from (select from oxbow.trait_evidence e
 		         where e.user_id = $1 and e.trait_id = t.id and e.direction = 'supporting' limit t.most) n)
-		  from unnest($2::uuid[], $3::integer[]) t(id, most)`, userID, ids, limits)
+		  from unnest($2::uuid[], $3::integer[]) t(id, most)`, userID, weighedIDs, limits)
 }
 
 // each calls do for every row of a query, after it was read into dest.
@@ -390,7 +313,7 @@ func each(ctx context.Context, db DB, what string, dest []any, do func(), sql st
 }
 
 // ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
-func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p Person, limit int) ([]reasoner.Evidence, error) {
+func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p reasoner.Person, limit int) ([]reasoner.Evidence, error) {
 	evidence, err := Collect(ctx, db, func(row pgx.CollectableRow) (e reasoner.Evidence, err error) {
 		err = row.Scan(&e.Type, &e.ID, &e.Content, &e.Speaker, &e.Time, &e.Session, &e.Context, &e.Importance, &e.Quality)
 		e.Time = e.Time.In(p.Zone)

@@ -66,7 +66,7 @@ func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary,
 
 // UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at
 // most limit, in their order, with the place of each.
-func UntoldMessages(ctx context.Context, db DB, s Summary, p Person, limit int) ([]reasoner.Message, []int64, error) {
+func UntoldMessages(ctx context.Context, db DB, s Summary, p reasoner.Person, limit int) ([]reasoner.Message, []int64, error) {
 	var places []int64
 	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Message, error) {
 		m := reasoner.Message{New: true}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -281,7 +282,7 @@ func (v *traitView) printEvidence() {
 		v.printf("%s %s: %s (removes %.2f of the doubt)", []string{"", ";"}[min(i, 1)], q, qualities[q], used[q])
 	}
 	v.printf(".\n")
-	if slices.ContainsFunc(evidence, func(e oxbow.TraitEvidence) bool { return e.Direction == store.Contradicting }) {
+	if slices.ContainsFunc(evidence, func(e oxbow.TraitEvidence) bool { return e.Direction == traits.Contradicting }) {
 		v.printf("What speaks against it takes a share of the confidence, whatever its quality.\n")
 	}
 }
@@ -313,7 +314,7 @@ func (v *traitView) effect(seq int) string {
 }
 
 func side(e oxbow.TraitEvidence) string {
-	if e.Direction == store.Contradicting {
+	if e.Direction == traits.Contradicting {
 		return "against"
 	}
 	return "for"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -87,8 +88,8 @@ func (t *checkedTrait) links() {
 
 // counts are the events in which evidence counts, by its direction.
 var counts = map[string][]string{
-	store.Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
-	store.Contradicting: {string(lifecycle.Contradicted)},
+	traits.Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
+	traits.Contradicting: {string(lifecycle.Contradicted)},
 }
 
 // weights compares each event with its evidence.

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // speak keeps memories that speak for a trait until flush, because a cycle reinforces a trait once.
-func (p *plan) speak(c *change, supports []support, reason string) {
+func (p *Plan) speak(c *change, supports []support, reason string) {
 	if len(supports) == 0 {
 		return
 	}
@@ -29,7 +29,7 @@ func (p *plan) speak(c *change, supports []support, reason string) {
 }
 
 // flush lets memories speak for the traits of a subtype: each session applies once, with its best quality.
-func (p *plan) flush(subtype lifecycle.Subtype) {
+func (p *Plan) flush(subtype lifecycle.Subtype) {
 	for _, c := range p.spoken {
 		if c.State.Subtype != subtype || c.pending == nil {
 			continue
@@ -39,28 +39,28 @@ func (p *plan) flush(subtype lifecycle.Subtype) {
 		c.gained = append(c.gained, supports...)
 		if c.New { // its making counted: more evidence of this cycle belongs to that
 			c.Events[0].Memories += len(supports)
-			p.count(c, store.Supporting, supports, 1)
+			p.count(c, traits.Supporting, supports, 1)
 			continue
 		}
-		best := p.count(c, store.Supporting, supports, len(c.Events)+1)
-		p.event(c, lifecycle.Event{Kind: lifecycle.Reinforced, At: p.now, Factor: p.policies.Reinforcement(best)}, len(supports), c.reason, nil)
+		best := p.count(c, traits.Supporting, supports, len(c.Events)+1)
+		p.event(c, lifecycle.Event{Kind: lifecycle.Reinforced, At: p.Now, Factor: p.Policies.Reinforcement(best)}, len(supports), c.reason, nil)
 		p.follow(c)
 	}
 }
 
-func (p *plan) reinforcement(r reasoner.Reinforcement) {
+func (p *Plan) reinforcement(r reasoner.Reinforcement) {
 	if c := p.live(r.Trait, r); c != nil {
-		p.speak(c, p.resolve(c, store.Supporting, r, r.Evidence), "")
+		p.speak(c, p.resolve(c, traits.Supporting, r, r.Evidence), "")
 	}
 }
 
 // live returns a trait that was shown, is not dissolved and may be inferred; otherwise the proposal is dropped.
-func (p *plan) live(id uuid.UUID, proposal any) *change {
+func (p *Plan) live(id uuid.UUID, proposal any) *change {
 	c := p.byID[id]
 	switch {
 	case c == nil:
 		p.drop(proposal, "trait %s is not among those that were shown", id)
-	case p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved:
+	case p.Policies.StageAt(c.State, p.Now) == lifecycle.Dissolved:
 		p.drop(proposal, "trait %s is dissolved", id)
 	case p.mayInfer(c, proposal):
 		return c
@@ -69,22 +69,22 @@ func (p *plan) live(id uuid.UUID, proposal any) *change {
 }
 
 // revive brings a dissolved trait back, for new evidence.
-func (p *plan) revive(c *change, supports []support, key string) bool {
+func (p *Plan) revive(c *change, supports []support, key string) bool {
 	if len(supports) == 0 {
 		return false
 	}
-	if e, ok := p.policies.Follow(c.State, p.now); ok { // it dissolved by itself, and nobody noted that yet
+	if e, ok := p.Policies.Follow(c.State, p.Now); ok { // it dissolved by itself, and nobody noted that yet
 		p.event(c, e, 0, "", nil)
 	}
-	p.count(c, store.Supporting, supports, len(c.Events)+1)
-	p.event(c, p.policies.Revive(p.now), len(supports), "new evidence", nil)
+	p.count(c, traits.Supporting, supports, len(c.Events)+1)
+	p.event(c, p.Policies.Revive(p.Now), len(supports), "new evidence", nil)
 	c.gained = append(c.gained, supports...)
 	p.close(key)
 	return true
 }
 
 // contradictions lets memories speak against traits, once a cycle.
-func (p *plan) contradictions(proposals []reasoner.Contradiction) {
+func (p *Plan) contradictions(proposals []reasoner.Contradiction) {
 	against := map[uuid.UUID]map[uuid.UUID]support{}
 	reasons := map[uuid.UUID]string{}
 	var order []uuid.UUID
@@ -97,7 +97,7 @@ func (p *plan) contradictions(proposals []reasoner.Contradiction) {
 			against[c.ID], reasons[c.ID] = map[uuid.UUID]support{}, k.Reason
 			order = append(order, c.ID)
 		}
-		for _, s := range p.resolve(c, store.Contradicting, k, k.Evidence) {
+		for _, s := range p.resolve(c, traits.Contradicting, k, k.Evidence) {
 			if !c.EditedAt.IsZero() && !s.time.After(c.EditedAt) {
 				p.drop(k, "the person corrected the trait after memory %s", s.memory)
 				continue
@@ -120,25 +120,25 @@ func (p *plan) contradictions(proposals []reasoner.Contradiction) {
 }
 
 // opposed returns the trait that a contradiction is about. What speaks against a pattern that is no trait yet is noted.
-func (p *plan) opposed(k reasoner.Contradiction) *change {
+func (p *Plan) opposed(k reasoner.Contradiction) *change {
 	if k.Trait != uuid.Nil || k.Key == "" {
 		return p.live(k.Trait, k)
 	}
-	key := patternKey(k.Key, "")
+	key := PatternKey(k.Key, "")
 	c := p.byKey[key]
 	if c == nil {
-		if _, hit := sensitive.Category(key); !hit && !p.refused[key] {
+		if _, hit := sensitive.Category(key); !hit && !p.Refused[key] {
 			p.noteAgainst(key, k)
 		}
 		return nil
 	}
-	if p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved || !p.mayInfer(c, k) {
+	if p.Policies.StageAt(c.State, p.Now) == lifecycle.Dissolved || !p.mayInfer(c, k) {
 		return nil
 	}
 	return c
 }
 
-func (p *plan) noteAgainst(key string, k reasoner.Contradiction) {
+func (p *Plan) noteAgainst(key string, k reasoner.Contradiction) {
 	known := map[uuid.UUID]bool{}
 	for _, s := range slices.Concat(p.noted[key], p.denied[key]) {
 		known[s.memory] = true
@@ -146,48 +146,48 @@ func (p *plan) noteAgainst(key string, k reasoner.Contradiction) {
 	for _, n := range p.clues {
 		known[n.Memory] = known[n.Memory] || n.Key == key
 	}
-	for _, s := range p.resolve(nil, store.Contradicting, k, k.Evidence) {
+	for _, s := range p.resolve(nil, traits.Contradicting, k, k.Evidence) {
 		if !known[s.memory] {
-			p.clues = append(p.clues, store.NotedClue{Key: key, Content: cmp.Or(shortened(k.Reason), key), Against: true, Type: s.memoryType,
+			p.clues = append(p.clues, traits.NotedClue{Key: key, Content: cmp.Or(Reason(k.Reason), key), Against: true, Type: s.memoryType,
 				Memory: s.memory, Session: s.session, Context: s.context, ObservedAt: s.time})
 		}
 	}
 }
 
 // deniedBefore is what spoke against a new trait before it was seen, of the time since anything speaks for it.
-func (p *plan) deniedBefore(c *change) []support {
+func (p *Plan) deniedBefore(c *change) []support {
 	if !c.New || len(c.gained) == 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(p.denied[c.Key]), func(s support) bool { return !s.time.After(c.gained[0].time) })
 }
 
-func (p *plan) contradict(c *change, supports []support, reason string) {
+func (p *Plan) contradict(c *change, supports []support, reason string) {
 	n := len(supports)
 	if n == 0 {
 		return
 	}
-	p.count(c, store.Contradicting, supports, len(c.Events)+1)
-	p.event(c, lifecycle.Event{Kind: lifecycle.Contradicted, At: p.now, Factor: p.policies.Contradiction(n), Count: n}, n, shortened(reason), nil)
+	p.count(c, traits.Contradicting, supports, len(c.Events)+1)
+	p.event(c, lifecycle.Event{Kind: lifecycle.Contradicted, At: p.Now, Factor: p.Policies.Contradiction(n), Count: n}, n, Reason(reason), nil)
 	p.follow(c)
 	if c.State.Stage == lifecycle.Trend || c.State.Stage == lifecycle.Dissolved || !c.EditedAt.IsZero() {
 		return // the window decides, or the person did
 	}
-	if p.policies.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
-		c.ReviewDueAt = p.now
-		p.reviews++
+	if p.Policies.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
+		c.ReviewDueAt = p.Now
+		p.Reviews++
 	}
 }
 
-// changes is what the plan writes.
-func (p *plan) changes() store.Changes {
-	c := store.Changes{UserID: p.user, Timezone: p.person.Timezone, Cycle: p.cycle, Now: p.now, Clues: p.clues, Closed: p.closed}
+// Changes is what the Plan writes.
+func (p *Plan) Changes() traits.Changes {
+	c := traits.Changes{UserID: p.User, Timezone: p.Person.Timezone, Cycle: p.Cycle, Now: p.Now, Clues: p.clues, Closed: p.closed}
 	memories := map[uuid.UUID]bool{}
-	for _, m := range p.batch {
+	for _, m := range p.Batch {
 		memories[m.ID] = true
 	}
 	for _, t := range p.order {
-		c.Traits = append(c.Traits, t.TraitChange)
+		c.Traits = append(c.Traits, t.Change)
 		for _, e := range t.Evidence {
 			if e.Type != "trait" {
 				memories[e.Memory] = true

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"testing"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-func cluster(subtype lifecycle.Subtype, content string, members ...store.ReflectedTrait) reasoner.Proposals {
+func cluster(subtype lifecycle.Subtype, content string, members ...traits.Trait) reasoner.Proposals {
 	k := reasoner.Cluster{Key: "group " + content, Subtype: subtype, Content: content}
 	for _, m := range members {
 		k.Members = append(k.Members, m.ID)
@@ -44,14 +44,14 @@ func TestPromotion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			var members []store.ReflectedTrait
+			var members []traits.Trait
 			for i, m := range c.members {
 				members = append(members, b.behavior("behavior "+string(rune('a'+i)), m.confidence, m.context))
 			}
 			p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "Ann likes sports.", members...))
-			require.Len(t, p.dropped, len(c.dropped))
+			require.Len(t, p.Dropped, len(c.dropped))
 			for i, reason := range c.dropped {
-				require.Contains(t, p.dropped[i].Reason, reason)
+				require.Contains(t, p.Dropped[i].Reason, reason)
 			}
 			if c.confidence == 0 {
 				require.Len(t, b.traits, len(members))
@@ -72,9 +72,9 @@ func TestPromotion(t *testing.T) {
 					require.InDelta(t, m.State.Confidence, after.State.Confidence, 1e-12, "children stay")
 				}
 			}
-			require.Equal(t, linked, b.count(parent.ID, store.Supporting))
+			require.Equal(t, linked, b.count(parent.ID, traits.Supporting))
 			require.Equal(t, linked, b.events[parent.ID][0].Memories)
-			require.Equal(t, store.MemoryType("trait"), b.evidence[parent.ID][0].Type)
+			require.Equal(t, string("trait"), b.evidence[parent.ID][0].Type)
 		})
 	}
 }
@@ -85,7 +85,7 @@ func TestPromotionOfDecayedTraits(t *testing.T) {
 	b := newBook(t)
 	x, y := b.behavior("x", 0.51, ""), b.behavior("y", 0.9, "")
 	p := b.reflect(day(30), nil, cluster(lifecycle.Preference, "z", x, y))
-	require.Len(t, p.dropped, 2)
+	require.Len(t, p.Dropped, 2)
 	require.Len(t, b.traits, 2)
 }
 
@@ -97,14 +97,14 @@ func TestMembersThatCannotBe(t *testing.T) {
 	watched := b.traits[4]
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "first", x, y))
 	first := b.traits[5]
-	p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", x, z, z, w, first, watched, store.ReflectedTrait{ID: uuid.New()}))
-	require.Len(t, p.dropped, 4)
-	require.Contains(t, p.dropped[0].Reason, "is part of another one")
-	require.Contains(t, p.dropped[1].Reason, "preference, is not sure enough or not of the kind")
-	require.Contains(t, p.dropped[2].Reason, "is not sure enough")
-	require.Contains(t, p.dropped[3].Reason, "is not among those that were shown")
+	p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", x, z, z, w, first, watched, traits.Trait{ID: uuid.New()}))
+	require.Len(t, p.Dropped, 4)
+	require.Contains(t, p.Dropped[0].Reason, "is part of another one")
+	require.Contains(t, p.Dropped[1].Reason, "preference, is not sure enough or not of the kind")
+	require.Contains(t, p.Dropped[2].Reason, "is not sure enough")
+	require.Contains(t, p.Dropped[3].Reason, "is not among those that were shown")
 	second := b.traits[6]
-	require.Equal(t, 2, b.count(second.ID, store.Supporting))
+	require.Equal(t, 2, b.count(second.ID, traits.Supporting))
 	require.Equal(t, second.ID, b.trait(z.ID).Parent)
 	require.Equal(t, first.ID, b.trait(x.ID).Parent)
 
@@ -113,7 +113,7 @@ func TestMembersThatCannotBe(t *testing.T) {
 	// its parent dissolved: it may become part of another
 	b.happens(first.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(4)})
 	p = b.reflect(day(4), nil, cluster(lifecycle.Preference, "second", x))
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	require.Equal(t, second.ID, b.trait(x.ID).Parent)
 }
 
@@ -125,10 +125,10 @@ func TestJoiningAParent(t *testing.T) {
 	parent := b.traits[3]
 	p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "p", x, y))
 	require.Empty(t, p.order, "they are together")
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "P!", x, z))
 	require.Len(t, b.traits, 4)
-	require.Equal(t, "CCA", b.qualities(parent.ID, store.Supporting), "another context shows the same")
+	require.Equal(t, "CCA", b.qualities(parent.ID, traits.Supporting), "another context shows the same")
 	require.InDelta(t, 1-0.4*0.75, b.trait(parent.ID).State.Confidence, 1e-12)
 	require.Equal(t, "general", b.trait(parent.ID).Context)
 	require.Equal(t, parent.ID, b.trait(z.ID).Parent)
@@ -144,7 +144,7 @@ func TestAParentComesBack(t *testing.T) {
 		parent := b.traits[3]
 		b.happens(parent.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(3)})
 		if byPerson {
-			b.change(parent.ID, func(t *store.ReflectedTrait) { t.EditedAt, t.Rejected = day(3), true })
+			b.change(parent.ID, func(t *traits.Trait) { t.EditedAt, t.Rejected = day(3), true })
 		}
 		p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "p", x, z))
 		after := b.trait(parent.ID)
@@ -153,7 +153,7 @@ func TestAParentComesBack(t *testing.T) {
 			require.Equal(t, lifecycle.Dissolved, after.State.Stage)
 			continue
 		}
-		require.Empty(t, p.dropped)
+		require.Empty(t, p.Dropped)
 		require.Equal(t, 0.20, after.State.Confidence)
 		require.Equal(t, parent.ID, b.trait(z.ID).Parent)
 	}
@@ -173,7 +173,7 @@ func TestAChainInOneCycle(t *testing.T) {
 	proposed := cluster(lifecycle.CoreTrait, "core", first, second)
 	proposed.Reinforcements = []reasoner.Reinforcement{{Trait: x.ID, Evidence: from(m...)}}
 	p := b.reflect(day(3), m, proposed)
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	core := b.traits[6]
 	require.Equal(t, lifecycle.CoreTrait, core.State.Subtype)
 	require.InDelta(t, (1-0.3*0.95+0.8)/2, core.State.Confidence, 1e-12, "the preference was reinforced by way of the behavior before")
@@ -195,12 +195,12 @@ func TestInference(t *testing.T) {
 	proposed := reinforce(x.ID, from(m[:2]...)...)
 	proposed.Reinforcements = append(proposed.Reinforcements, reinforce(y.ID, from(m[1:]...)...).Reinforcements...)
 	b.reflect(day(3), m, proposed)
-	require.Equal(t, "CCDDD", b.qualities(first.ID, store.Supporting), "inferred, whatever the context")
+	require.Equal(t, "CCDDD", b.qualities(first.ID, traits.Supporting), "inferred, whatever the context")
 	require.InDelta(t, 1-0.3*0.95*0.95, b.trait(first.ID).State.Confidence, 1e-12, "each session once")
 	require.Equal(t, 1, b.trait(first.ID).State.Reinforcements)
-	require.Equal(t, "CCDDD", b.qualities(core.ID, store.Supporting))
+	require.Equal(t, "CCDDD", b.qualities(core.ID, traits.Supporting))
 	require.Equal(t, 1, b.trait(core.ID).State.Reinforcements)
-	require.Equal(t, 2, b.count(second.ID, store.Supporting))
+	require.Equal(t, 2, b.count(second.ID, traits.Supporting))
 	require.Equal(t, "by way of: x", *b.events[first.ID][len(b.events[first.ID])-1].Reason)
 
 	// the same memory for the other child: it counted
@@ -211,9 +211,9 @@ func TestInference(t *testing.T) {
 	both := reinforce(x.ID, from(n...)...)
 	both.Reinforcements = append(both.Reinforcements, reinforce(first.ID, from(n...)...).Reinforcements...)
 	b.reflect(day(3), n, both)
-	require.Equal(t, "CCDDDC", b.qualities(first.ID, store.Supporting))
+	require.Equal(t, "CCDDDC", b.qualities(first.ID, traits.Supporting))
 	// what contradicts a behavior does not contradict the preference
 	k := b.on(20)
 	b.reflect(day(3), k, contradict(x.ID, k...))
-	require.Zero(t, b.count(first.ID, store.Contradicting))
+	require.Zero(t, b.count(first.ID, traits.Contradicting))
 }

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // disputed is a trait at 0.8 with three memories for it and two against it, of which a review is due.
-func disputed(t *testing.T) (*book, store.ReflectedTrait) {
+func disputed(t *testing.T) (*book, traits.Trait) {
 	b := newBook(t)
 	trait := b.behavior(runs, 0.8, "")
 	m := b.on(4, 5)
@@ -25,7 +25,7 @@ func disputed(t *testing.T) (*book, store.ReflectedTrait) {
 }
 
 // review lets a verdict happen to the only trait.
-func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicting []string) *plan {
+func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicting []string) *Plan {
 	b.Helper()
 	s := b.snapshot(now, nil)
 	t := b.only()
@@ -36,8 +36,7 @@ func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicti
 	for _, context := range contradicting {
 		c.Contradicting = append(c.Contradicting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(), Context: context}})
 	}
-	s.weighed = b.seen(nil, map[uuid.UUID]int{t.ID: enough(s.policies, t.State.Contradictions)})
-	p := s.conclude(v, c)
+	p := s.Conclude(v, c, b.seen(nil, map[uuid.UUID]int{t.ID: s.ReviewWeight(t)}))
 	b.write(p)
 	return p
 }
@@ -78,17 +77,17 @@ func TestVerdicts(t *testing.T) {
 			kinds := b.kinds(trait.ID)
 			require.Equal(t, c.last, kinds[len(kinds)-1])
 			if c.dropped == "" {
-				require.Empty(t, p.dropped)
+				require.Empty(t, p.Dropped)
 			} else {
 				require.Equal(t, []string{c.dropped}, reasons(p))
-				require.NotContains(t, p.dropped[0].What, "depression")
+				require.NotContains(t, p.Dropped[0].What, "depression")
 			}
 			for _, e := range b.events[trait.ID] {
 				if e.Reason != nil {
 					require.NotContains(t, *e.Reason, "depression")
 				}
 			}
-			require.Equal(t, c.stage == lifecycle.Dissolved, p.dissolved == 1)
+			require.Equal(t, c.stage == lifecycle.Dissolved, p.Dissolved == 1)
 		})
 	}
 }
@@ -126,14 +125,14 @@ func TestRevisionWithoutSupport(t *testing.T) {
 // Who corrected a trait meanwhile, or let it dissolve, has decided.
 func TestNothingIsLeftToReview(t *testing.T) {
 	t.Parallel()
-	for _, do := range []func(*store.ReflectedTrait){
-		func(t *store.ReflectedTrait) { t.EditedAt = day(5) },
-		func(t *store.ReflectedTrait) { t.State.Stage = lifecycle.Dissolved },
+	for _, do := range []func(*traits.Trait){
+		func(t *traits.Trait) { t.EditedAt = day(5) },
+		func(t *traits.Trait) { t.State.Stage = lifecycle.Dissolved },
 	} {
 		b, trait := disputed(t)
 		b.change(trait.ID, do)
 		if b.only().State.Stage == lifecycle.Dissolved {
-			b.change(trait.ID, func(t *store.ReflectedTrait) { t.State.Stage = lifecycle.Established })
+			b.change(trait.ID, func(t *traits.Trait) { t.State.Stage = lifecycle.Established })
 			b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(5)})
 		}
 		before := b.only().State

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -10,14 +10,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // inferParents lets what spoke for traits of a subtype speak, by inference, for those that they are part of.
-func (p *plan) inferParents(from lifecycle.Subtype) {
+func (p *Plan) inferParents(from lifecycle.Subtype) {
 	for _, c := range p.order {
 		parent := p.byID[c.Parent]
-		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || p.policies.StageAt(parent.State, p.now) == lifecycle.Dissolved {
+		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || p.Policies.StageAt(parent.State, p.Now) == lifecycle.Dissolved {
 			continue
 		}
 		if _, hit := sensitive.Category(parent.Content); hit {
@@ -25,7 +25,7 @@ func (p *plan) inferParents(from lifecycle.Subtype) {
 		}
 		var supports []support
 		for _, s := range c.gained {
-			if s.inferred = true; !parent.counted[store.EvidenceKey{Memory: s.memory, Direction: store.Supporting}] {
+			if s.inferred = true; !parent.counted[traits.EvidenceKey{Memory: s.memory, Direction: traits.Supporting}] {
 				supports = append(supports, s)
 			}
 		}
@@ -34,7 +34,7 @@ func (p *plan) inferParents(from lifecycle.Subtype) {
 }
 
 // cluster makes a more abstract trait of several, or adds them to the one that is there.
-func (p *plan) cluster(k reasoner.Cluster) {
+func (p *Plan) cluster(k reasoner.Cluster) {
 	key, content, ok := p.admit(k, k.Key, k.Content)
 	if !ok {
 		return
@@ -51,7 +51,7 @@ func (p *plan) cluster(k reasoner.Cluster) {
 	case len(members) == 0: // they belong together already
 	case parent == nil:
 		p.promote(k, key, content, members)
-	case p.policies.StageAt(parent.State, p.now) != lifecycle.Dissolved:
+	case p.Policies.StageAt(parent.State, p.Now) != lifecycle.Dissolved:
 		p.join(parent, members)
 	case parent.Rejected:
 		p.drop(k, "the person dissolved it")
@@ -61,7 +61,7 @@ func (p *plan) cluster(k reasoner.Cluster) {
 }
 
 // members are those of a cluster's that may become part of its trait.
-func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
+func (p *Plan) members(k reasoner.Cluster, parent *change) []*change {
 	var members []*change
 	for _, id := range k.Members {
 		c := p.live(id, k)
@@ -71,7 +71,7 @@ func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
 		case c.Parent != uuid.Nil && !p.gone(c.Parent):
 			p.drop(k, "trait %s is part of another one", id)
 		case !p.below(c, k.Subtype):
-			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, p.policies.StageAt(c.State, p.now), c.State.Subtype, k.Subtype)
+			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, p.Policies.StageAt(c.State, p.Now), c.State.Subtype, k.Subtype)
 		default:
 			members = append(members, c)
 		}
@@ -80,55 +80,55 @@ func (p *plan) members(k reasoner.Cluster, parent *change) []*change {
 }
 
 // gone tells whether a trait was shown and is dissolved.
-func (p *plan) gone(id uuid.UUID) bool {
+func (p *Plan) gone(id uuid.UUID) bool {
 	c := p.byID[id]
-	return c != nil && p.policies.StageAt(c.State, p.now) == lifecycle.Dissolved
+	return c != nil && p.Policies.StageAt(c.State, p.Now) == lifecycle.Dissolved
 }
 
 // promote makes a trait of members that are sure enough.
-func (p *plan) promote(k reasoner.Cluster, key, content string, members []*change) {
+func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*change) {
 	grades := make([]lifecycle.Member, len(members))
 	for i, c := range members {
 		grades[i] = p.member(c)
 	}
-	e, context, ok := p.policies.Promote(p.now, k.Subtype, grades)
+	e, context, ok := p.Policies.Promote(p.Now, k.Subtype, grades)
 	if !ok {
 		p.drop(k, "it takes two or more that are sure enough")
 		return
 	}
 	parent := p.fresh(key, content, context, "promotion")
 	for _, c := range members {
-		p.observe(parent, support{time: cmp.Or(c.FirstObserved, p.now)})
+		p.observe(parent, support{time: cmp.Or(c.FirstObserved, p.Now)})
 		for _, inContext := range append([]string{c.Context}, c.Contexts...) {
 			p.observe(parent, support{time: c.LastReinforced, context: inContext})
 		}
 	}
 	parent.Context = context
-	p.count(parent, store.Supporting, p.notCounted(parent, members), 1)
+	p.count(parent, traits.Supporting, p.notCounted(parent, members), 1)
 	p.event(parent, e, len(members), "", nil)
 	p.link(parent, members)
 }
 
 // below tells whether a trait is sure enough to become part of one of the subtype.
-func (p *plan) below(c *change, parent lifecycle.Subtype) bool {
-	_, _, ok := p.policies.Promote(p.now, parent, []lifecycle.Member{p.member(c), p.member(c)})
+func (p *Plan) below(c *change, parent lifecycle.Subtype) bool {
+	_, _, ok := p.Policies.Promote(p.Now, parent, []lifecycle.Member{p.member(c), p.member(c)})
 	return ok
 }
 
-func (p *plan) member(c *change) lifecycle.Member {
-	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.policies.StageAt(c.State, p.now), Confidence: p.policies.ConfidenceAt(c.State, p.now), Context: c.Context}
+func (p *Plan) member(c *change) lifecycle.Member {
+	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.Policies.StageAt(c.State, p.Now), Confidence: p.Policies.ConfidenceAt(c.State, p.Now), Context: c.Context}
 }
 
-func (p *plan) join(parent *change, members []*change) {
+func (p *Plan) join(parent *change, members []*change) {
 	p.speak(parent, p.notCounted(parent, members), "another trait shows the same")
 	p.link(parent, members)
 }
 
 // notCounted are the traits that have not spoken for a more abstract one yet, as its evidence.
-func (p *plan) notCounted(parent *change, members []*change) []support {
+func (p *Plan) notCounted(parent *change, members []*change) []support {
 	var supports []support
 	for _, c := range members {
-		if !parent.counted[store.EvidenceKey{Memory: c.ID, Direction: store.Supporting}] {
+		if !parent.counted[traits.EvidenceKey{Memory: c.ID, Direction: traits.Supporting}] {
 			supports = append(supports, asEvidence(c))
 		}
 	}
@@ -147,9 +147,9 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func (p *plan) link(parent *change, members []*change) {
+func (p *Plan) link(parent *change, members []*change) {
 	for _, c := range members {
 		c.Parent = parent.ID
-		p.event(c, lifecycle.Event{Kind: lifecycle.Promoted, At: p.now}, 0, "part of: "+parent.Content, map[string]any{"parent": parent.ID})
+		p.event(c, lifecycle.Event{Kind: lifecycle.Promoted, At: p.Now}, 0, "part of: "+parent.Content, map[string]any{"parent": parent.ID})
 	}
 }

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"crypto/md5"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 const (
@@ -23,14 +22,14 @@ const (
 	maxKey     = 400 // bytes
 )
 
-// line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
-func line(s string) string {
+// Line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
+func Line(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 // wording checks what a trait is to say.
 func wording(content string) (string, error) {
-	content = line(content)
+	content = Line(content)
 	switch {
 	case normalized(content) == "":
 		return "", errors.New("it says nothing")
@@ -43,14 +42,14 @@ func wording(content string) (string, error) {
 	return content, nil
 }
 
-// named returns the key of a pattern and what it says, in the form in which traits are found by them.
-func named(key, content string) (patterns, says string) {
-	says = line(content)
-	return patternKey(key, says), says
+// Named returns the key of a pattern and what it says, in the form in which traits are found by them.
+func Named(key, content string) (patterns, says string) {
+	says = Line(content)
+	return PatternKey(key, says), says
 }
 
-// patternKey names a pattern. A reasoner that gives no key gets one from the wording.
-func patternKey(key, content string) string {
+// PatternKey names a pattern. A reasoner that gives no key gets one from the wording.
+func PatternKey(key, content string) string {
 	if key = strings.ReplaceAll(strings.ToValidUTF8(key, ""), "\x00", ""); key == "" {
 		key = "says " + normalized(content)
 	}
@@ -68,27 +67,31 @@ func normalized(content string) string {
 	}), " ")
 }
 
-// shortened is a reason as it is kept with an event.
-func shortened(reason string) string {
+// Reason is a reason as it is kept with an event.
+func Reason(reason string) string {
 	if _, hit := sensitive.Category(reason); hit {
 		return ""
 	}
-	return store.Shorten(line(reason), maxContent)
+	reason = Line(reason)
+	if r := []rune(reason); len(r) > maxContent {
+		return string(r[:maxContent]) + "…"
+	}
+	return reason
 }
 
 // drop notes that a proposal, or a part of it, is not followed. What must not be held of a person is not noted as dropped
 // either: then only the ids are.
-func (p *plan) drop(proposal any, reason string, args ...any) {
+func (p *Plan) drop(proposal any, reason string, args ...any) {
 	what := told(proposal)
 	if _, hit := sensitive.Category(what); hit {
 		what = idsIn(what)
 	}
-	p.dropped = append(p.dropped, reasoner.Dropped{What: what, Reason: fmt.Sprintf(reason, args...)})
+	p.Dropped = append(p.Dropped, reasoner.Dropped{What: what, Reason: fmt.Sprintf(reason, args...)})
 }
 
 // dropUnsaid notes the ids alone.
-func (p *plan) dropUnsaid(proposal any, reason string) {
-	p.dropped = append(p.dropped, reasoner.Dropped{What: idsIn(told(proposal)), Reason: reason})
+func (p *Plan) dropUnsaid(proposal any, reason string) {
+	p.Dropped = append(p.Dropped, reasoner.Dropped{What: idsIn(told(proposal)), Reason: reason})
 }
 
 func told(proposal any) string {

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -12,23 +12,23 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // book holds a user's traits in memory and answers what the database would, no more than it is asked.
 type book struct {
 	*testing.T
-	traits   []store.ReflectedTrait // in the order in which they were made
-	evidence map[uuid.UUID][]store.TraitEvidence
-	events   map[uuid.UUID][]store.TraitEvent
-	clues    []store.NotedClue
+	traits   []traits.Trait // in the order in which they were made
+	evidence map[uuid.UUID][]traits.Evidence
+	events   map[uuid.UUID][]traits.Event
+	clues    []traits.NotedClue
 	refused  map[string]bool
 	named    map[string]uuid.UUID // memories of the test
 }
 
 func newBook(t *testing.T) *book {
-	return &book{T: t, evidence: map[uuid.UUID][]store.TraitEvidence{}, events: map[uuid.UUID][]store.TraitEvent{}, named: map[string]uuid.UUID{}}
+	return &book{T: t, evidence: map[uuid.UUID][]traits.Evidence{}, events: map[uuid.UUID][]traits.Event{}, named: map[string]uuid.UUID{}}
 }
 
 // day is noon of a day of January 2026 and on.
@@ -61,25 +61,25 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 }
 
 // snapshot is what a reflection loads.
-func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *snapshot {
-	s := &snapshot{user: "ann", person: store.Person{Zone: time.UTC, Timezone: "UTC"}, now: now, cycle: uuid.New(), memories: memories, refused: b.refused,
-		policies: traittest.Policies}
+func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *Snapshot {
+	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(), Memories: memories,
+		Refused: b.refused, Policies: traittest.Policies}
 	for _, m := range memories {
-		s.batch = append(s.batch, store.Unreflected{ID: m.ID, Type: store.MemoryType(m.Type)})
+		s.Batch = append(s.Batch, traits.Unreflected{ID: m.ID, Type: m.Type})
 	}
-	s.traits = slices.Clone(b.traits)
+	s.Traits = slices.Clone(b.traits)
 	for _, t := range b.traits {
 		switch {
 		case t.State.Stage == lifecycle.Trend:
-			s.held.Trends++
+			s.Held.Trends++
 		case t.State.Stage == lifecycle.Candidate:
-			s.held.Candidates++
+			s.Held.Candidates++
 		case t.State.Stage.Visible():
-			s.held.Visible++
+			s.Held.Visible++
 		}
 	}
-	slices.SortStableFunc(s.traits, func(x, y store.ReflectedTrait) int {
-		dissolved := func(t store.ReflectedTrait) int {
+	slices.SortStableFunc(s.Traits, func(x, y traits.Trait) int {
+		dissolved := func(t traits.Trait) int {
 			if t.State.Stage == lifecycle.Dissolved {
 				return 1
 			}
@@ -87,32 +87,32 @@ func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *snapshot {
 		}
 		return cmp.Compare(dissolved(x), dissolved(y))
 	})
-	s.clues = slices.Clone(b.clues)
-	slices.SortStableFunc(s.clues, func(x, y store.NotedClue) int { return cmp.Compare(x.Key, y.Key) })
+	s.Clues = slices.Clone(b.clues)
+	slices.SortStableFunc(s.Clues, func(x, y traits.NotedClue) int { return cmp.Compare(x.Key, y.Key) })
 	return s
 }
 
 // seen answers claims.
-func (b *book) seen(claims []store.Claim, weighed map[uuid.UUID]int) map[uuid.UUID]*store.EvidenceSeen {
-	seen := map[uuid.UUID]*store.EvidenceSeen{}
-	of := func(id uuid.UUID) *store.EvidenceSeen {
+func (b *book) seen(claims []traits.Claim, weighed map[uuid.UUID]int) map[uuid.UUID]*traits.EvidenceSeen {
+	seen := map[uuid.UUID]*traits.EvidenceSeen{}
+	of := func(id uuid.UUID) *traits.EvidenceSeen {
 		if seen[id] == nil {
-			seen[id] = &store.EvidenceSeen{Counted: map[store.EvidenceKey]bool{}}
+			seen[id] = &traits.EvidenceSeen{Counted: map[traits.EvidenceKey]bool{}}
 		}
 		return seen[id]
 	}
 	for _, c := range claims {
 		for _, e := range b.evidence[c.Trait] {
 			if e.Memory == c.Memory && e.Direction == c.Direction {
-				of(c.Trait).Counted[store.EvidenceKey{Memory: e.Memory, Direction: e.Direction}] = true
+				of(c.Trait).Counted[traits.EvidenceKey{Memory: e.Memory, Direction: e.Direction}] = true
 			}
-			if e.Session == c.Session && e.Direction == store.Supporting && !slices.Contains(of(c.Trait).Sessions, e.Session) {
+			if e.Session == c.Session && e.Direction == traits.Supporting && !slices.Contains(of(c.Trait).Sessions, e.Session) {
 				of(c.Trait).Sessions = append(of(c.Trait).Sessions, e.Session)
 			}
 		}
 	}
 	for id, most := range weighed {
-		of(id).Supporting = min(b.count(id, store.Supporting), most)
+		of(id).Supporting = min(b.count(id, traits.Supporting), most)
 	}
 	return seen
 }
@@ -127,33 +127,33 @@ func (b *book) count(trait uuid.UUID, direction string) (n int) {
 }
 
 // reflect lets a cycle happen, and returns it.
-func (b *book) reflect(now time.Time, memories []reasoner.Memory, proposals reasoner.Proposals) *plan {
+func (b *book) reflect(now time.Time, memories []reasoner.Memory, proposals reasoner.Proposals) *Plan {
 	b.Helper()
-	p := newPlan(b.snapshot(now, memories))
-	p.know(b.seen(p.claims(proposals)))
-	p.decide(proposals)
+	p := NewPlan(b.snapshot(now, memories))
+	p.Know(b.seen(p.Claims(proposals)))
+	p.Decide(proposals)
 	b.write(p)
 	return p
 }
 
 // write takes a plan's changes over, and checks them.
-func (b *book) write(p *plan) {
+func (b *book) write(p *Plan) {
 	b.Helper()
-	changes := p.changes()
+	changes := p.Changes()
 	for _, c := range changes.Traits {
-		i := slices.IndexFunc(b.traits, func(t store.ReflectedTrait) bool { return t.ID == c.ID })
+		i := slices.IndexFunc(b.traits, func(t traits.Trait) bool { return t.ID == c.ID })
 		require.Equal(b, c.New, i < 0)
 		if c.Reworded != "" {
 			c.Content = c.Reworded
 		}
 		if c.Version++; c.New {
-			b.traits = append(b.traits, c.ReflectedTrait)
+			b.traits = append(b.traits, c.Trait)
 		} else {
-			b.traits[i] = c.ReflectedTrait
+			b.traits[i] = c.Trait
 		}
 		before := len(b.events[c.ID])
 		for _, e := range c.Evidence {
-			require.False(b, slices.ContainsFunc(b.evidence[c.ID], func(o store.TraitEvidence) bool { return o.Memory == e.Memory && o.Direction == e.Direction }),
+			require.False(b, slices.ContainsFunc(b.evidence[c.ID], func(o traits.Evidence) bool { return o.Memory == e.Memory && o.Direction == e.Direction }),
 				"a memory counts once per trait and direction")
 			require.True(b, e.Nth >= 1 && e.Nth <= len(c.Events), "it counts in an event of this cycle")
 			require.Contains(b, []string{"A", "B", "C", "D"}, string(e.Quality))
@@ -166,9 +166,9 @@ func (b *book) write(p *plan) {
 		require.Greater(b, len(b.events[c.ID]), before, "what changes says why")
 		b.replay(c.ID)
 	}
-	b.clues = slices.DeleteFunc(b.clues, func(c store.NotedClue) bool { return slices.Contains(changes.Closed, c.Key) })
+	b.clues = slices.DeleteFunc(b.clues, func(c traits.NotedClue) bool { return slices.Contains(changes.Closed, c.Key) })
 	for _, c := range changes.Clues {
-		require.False(b, slices.ContainsFunc(b.clues, func(o store.NotedClue) bool { return o.Key == c.Key && o.Memory == c.Memory }))
+		require.False(b, slices.ContainsFunc(b.clues, func(o traits.NotedClue) bool { return o.Key == c.Key && o.Memory == c.Memory }))
 		b.clues = append(b.clues, c)
 	}
 }
@@ -202,22 +202,22 @@ func (b *book) replay(id uuid.UUID) {
 	require.Equal(b, s, b.trait(id).State)
 }
 
-func (b *book) trait(id uuid.UUID) store.ReflectedTrait {
+func (b *book) trait(id uuid.UUID) traits.Trait {
 	b.Helper()
-	i := slices.IndexFunc(b.traits, func(t store.ReflectedTrait) bool { return t.ID == id })
+	i := slices.IndexFunc(b.traits, func(t traits.Trait) bool { return t.ID == id })
 	require.GreaterOrEqual(b, i, 0)
 	return b.traits[i]
 }
 
 // only returns the one trait there is.
-func (b *book) only() store.ReflectedTrait {
+func (b *book) only() traits.Trait {
 	b.Helper()
 	require.Len(b, b.traits, 1)
 	return b.traits[0]
 }
 
 // change does something to a trait that reflection does not do.
-func (b *book) change(id uuid.UUID, do func(*store.ReflectedTrait)) {
+func (b *book) change(id uuid.UUID, do func(*traits.Trait)) {
 	for i := range b.traits {
 		if b.traits[i].ID == id {
 			do(&b.traits[i])
@@ -228,9 +228,9 @@ func (b *book) change(id uuid.UUID, do func(*store.ReflectedTrait)) {
 // happens lets an event happen to a trait.
 func (b *book) happens(id uuid.UUID, e lifecycle.Event) {
 	b.Helper()
-	b.change(id, func(t *store.ReflectedTrait) {
+	b.change(id, func(t *traits.Trait) {
 		t.State = traittest.Policies.Apply(t.State, e)
-		row := store.TraitEvent{Trait: id, Event: e.Kind, At: e.At, Memories: e.Count, Stage: t.State.Stage}
+		row := traits.Event{Trait: id, Event: e.Kind, At: e.At, Memories: e.Count, Stage: t.State.Stage}
 		if e.Factor > 0 {
 			row.Factor = &e.Factor
 		}
@@ -263,8 +263,8 @@ func (b *book) kinds(id uuid.UUID) (all []lifecycle.Kind) {
 	return all
 }
 
-func reasons(p *plan) (all []string) {
-	for _, d := range p.dropped {
+func reasons(p *Plan) (all []string) {
+	for _, d := range p.Dropped {
 		all = append(all, d.Reason)
 	}
 	return all

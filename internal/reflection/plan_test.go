@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 const runs = "Ann runs in the morning."
@@ -63,17 +63,17 @@ func TestNewPatterns(t *testing.T) {
 			proposed := noticed(runs, memories...)
 			proposed.Patterns[0].Emotional, proposed.Patterns[0].Tentative = c.emotional, c.tentative
 			p := b.reflect(now, memories, proposed)
-			require.Empty(t, p.dropped)
+			require.Empty(t, p.Dropped)
 			if c.stage == "" {
 				require.Empty(t, b.traits)
 				require.Len(t, b.clues, len(c.days))
-				require.Contains(t, b.clues, store.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic", Memory: memories[0].ID, Session: memories[0].Session,
+				require.Contains(t, b.clues, traits.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic", Memory: memories[0].ID, Session: memories[0].Session,
 					ObservedAt: day(c.days[0])})
-				require.Zero(t, p.created)
+				require.Zero(t, p.Created)
 				return
 			}
 			made := b.only()
-			require.Equal(t, 1, p.created)
+			require.Equal(t, 1, p.Created)
 			require.Empty(t, b.clues)
 			require.Equal(t, runs, made.Content)
 			require.Equal(t, c.stage, made.State.Stage)
@@ -110,9 +110,9 @@ func TestCluesCountLater(t *testing.T) {
 	// two days with three memories in all
 	p := b.reflect(day(3), memories[2:3], noticed("Ann goes for runs.", memories[2]))
 	require.Len(t, b.traits, 0, "another key, other words: another pattern")
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	p = b.reflect(day(4), memories[3:], noticed(runs, memories[3]))
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	made := b.only()
 	require.Equal(t, 0.40, made.State.Confidence)
 	require.Len(t, b.evidence[made.ID], 3)
@@ -135,7 +135,7 @@ func TestCluesAreNotedOnce(t *testing.T) {
 
 func TestQuality(t *testing.T) {
 	t.Parallel()
-	made := func(b *book) store.ReflectedTrait {
+	made := func(b *book) traits.Trait {
 		memories := []reasoner.Memory{b.memory("a", 1, "s1", "work"), b.memory("b", 2, "s2", "work"), b.memory("c", 3, "s3", "general")}
 		b.reflect(day(3), memories, noticed(runs, memories...))
 		return b.only()
@@ -165,7 +165,7 @@ func TestQuality(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			trait := made(b)
-			require.Equal(t, "CCC", b.qualities(trait.ID, store.Supporting), "of its making")
+			require.Equal(t, "CCC", b.qualities(trait.ID, traits.Supporting), "of its making")
 			var memories []reasoner.Memory
 			var given []reasoner.Support
 			for i, e := range c.given {
@@ -174,7 +174,7 @@ func TestQuality(t *testing.T) {
 				given = append(given, reasoner.Support{Memory: m.ID, Stated: e.stated})
 			}
 			b.reflect(day(3), memories, reinforce(trait.ID, given...)) // at once: nothing decays
-			require.Equal(t, "CCC"+c.want, b.qualities(trait.ID, store.Supporting))
+			require.Equal(t, "CCC"+c.want, b.qualities(trait.ID, traits.Supporting))
 			after := b.only()
 			require.InDelta(t, 1-0.6*c.doubt, after.State.Confidence, 1e-12)
 			require.Equal(t, 1, after.State.Reinforcements)
@@ -192,15 +192,15 @@ func TestGivenContext(t *testing.T) {
 	require.Equal(t, "general", b.only().Context, "that of the pattern")
 	m := b.on(4)
 	b.reflect(day(4), m, reinforce(b.only().ID, reasoner.Support{Memory: m[0].ID, Context: "learning"}))
-	require.Equal(t, "CCCA", b.qualities(b.only().ID, store.Supporting))
+	require.Equal(t, "CCCA", b.qualities(b.only().ID, traits.Supporting))
 	require.Equal(t, []string{"work", "learning"}, b.only().Contexts)
 	m = b.on(5)
 	b.reflect(day(5), m, reinforce(b.only().ID, reasoner.Support{Memory: m[0].ID, Context: "on the moon"}))
-	require.Equal(t, "CCCAC", b.qualities(b.only().ID, store.Supporting), "that is none")
+	require.Equal(t, "CCCAC", b.qualities(b.only().ID, traits.Supporting), "that is none")
 }
 
 // behavior makes a trait with a confidence, of three days of its own.
-func (b *book) behavior(content string, confidence float64, context string) store.ReflectedTrait {
+func (b *book) behavior(content string, confidence float64, context string) traits.Trait {
 	b.Helper()
 	var memories []reasoner.Memory
 	for n := range 3 {
@@ -227,7 +227,7 @@ func TestAMemoryCountsOnce(t *testing.T) {
 	require.Empty(t, p.order)
 	require.Equal(t, was, b.only().State)
 	b.reflect(day(6), m, contradict(trait.ID, m...))
-	require.Equal(t, 1, b.count(trait.ID, store.Contradicting), "in each direction")
+	require.Equal(t, 1, b.count(trait.ID, traits.Contradicting), "in each direction")
 	p = b.reflect(day(7), m, contradict(trait.ID, m...))
 	require.Empty(t, p.order)
 	// the same memory several times in one proposal, and in several proposals
@@ -236,13 +236,13 @@ func TestAMemoryCountsOnce(t *testing.T) {
 	twice.Reinforcements = append(twice.Reinforcements, twice.Reinforcements[0])
 	twice.Patterns = noticed(runs, n...).Patterns
 	b.reflect(day(8), n, twice)
-	require.Equal(t, 5, b.count(trait.ID, store.Supporting))
+	require.Equal(t, 5, b.count(trait.ID, traits.Supporting))
 	require.Equal(t, 2, b.only().State.Reinforcements, "once a cycle")
 }
 
 func TestTrends(t *testing.T) {
 	t.Parallel()
-	trend := func(t *testing.T) (*book, store.ReflectedTrait) {
+	trend := func(t *testing.T) (*book, traits.Trait) {
 		b := newBook(t)
 		m := b.on(1, 2)
 		b.reflect(day(2), m, noticed(runs, m...))
@@ -271,7 +271,7 @@ func TestTrends(t *testing.T) {
 		p := b.reflect(day(2+30), m[1:], reinforce(trait.ID, from(m[1:]...)...))
 		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved"}, reasons(p), "nobody noted that yet")
 		p = b.reflect(day(2+30), m[1:], noticed(runs, m[1:]...))
-		require.Empty(t, p.dropped)
+		require.Empty(t, p.Dropped)
 		require.Equal(t, []lifecycle.Kind{lifecycle.Dissolution, lifecycle.Revived}, b.kinds(trait.ID)[2:])
 		require.Equal(t, 0.20, b.only().State.Confidence)
 	})
@@ -282,7 +282,7 @@ func TestTrends(t *testing.T) {
 		p := b.reflect(day(13), m, contradict(trait.ID, m...))
 		require.Equal(t, 4, b.only().State.Contradictions)
 		require.Equal(t, lifecycle.Trend, b.only().State.Stage)
-		require.Zero(t, p.reviews, "the window decides")
+		require.Zero(t, p.Reviews, "the window decides")
 		require.Zero(t, b.only().ReviewDueAt)
 	})
 }
@@ -296,14 +296,14 @@ func TestTrendsHaveAnEnd(t *testing.T) {
 		most  int
 	}{
 		"trends":     {[]int{1, 3}, lifecycle.Trend, maxTrends},
-		"candidates": {[]int{1, 20}, lifecycle.Candidate, maxCandidateTraits},
+		"candidates": {[]int{1, 20}, lifecycle.Candidate, maxCandidates},
 	} {
 		b := newBook(t)
 		for i := range c.most + 2 {
 			says := fmt.Sprintf("pattern %d", i)
 			m := []reasoner.Memory{b.memory(says+" a", c.days[0], "", ""), b.memory(says+" b", c.days[1], "", "")}
 			p := b.reflect(day(20), m, noticed(says, m...))
-			require.Empty(t, p.dropped, name)
+			require.Empty(t, p.Dropped, name)
 		}
 		require.Len(t, b.traits, c.most, name)
 		for _, trait := range b.traits {
@@ -332,7 +332,7 @@ func TestTentativeForACandidate(t *testing.T) {
 	require.Len(t, b.clues, 1)
 	b.reflect(day(22), m[3:], noticed(runs, m[3]))
 	require.Equal(t, 1, b.only().State.Reinforcements)
-	require.Regexp(t, "CC$", b.qualities(b.only().ID, store.Supporting))
+	require.Regexp(t, "CC$", b.qualities(b.only().ID, traits.Supporting))
 	require.Empty(t, b.clues)
 }
 
@@ -352,7 +352,7 @@ func TestContradictions(t *testing.T) {
 		require.Equal(t, "no longer", *e.Reason)
 		require.Equal(t, n, e.Memories)
 		// 3 speak for it: 1 of 4 is not more than 0.3, 2 of 5 is
-		require.Equal(t, n >= 2, p.reviews == 1)
+		require.Equal(t, n >= 2, p.Reviews == 1)
 		require.Equal(t, n >= 2, b.only().ReviewDueAt.Equal(day(3)))
 	}
 }
@@ -365,10 +365,10 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	proposed := noticed(runs, m[:3]...)
 	proposed.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3:]...)}, {Key: "of nothing", Evidence: from(m[3])}}
 	p := b.reflect(day(5), m, proposed)
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
 	require.InDelta(t, 0.4*0.7, b.only().State.Confidence, 1e-12)
-	require.Equal(t, 1, p.reviews)
+	require.Equal(t, 1, p.Reviews)
 	require.Equal(t, 2, b.evidence[b.only().ID][4].Nth)
 	// what is there already is counted
 	n := b.on(6, 7)
@@ -380,7 +380,7 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	k := b.on(8)
 	clue := noticed("Ann swims.", k[0])
 	clue.Contradictions = []reasoner.Contradiction{{Key: "key of Ann swims.", Evidence: from(k[0])}}
-	require.Empty(t, b.reflect(day(8), k, clue).dropped)
+	require.Empty(t, b.reflect(day(8), k, clue).Dropped)
 	require.Len(t, b.traits, 1)
 	require.Len(t, b.clues, 2, "of nothing, and of swimming: one memory is not both")
 }
@@ -395,7 +395,7 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 	}
 	m := b.on(1, 10, 11, 12, 20, 21)
 	p := b.reflect(day(21), m[4:], denial(m[4:]...))
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	b.reflect(day(21), m[:1], denial(m[0]))
 	require.Empty(t, b.traits)
 	require.Len(t, b.clues, 3)
@@ -403,16 +403,16 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 		require.True(t, c.Against)
 		require.Equal(t, "no longer", c.Content)
 	}
-	require.Empty(t, p.question().Clues)
+	require.Empty(t, p.Question().Clues)
 
 	// one more memory against it, of those that are noted already
 	p = b.reflect(day(22), m[1:4], reasoner.Proposals{Patterns: noticed(runs, m[1:4]...).Patterns, Contradictions: denial(m[4]).Contradictions})
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	require.Empty(t, b.clues)
 	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
 	require.Equal(t, 2, b.only().State.Contradictions)
 	require.InDelta(t, 0.4*0.7, b.only().State.Confidence, 1e-12)
-	require.Equal(t, 1, p.reviews)
+	require.Equal(t, 1, p.Reviews)
 }
 
 // However much speaks for a trait and against it: the share is that of all.
@@ -424,17 +424,17 @@ func TestReviewOfALongHistory(t *testing.T) {
 	}{{10_000, 4_285, false}, {10_000, 4_286, true}, {2_334, 1_000, false}, {2_331, 1_000, true}, {100_000, 1_500, false}} {
 		b := newBook(t)
 		trait := b.behavior(runs, 0.9, "")
-		b.change(trait.ID, func(t *store.ReflectedTrait) { t.State.Contradictions = c.contradicting - 1 })
+		b.change(trait.ID, func(t *traits.Trait) { t.State.Contradictions = c.contradicting - 1 })
 		m := b.on(4)
-		p := newPlan(b.snapshot(day(4), m))
+		p := NewPlan(b.snapshot(day(4), m))
 		proposed := contradict(trait.ID, m...)
-		claims, weighed := p.claims(proposed)
+		claims, weighed := p.Claims(proposed)
 		seen := b.seen(claims, weighed)
 		require.Less(t, weighed[trait.ID], 4*c.contradicting, "what is counted is bounded by what contradicts")
 		seen[trait.ID].Supporting = min(c.supporting, weighed[trait.ID])
-		p.know(seen)
-		p.decide(proposed)
-		require.Equal(t, c.due, p.reviews == 1, "%+v", c)
+		p.Know(seen)
+		p.Decide(proposed)
+		require.Equal(t, c.due, p.Reviews == 1, "%+v", c)
 	}
 }
 
@@ -443,13 +443,13 @@ func TestAReviewIsDueOnce(t *testing.T) {
 	b := newBook(t)
 	trait := b.behavior(runs, 0.8, "")
 	m := b.on(10, 11, 12, 13, 14)
-	require.Equal(t, 1, b.reflect(day(11), m[:2], contradict(trait.ID, m[:2]...)).reviews)
-	require.Zero(t, b.reflect(day(13), m[2:4], contradict(trait.ID, m[2:4]...)).reviews)
+	require.Equal(t, 1, b.reflect(day(11), m[:2], contradict(trait.ID, m[:2]...)).Reviews)
+	require.Zero(t, b.reflect(day(13), m[2:4], contradict(trait.ID, m[2:4]...)).Reviews)
 	require.Equal(t, day(11), b.only().ReviewDueAt)
 	// what is dissolved needs none
 	b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Revised, At: day(13), Sets: 0.06})
 	p := b.reflect(day(14), m[4:], contradict(trait.ID, m[4:]...))
-	require.Equal(t, 1, p.dissolved)
+	require.Equal(t, 1, p.Dissolved)
 	require.Equal(t, lifecycle.Dissolved, b.only().State.Stage)
 	require.Zero(t, b.only().ReviewDueAt)
 }
@@ -460,26 +460,26 @@ func TestEditedTraits(t *testing.T) {
 	b := newBook(t)
 	trait := b.behavior(runs, 0.5, "personal")
 	b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Edited, At: day(10), Sets: 0.9})
-	b.change(trait.ID, func(t *store.ReflectedTrait) { t.Content, t.EditedAt = "I run when it is cold.", day(10) })
+	b.change(trait.ID, func(t *traits.Trait) { t.Content, t.EditedAt = "I run when it is cold.", day(10) })
 	m := append(b.on(8, 11, 12), b.memory("the very moment", 10, "", ""))
 	p := b.reflect(day(12), m, contradict(trait.ID, m...))
 	require.Equal(t, []string{"the person corrected the trait after memory " + m[0].ID.String(), "the person corrected the trait after memory " + m[3].ID.String()},
 		reasons(p))
 	require.Equal(t, 2, b.only().State.Contradictions)
 	require.Less(t, b.only().State.Confidence, 0.7)
-	require.Zero(t, p.reviews)
+	require.Zero(t, p.Reviews)
 	require.Zero(t, b.only().ReviewDueAt)
 	// evidence goes on to count, whatever its age, and neither wording nor context changes
 	n := []reasoner.Memory{b.memory("at work", 7, "", "work"), b.memory("at home", 13, "", "social")}
 	b.reflect(day(13), n, noticed(runs, n...))
 	require.Equal(t, "I run when it is cold.", b.only().Content)
 	require.Equal(t, "personal", b.only().Context)
-	require.Equal(t, 5, b.count(trait.ID, store.Supporting))
+	require.Equal(t, 5, b.count(trait.ID, traits.Supporting))
 }
 
 func TestDissolvedTraits(t *testing.T) {
 	t.Parallel()
-	dissolved := func(t *testing.T) (*book, store.ReflectedTrait) {
+	dissolved := func(t *testing.T) (*book, traits.Trait) {
 		b := newBook(t)
 		trait := b.behavior(runs, 0.5, "")
 		b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(5)})
@@ -495,9 +495,9 @@ func TestDissolvedTraits(t *testing.T) {
 		p := b.reflect(day(21), m[1:], noticed(runs, m[1]))
 		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
 		require.Equal(t, 0.20, b.only().State.Confidence)
-		require.Equal(t, 5, b.count(trait.ID, store.Supporting), "with what was noted")
+		require.Equal(t, 5, b.count(trait.ID, traits.Supporting), "with what was noted")
 		require.Empty(t, b.clues)
-		require.Equal(t, []int{0, 1}, []int{p.created, p.updated})
+		require.Equal(t, []int{0, 1}, []int{p.Created, p.Updated})
 	})
 	t.Run("not with what counted already", func(t *testing.T) {
 		t.Parallel()
@@ -521,7 +521,7 @@ func TestDissolvedTraits(t *testing.T) {
 	t.Run("what a person affirmed and time dissolved", func(t *testing.T) {
 		t.Parallel()
 		b, trait := dissolved(t)
-		b.change(trait.ID, func(t *store.ReflectedTrait) { t.EditedAt = day(5) })
+		b.change(trait.ID, func(t *traits.Trait) { t.EditedAt = day(5) })
 		m := b.on(20, 21, 22)
 		require.Empty(t, reasons(b.reflect(day(22), m, noticed(runs, m...))))
 		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
@@ -530,7 +530,7 @@ func TestDissolvedTraits(t *testing.T) {
 	t.Run("not what a person dissolved", func(t *testing.T) {
 		t.Parallel()
 		b, trait := dissolved(t)
-		b.change(trait.ID, func(t *store.ReflectedTrait) { t.EditedAt, t.Rejected = day(5), true })
+		b.change(trait.ID, func(t *traits.Trait) { t.EditedAt, t.Rejected = day(5), true })
 		m := b.on(20, 21, 22)
 		p := b.reflect(day(22), m, noticed(runs, m...))
 		require.Equal(t, []string{"the person dissolved it"}, reasons(p))
@@ -552,13 +552,13 @@ func TestDeletedTraits(t *testing.T) {
 	})
 	require.Empty(t, b.traits)
 	require.Empty(t, b.clues)
-	require.Len(t, p.dropped, 3)
-	for _, d := range p.dropped {
+	require.Len(t, p.Dropped, 3)
+	for _, d := range p.Dropped {
 		require.Equal(t, "the person deleted or forgot such a trait", d.Reason)
 		require.NotContains(t, d.What, "runs")
 		require.NotContains(t, d.What, "tea")
 	}
-	require.Contains(t, p.dropped[0].What, m[2].ID.String())
+	require.Contains(t, p.Dropped[0].What, m[2].ID.String())
 }
 
 // Another key, but the same words: the same trait.
@@ -569,8 +569,8 @@ func TestTheSameWords(t *testing.T) {
 	m := b.on(5, 6, 7)
 	p := b.reflect(day(7), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "k1", Content: "ann likes green tea", Evidence: from(m[0])},
 		{Content: "ＡＮＮ likes green\ttea!", Evidence: from(m[1])}, {Key: trait.Key, Content: "Tea.", Evidence: from(m[2])}}})
-	require.Empty(t, p.dropped)
-	require.Equal(t, 6, b.count(trait.ID, store.Supporting))
+	require.Empty(t, p.Dropped)
+	require.Equal(t, 6, b.count(trait.ID, traits.Supporting))
 	require.Equal(t, 1, b.only().State.Reinforcements)
 
 	// a pattern that is proposed twice is one
@@ -580,7 +580,7 @@ func TestTheSameWords(t *testing.T) {
 		{Key: "b", Content: "Ann swims", Evidence: from(n[1])},
 		{Key: "a", Content: "Ann goes swimming.", Evidence: from(n[2])},
 	}})
-	require.Empty(t, p.dropped)
+	require.Empty(t, p.Dropped)
 	require.Len(t, b.traits, 2)
 	require.Equal(t, "Ann swims.", b.traits[1].Content)
 	require.Equal(t, 0.40, b.traits[1].State.Confidence, "three memories")
@@ -607,10 +607,10 @@ func TestDroppedReferences(t *testing.T) {
 		unknown, "trait " + stranger.String() + " is not among those that were shown",
 		"traits are promoted to preference or core only", "traits are promoted to preference or core only"}, reasons(p))
 	require.Len(t, b.traits, 2)
-	require.Equal(t, 3, b.count(b.traits[1].ID, store.Supporting))
-	require.Equal(t, 4, b.count(trait.ID, store.Supporting))
-	require.Equal(t, 1, b.count(trait.ID, store.Contradicting))
-	require.True(t, slices.ContainsFunc(p.dropped, func(d reasoner.Dropped) bool { return d.Reason == unknown && strings.Contains(d.What, "Ann swims.") }))
+	require.Equal(t, 3, b.count(b.traits[1].ID, traits.Supporting))
+	require.Equal(t, 4, b.count(trait.ID, traits.Supporting))
+	require.Equal(t, 1, b.count(trait.ID, traits.Contradicting))
+	require.True(t, slices.ContainsFunc(p.Dropped, func(d reasoner.Dropped) bool { return d.Reason == unknown && strings.Contains(d.What, "Ann swims.") }))
 }
 
 // Nothing is inferred about what is sensitive, whatever a reasoner proposes, and it is not written down elsewhere either.
@@ -635,10 +635,10 @@ func TestSensitiveProposals(t *testing.T) {
 		})
 		require.Equal(t, []string{"r", "nothing is inferred about " + c.category, "nothing is inferred about " + c.category}, reasons(p))
 		require.Len(t, b.traits, 2)
-		for _, d := range p.dropped {
+		for _, d := range p.Dropped {
 			require.NotContains(t, d.What, c.content)
 		}
-		require.Contains(t, p.dropped[1].What, m[0].ID.String())
+		require.Contains(t, p.Dropped[1].What, m[0].ID.String())
 		last := b.events[trait.ID][len(b.events[trait.ID])-1]
 		require.Equal(t, lifecycle.Contradicted, last.Event)
 		require.Nil(t, last.Reason)
@@ -646,24 +646,24 @@ func TestSensitiveProposals(t *testing.T) {
 	// nor is what a person said of themselves, or an import brought, strengthened
 	b := newBook(t)
 	trait := b.behavior(runs, 0.5, "")
-	b.change(trait.ID, func(t *store.ReflectedTrait) { t.Content = "I have asthma." })
+	b.change(trait.ID, func(t *traits.Trait) { t.Content = "I have asthma." })
 	m := b.on(5, 6)
 	p := b.reflect(day(6), m, reasoner.Proposals{Reinforcements: reinforce(trait.ID, from(m[0])...).Reinforcements,
 		Patterns: []reasoner.Pattern{{Key: trait.Key, Content: runs, Evidence: from(m[1])}}})
-	require.Len(t, p.dropped, 2)
+	require.Len(t, p.Dropped, 2)
 	require.Empty(t, p.order)
 }
 
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("钥", 300)
-	require.LessOrEqual(t, len(patternKey(long, "")), maxKey)
-	require.NotEqual(t, patternKey(long, ""), patternKey(long+"匙", ""))
-	require.Equal(t, "a\tb", patternKey("a\x00\tb\xff", ""))
-	require.Equal(t, "says ann likes tea", patternKey("", "Ann likes tea!"))
-	for key := range map[string]bool{patternKey(long, ""): true, patternKey("", strings.Repeat("茶 ", 290)): true} {
+	require.LessOrEqual(t, len(PatternKey(long, "")), maxKey)
+	require.NotEqual(t, PatternKey(long, ""), PatternKey(long+"匙", ""))
+	require.Equal(t, "a\tb", PatternKey("a\x00\tb\xff", ""))
+	require.Equal(t, "says ann likes tea", PatternKey("", "Ann likes tea!"))
+	for key := range map[string]bool{PatternKey(long, ""): true, PatternKey("", strings.Repeat("茶 ", 290)): true} {
 		require.True(t, strings.ToValidUTF8(key, "") == key)
-		require.Equal(t, key, patternKey(key, ""))
+		require.Equal(t, key, PatternKey(key, ""))
 	}
 }
 

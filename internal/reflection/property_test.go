@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // life is a user whose reasoner proposes anything.
@@ -110,7 +110,7 @@ func (l *life) live(cycles int, cycle func(batch []reasoner.Memory, p reasoner.P
 				e = lifecycle.Event{Kind: lifecycle.Dissolution, At: l.now}
 			}
 			l.b.happens(id, e)
-			l.b.change(id, func(t *store.ReflectedTrait) {
+			l.b.change(id, func(t *traits.Trait) {
 				t.EditedAt, t.ReviewDueAt, t.Rejected = l.now, time.Time{}, e.Kind == lifecycle.Dissolution
 			})
 		}
@@ -127,7 +127,7 @@ func TestPlansKeepTheRules(t *testing.T) {
 		b := newBook(t)
 		l := &life{Rand: rand.New(rand.NewPCG(seed, 1)), b: b, now: day(1)}
 		l.live(60, func(batch []reasoner.Memory, proposals reasoner.Proposals) {
-			before := map[uuid.UUID]store.ReflectedTrait{}
+			before := map[uuid.UUID]traits.Trait{}
 			for _, h := range b.traits {
 				before[h.ID] = h
 			}
@@ -167,7 +167,7 @@ func TestPlansKeepTheRules(t *testing.T) {
 }
 
 // outcome tells what a plan does, without ids of its own and without the order in which it does it.
-func outcome(p *plan) map[string]string {
+func outcome(p *Plan) map[string]string {
 	told := map[string]string{}
 	for _, c := range p.order {
 		evidence := map[string]bool{}
@@ -182,7 +182,7 @@ func outcome(p *plan) map[string]string {
 	for _, n := range p.clues {
 		told[fmt.Sprint("clue ", n.Key, n.Memory)] = fmt.Sprint(n)
 	}
-	told["reviews"] = fmt.Sprint(p.reviews, p.created, p.updated, p.dissolved)
+	told["reviews"] = fmt.Sprint(p.Reviews, p.Created, p.Updated, p.Dissolved)
 	return told
 }
 
@@ -198,9 +198,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				proposals.Patterns[i].Context = ""
 			}
 			decide := func(x reasoner.Proposals) map[string]string {
-				p := newPlan(b.snapshot(l.now, batch))
-				p.know(b.seen(p.claims(x)))
-				p.decide(x)
+				p := NewPlan(b.snapshot(l.now, batch))
+				p.Know(b.seen(p.Claims(x)))
+				p.Decide(x)
 				return outcome(p)
 			}
 			want := decide(proposals)

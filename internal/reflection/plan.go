@@ -1,4 +1,7 @@
-package jobs
+// Package reflection decides what a user's memories make of the user's traits. It is pure, without I/O, and time is a
+// parameter, so that the same memories lead to the same traits, whatever crashed on the way. A caller loads a Snapshot, asks a
+// reasoner its Question, and writes the Changes of the Plan.
+package reflection
 
 import (
 	"cmp"
@@ -12,53 +15,51 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// snapshot is what a reflection or a review is decided on.
-type snapshot struct {
-	user     string
-	person   store.Person
-	now      time.Time // to the microsecond, as the database keeps it
-	begun    time.Time // by the machine's clock, which now need not follow
-	cycle    uuid.UUID
-	reasoner string
-	policies *lifecycle.Policies // in force at now
+// Snapshot is what a reflection or a review is decided on.
+type Snapshot struct {
+	User     string
+	Person   reasoner.Person
+	Now      time.Time // to the microsecond, as the database keeps it
+	Begun    time.Time // by the machine's clock, which Now need not follow
+	Cycle    uuid.UUID
+	Reasoner string              // its name
+	Policies *lifecycle.Policies // in force at Now
 
-	batch    []store.Unreflected
-	memories []reasoner.Memory // those of the batch that a reasoner may see
-	clues    []store.NotedClue // in the order of their keys
-	traits   []store.ReflectedTrait
-	held     store.TraitCounts
-	seen     map[uuid.UUID][]reasoner.Sighting // what speaks for traits that are not visible yet
+	Batch    []traits.Unreflected
+	Memories []reasoner.Memory  // those of the batch that a reasoner may see
+	Clues    []traits.NotedClue // in the order of their keys
+	Traits   []traits.Trait
+	Held     traits.Counts
+	Seen     map[uuid.UUID][]reasoner.Sighting // what speaks for traits that are not visible yet
 
-	refused map[string]bool                   // keys and wordings of traits that the person deleted or forgot
-	weighed map[uuid.UUID]*store.EvidenceSeen // of a trait that is reviewed
+	Refused map[string]bool // keys and wordings of traits that the person deleted or forgot
 }
 
-// plan is what follows from a reasoner's proposals: the rules of internal/lifecycle applied to the evidence. It is pure, so
-// that the same memories lead to the same traits, whatever crashed on the way.
-type plan struct {
-	*snapshot
-	known   map[uuid.UUID]support // every memory that the reasoner was shown
-	noted   map[string][]support  // by key
-	denied  map[string][]support  // the same, of what speaks against it
-	byID    map[uuid.UUID]*change
-	byKey   map[string]*change
-	byText  map[string]*change // by normalized wording
-	order   []*change          // those that change, in the order in which they did
-	spoken  []*change          // those that something speaks for
-	clues   []store.NotedClue
-	closed  []string
-	dropped []reasoner.Dropped
-	reviews int // contradiction reviews that became due
+// Plan is what follows from a reasoner's proposals: the rules of internal/lifecycle applied to the evidence.
+type Plan struct {
+	*Snapshot
+	Dropped                     []reasoner.Dropped
+	Reviews                     int // contradiction reviews that became due
+	Created, Updated, Dissolved int
 
-	created, updated, dissolved int
+	known  map[uuid.UUID]support // every memory that the reasoner was shown
+	noted  map[string][]support  // by key
+	denied map[string][]support  // the same, of what speaks against it
+	byID   map[uuid.UUID]*change
+	byKey  map[string]*change
+	byText map[string]*change // by normalized wording
+	order  []*change          // those that change, in the order in which they did
+	spoken []*change          // those that something speaks for
+	clues  []traits.NotedClue
+	closed []string
 }
 
 // support is a memory as evidence.
 type support struct {
-	memoryType store.MemoryType
+	memoryType string
 	memory     uuid.UUID
 	time       time.Time
 	session    string
@@ -69,9 +70,9 @@ type support struct {
 
 // change is a trait with what happens to it in this cycle.
 type change struct {
-	store.TraitChange
+	traits.Change
 	seen       lifecycle.Seen
-	counted    map[store.EvidenceKey]bool
+	counted    map[traits.EvidenceKey]bool
 	supporting int // as many as it takes to weigh what contradicts it
 	touched    bool
 	gained     []support             // in this cycle
@@ -79,11 +80,12 @@ type change struct {
 	reason     string
 }
 
-func newPlan(s *snapshot) *plan {
-	p := &plan{snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{},
+// NewPlan returns a plan that changes nothing yet.
+func NewPlan(s *Snapshot) *Plan {
+	p := &Plan{Snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{},
 		denied: map[string][]support{}, byID: map[uuid.UUID]*change{},
 		byKey: map[string]*change{}, byText: map[string]*change{}}
-	for _, c := range s.clues {
+	for _, c := range s.Clues {
 		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context, stated: c.Stated}
 		if c.Against {
 			p.denied[c.Key] = append(p.denied[c.Key], n)
@@ -93,11 +95,11 @@ func newPlan(s *snapshot) *plan {
 		n.stated = false // what a memory says outright, it says of one pattern
 		p.known[c.Memory] = n
 	}
-	for _, m := range s.memories {
-		p.known[m.ID] = support{memoryType: store.MemoryType(m.Type), memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
+	for _, m := range s.Memories {
+		p.known[m.ID] = support{memoryType: string(m.Type), memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
 	}
-	for i := range s.traits {
-		c := &change{TraitChange: store.TraitChange{ReflectedTrait: s.traits[i]}, counted: map[store.EvidenceKey]bool{}}
+	for i := range s.Traits {
+		c := &change{Change: traits.Change{Trait: s.Traits[i]}, counted: map[traits.EvidenceKey]bool{}}
 		for _, context := range c.Contexts {
 			c.seen.Add("", context)
 		}
@@ -107,7 +109,7 @@ func newPlan(s *snapshot) *plan {
 }
 
 // index makes a trait findable. The first of a key or a wording is the one, and live ones come first.
-func (p *plan) index(c *change) {
+func (p *Plan) index(c *change) {
 	p.byID[c.ID] = c
 	if _, there := p.byKey[c.Key]; !there && c.Key != "" {
 		p.byKey[c.Key] = c
@@ -118,18 +120,18 @@ func (p *plan) index(c *change) {
 }
 
 // find returns the trait that a pattern is, by its key or by what it says; nil: none.
-func (p *plan) find(key, content string) *change {
+func (p *Plan) find(key, content string) *change {
 	return cmp.Or(p.byKey[key], p.byText[normalized(content)])
 }
 
-// decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits there are,
+// Decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits there are,
 // then what they have in common, then what speaks against them. Time's own part, settling, follows in the database.
-func (p *plan) decide(proposals reasoner.Proposals) {
+func (p *Plan) Decide(proposals reasoner.Proposals) {
 	for _, d := range proposals.Dropped {
 		if _, hit := sensitive.Category(d.What); hit {
 			d.What = idsIn(d.What)
 		}
-		p.dropped = append(p.dropped, d)
+		p.Dropped = append(p.Dropped, d)
 	}
 	p.patterns(proposals.Patterns)
 	for _, r := range proposals.Reinforcements {
@@ -155,15 +157,15 @@ func (p *plan) decide(proposals reasoner.Proposals) {
 }
 
 // tally counts what happened.
-func (p *plan) tally() {
+func (p *Plan) tally() {
 	for _, c := range p.order {
 		if c.New {
-			p.created++
+			p.Created++
 		} else {
-			p.updated++
+			p.Updated++
 		}
 		if c.State.Stage == lifecycle.Dissolved {
-			p.dissolved++
+			p.Dissolved++
 			c.ReviewDueAt = time.Time{}
 		}
 	}
@@ -178,7 +180,7 @@ func above(s lifecycle.Subtype) lifecycle.Subtype {
 }
 
 // event lets something happen to a trait.
-func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, details any) {
+func (p *Plan) event(c *change, e lifecycle.Event, memories int, reason string, details any) {
 	if !c.touched {
 		c.touched = true
 		p.order = append(p.order, c)
@@ -189,8 +191,8 @@ func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 	case e.Kind == lifecycle.Split:
 		c.Derived = "contradiction_split"
 	}
-	c.State = p.policies.Apply(c.State, e)
-	row := store.TraitEvent{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
+	c.State = p.Policies.Apply(c.State, e)
+	row := traits.Event{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
 	if e.Kind == lifecycle.Reinforced || e.Kind == lifecycle.Contradicted {
 		row.Factor = &e.Factor
 	}
@@ -218,18 +220,18 @@ func (p *plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 }
 
 // follow lets happen what the rules demand after that.
-func (p *plan) follow(c *change) {
-	if e, ok := p.policies.Follow(c.State, p.now); ok && e.Kind != lifecycle.Decayed {
+func (p *Plan) follow(c *change) {
+	if e, ok := p.Policies.Follow(c.State, p.Now); ok && e.Kind != lifecycle.Decayed {
 		p.event(c, e, 0, "", nil)
 	}
 }
 
 // count writes evidence down as counting in the nth event of the trait's in this cycle, and returns each session's best quality.
-func (p *plan) count(c *change, direction string, supports []support, nth int) map[string]lifecycle.Quality {
+func (p *Plan) count(c *change, direction string, supports []support, nth int) map[string]lifecycle.Quality {
 	best := map[string]lifecycle.Quality{}
 	for _, s := range supports {
 		quality := c.seen.Grade(s.session, s.context, s.stated, s.inferred)
-		if direction == store.Contradicting {
+		if direction == traits.Contradicting {
 			quality = lifecycle.QualityC
 			if s.stated {
 				quality = lifecycle.QualityB
@@ -241,8 +243,8 @@ func (p *plan) count(c *change, direction string, supports []support, nth int) m
 		if old, there := best[s.session]; !there || quality < old { // A is better than B
 			best[s.session] = quality
 		}
-		c.counted[store.EvidenceKey{Memory: s.memory, Direction: direction}] = true
-		e := store.TraitEvidence{Trait: c.ID, Direction: direction, Type: s.memoryType, Memory: s.memory, Quality: quality, Session: s.session,
+		c.counted[traits.EvidenceKey{Memory: s.memory, Direction: direction}] = true
+		e := traits.Evidence{Trait: c.ID, Direction: direction, Type: s.memoryType, Memory: s.memory, Quality: quality, Session: s.session,
 			Stated: s.stated, ObservedAt: s.time, Nth: nth}
 		if s.context != "" {
 			e.Context = &s.context
@@ -253,7 +255,7 @@ func (p *plan) count(c *change, direction string, supports []support, nth int) m
 }
 
 // observe widens what is known of when and in which contexts a trait shows.
-func (p *plan) observe(c *change, s support) {
+func (p *Plan) observe(c *change, s support) {
 	if c.FirstObserved.IsZero() || s.time.Before(c.FirstObserved) {
 		c.FirstObserved = s.time
 	}
@@ -271,7 +273,7 @@ func (p *plan) observe(c *change, s support) {
 
 // resolve turns a reasoner's references into evidence that has not counted for the trait yet, the earliest first. What the
 // reasoner was not shown is dropped.
-func (p *plan) resolve(c *change, direction string, proposal any, given []reasoner.Support) []support {
+func (p *Plan) resolve(c *change, direction string, proposal any, given []reasoner.Support) []support {
 	found := map[uuid.UUID]support{}
 	for _, g := range given {
 		s, ok := p.known[g.Memory]
@@ -279,11 +281,11 @@ func (p *plan) resolve(c *change, direction string, proposal any, given []reason
 			p.drop(proposal, "memory %s is not among those that were shown", g.Memory)
 			continue
 		}
-		if c != nil && c.counted[store.EvidenceKey{Memory: g.Memory, Direction: direction}] {
+		if c != nil && c.counted[traits.EvidenceKey{Memory: g.Memory, Direction: direction}] {
 			continue
 		}
 		s.stated = s.stated || g.Stated
-		if context := knownContext(g.Context); context != "" {
+		if context := KnownContext(g.Context); context != "" {
 			s.context = context
 		}
 		add(found, s)
@@ -322,7 +324,8 @@ func inOrder(found map[uuid.UUID]support) []support {
 	return supports
 }
 
-func knownContext(context string) string {
+// KnownContext returns the context if it is one in which memories show a trait, and "" otherwise.
+func KnownContext(context string) string {
 	switch context {
 	case "work", "personal", "social", "learning", "general":
 		return context

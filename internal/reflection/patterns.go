@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // pattern is a proposed one that may be followed, with all that the reasoner said of it.
@@ -20,14 +20,14 @@ type pattern struct {
 }
 
 // patterns makes traits, or clues, of what recurs.
-func (p *plan) patterns(proposed []reasoner.Pattern) {
+func (p *Plan) patterns(proposed []reasoner.Pattern) {
 	for _, k := range p.merged(proposed) {
 		switch {
 		case k.there == nil:
 			p.newTrait(k)
-		case p.policies.StageAt(k.there.State, p.now) == lifecycle.Candidate && k.Tentative:
-			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))
-		case p.policies.StageAt(k.there.State, p.now) != lifecycle.Dissolved:
+		case p.Policies.StageAt(k.there.State, p.Now) == lifecycle.Candidate && k.Tentative:
+			p.note(k.key, k.content, p.resolve(k.there, traits.Supporting, k.Pattern, k.Evidence))
+		case p.Policies.StageAt(k.there.State, p.Now) != lifecycle.Dissolved:
 			if p.mayInfer(k.there, k.Pattern) {
 				p.speak(k.there, p.evidence(k), "")
 				p.close(k.key)
@@ -35,7 +35,7 @@ func (p *plan) patterns(proposed []reasoner.Pattern) {
 		case k.there.Rejected:
 			p.drop(k.Pattern, "the person dissolved it")
 		case k.Tentative:
-			p.note(k.key, k.content, p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence))
+			p.note(k.key, k.content, p.resolve(k.there, traits.Supporting, k.Pattern, k.Evidence))
 		default:
 			p.revive(k.there, p.evidence(k), k.key)
 		}
@@ -44,7 +44,7 @@ func (p *plan) patterns(proposed []reasoner.Pattern) {
 
 // merged returns what may be followed, each pattern once: the same key, the same words or the same trait is the same
 // pattern. Its first wording holds.
-func (p *plan) merged(proposed []reasoner.Pattern) []*pattern {
+func (p *Plan) merged(proposed []reasoner.Pattern) []*pattern {
 	var all []*pattern
 	byKey, byText, byTrait := map[string]*pattern{}, map[string]*pattern{}, map[*change]*pattern{}
 	for _, k := range proposed {
@@ -72,9 +72,9 @@ func (p *plan) merged(proposed []reasoner.Pattern) []*pattern {
 }
 
 // admit checks what a new trait is to say and to be called. What the person deleted or forgot is not made again.
-func (p *plan) admit(proposal any, givenKey, says string) (key, content string, ok bool) {
-	key, content = named(givenKey, says)
-	if p.refused[key] || p.refused[content] {
+func (p *Plan) admit(proposal any, givenKey, says string) (key, content string, ok bool) {
+	key, content = Named(givenKey, says)
+	if p.Refused[key] || p.Refused[content] {
 		p.dropUnsaid(proposal, "the person deleted or forgot such a trait")
 		return "", "", false
 	}
@@ -90,7 +90,7 @@ func (p *plan) admit(proposal any, givenKey, says string) (key, content string, 
 }
 
 // mayInfer refuses to strengthen what an import or a person's own words say about a sensitive matter.
-func (p *plan) mayInfer(c *change, proposal any) bool {
+func (p *Plan) mayInfer(c *change, proposal any) bool {
 	category, hit := sensitive.Category(c.Content)
 	if hit {
 		p.drop(proposal, "nothing is inferred about %s", category)
@@ -99,21 +99,21 @@ func (p *plan) mayInfer(c *change, proposal any) bool {
 }
 
 // evidence is what a pattern brings together with what was noted for it, as far as it has not counted for the trait.
-func (p *plan) evidence(k *pattern) []support {
+func (p *Plan) evidence(k *pattern) []support {
 	all := map[uuid.UUID]support{}
 	for _, s := range p.noted[k.key] {
-		if k.there == nil || !k.there.counted[store.EvidenceKey{Memory: s.memory, Direction: store.Supporting}] {
+		if k.there == nil || !k.there.counted[traits.EvidenceKey{Memory: s.memory, Direction: traits.Supporting}] {
 			all[s.memory] = s
 		}
 	}
-	for _, s := range p.resolve(k.there, store.Supporting, k.Pattern, k.Evidence) {
+	for _, s := range p.resolve(k.there, traits.Supporting, k.Pattern, k.Evidence) {
 		add(all, s)
 	}
 	return inOrder(all)
 }
 
 // newTrait weighs a pattern's evidence together with what was noted for it. Too little of it stays a clue.
-func (p *plan) newTrait(k *pattern) {
+func (p *Plan) newTrait(k *pattern) {
 	supports := p.evidence(k)
 	if len(supports) == 0 {
 		p.drop(k.Pattern, "nothing speaks for it")
@@ -124,13 +124,13 @@ func (p *plan) newTrait(k *pattern) {
 		sessions[s.session] = true
 	}
 	span := supports[len(supports)-1].time.Sub(supports[0].time)
-	e, ok := p.policies.NewPattern(p.now, len(supports), len(sessions), span, k.Emotional)
+	e, ok := p.Policies.NewPattern(p.Now, len(supports), len(sessions), span, k.Emotional)
 	if !ok || k.Tentative || !p.roomFor(e) {
 		p.note(k.key, k.content, supports)
 		return
 	}
-	c := p.fresh(k.key, k.content, cmp.Or(knownContext(k.Context), "general"), "reflection")
-	p.count(c, store.Supporting, supports, len(c.Events)+1)
+	c := p.fresh(k.key, k.content, cmp.Or(KnownContext(k.Context), "general"), "reflection")
+	p.count(c, traits.Supporting, supports, len(c.Events)+1)
 	p.event(c, e, len(supports), "", nil)
 	c.gained = supports
 	p.close(k.key)
@@ -140,17 +140,17 @@ func (p *plan) newTrait(k *pattern) {
 // that waits, whoever proposes them, so there is an end; what exceeds it stays a clue. In the 30 days of a window little is new
 // to a person, and as many candidates may wait as traits may be shown.
 const (
-	maxTrends          = 8
-	maxCandidateTraits = 40
+	maxTrends     = 8
+	maxCandidates = 40
 )
 
 // roomFor reports whether the user may have one more trait that begins with an event, and takes the place.
-func (p *plan) roomFor(e lifecycle.Event) bool {
-	count, limit := &p.held.Candidates, maxCandidateTraits
+func (p *Plan) roomFor(e lifecycle.Event) bool {
+	count, limit := &p.Held.Candidates, maxCandidates
 	switch {
 	case e.Sets == 0:
-		count, limit = &p.held.Trends, maxTrends
-	case p.policies.StageOf(e.Sets) != lifecycle.Candidate:
+		count, limit = &p.Held.Trends, maxTrends
+	case p.Policies.StageOf(e.Sets) != lifecycle.Candidate:
 		return true
 	}
 	if *count >= limit {
@@ -161,22 +161,22 @@ func (p *plan) roomFor(e lifecycle.Event) bool {
 }
 
 // close says that what was noted under a key has become evidence.
-func (p *plan) close(key string) {
+func (p *Plan) close(key string) {
 	if len(p.noted[key])+len(p.denied[key]) > 0 {
 		p.closed = append(p.closed, key)
 	}
 }
 
 // fresh is a trait that is not there yet.
-func (p *plan) fresh(key, content, context, derived string) *change {
-	c := &change{counted: map[store.EvidenceKey]bool{}, TraitChange: store.TraitChange{New: true, Derived: derived,
-		ReflectedTrait: store.ReflectedTrait{ID: uuid.New(), Key: key, Content: content, Context: context}}}
+func (p *Plan) fresh(key, content, context, derived string) *change {
+	c := &change{counted: map[traits.EvidenceKey]bool{}, Change: traits.Change{New: true, Derived: derived,
+		Trait: traits.Trait{ID: uuid.New(), Key: key, Content: content, Context: context}}}
 	p.index(c)
 	return c
 }
 
 // note remembers evidence for a pattern that is no trait yet.
-func (p *plan) note(key, content string, supports []support) {
+func (p *Plan) note(key, content string, supports []support) {
 	noted := map[uuid.UUID]bool{}
 	for _, s := range p.noted[key] {
 		noted[s.memory] = true
@@ -185,7 +185,7 @@ func (p *plan) note(key, content string, supports []support) {
 		if noted[s.memory] {
 			continue
 		}
-		p.clues = append(p.clues, store.NotedClue{Key: key, Content: content, Type: s.memoryType, Memory: s.memory, Session: s.session,
+		p.clues = append(p.clues, traits.NotedClue{Key: key, Content: content, Type: s.memoryType, Memory: s.memory, Session: s.session,
 			Context: s.context, Stated: s.stated, ObservedAt: s.time})
 	}
 }

@@ -1,4 +1,4 @@
-package jobs
+package reflection
 
 import (
 	"cmp"
@@ -7,28 +7,28 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // maxDepth is how many levels of parents there are above a trait.
 const maxDepth = 2
 
-// claims lists which memories the proposals may bring to speak for or against which traits, so that it can be looked up
+// Claims lists which memories the proposals may bring to speak for or against which traits, so that it can be looked up
 // what of it has counted before. It lists rather too much than too little. weighed has the traits that are contradicted,
 // with how much of what speaks for them is to be counted.
-func (p *plan) claims(proposals reasoner.Proposals) (claims []store.Claim, weighed map[uuid.UUID]int) {
-	made := map[store.Claim]bool{}
+func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weighed map[uuid.UUID]int) {
+	made := map[traits.Claim]bool{}
 	claim := func(c *change, direction string, s support) {
 		for range maxDepth + 1 {
 			if c == nil {
 				return
 			}
-			k := store.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType, Session: s.session}
+			k := traits.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType, Session: s.session}
 			if !made[k] {
 				made[k] = true
 				claims = append(claims, k)
 			}
-			if direction == store.Contradicting {
+			if direction == traits.Contradicting {
 				return
 			}
 			c = p.byID[c.Parent] // what speaks for a trait speaks for its parents
@@ -42,33 +42,33 @@ func (p *plan) claims(proposals reasoner.Proposals) (claims []store.Claim, weigh
 		}
 	}
 	for _, k := range proposals.Patterns {
-		key, content := named(k.Key, k.Content)
+		key, content := Named(k.Key, k.Content)
 		c := p.find(key, content)
-		given(c, store.Supporting, k.Evidence)
+		given(c, traits.Supporting, k.Evidence)
 		for _, s := range p.noted[key] {
-			claim(c, store.Supporting, s)
+			claim(c, traits.Supporting, s)
 		}
 	}
 	for _, r := range proposals.Reinforcements {
-		given(p.byID[r.Trait], store.Supporting, r.Evidence)
+		given(p.byID[r.Trait], traits.Supporting, r.Evidence)
 	}
 	for _, k := range proposals.Clusters {
-		c := p.find(named(k.Key, k.Content))
+		c := p.find(Named(k.Key, k.Content))
 		for _, id := range k.Members {
 			if m := p.byID[id]; m != nil {
-				claim(c, store.Supporting, asEvidence(m))
+				claim(c, traits.Supporting, asEvidence(m))
 			}
 		}
 	}
 	weighed = map[uuid.UUID]int{}
 	for _, k := range proposals.Contradictions {
-		if c := cmp.Or(p.byID[k.Trait], p.byKey[patternKey(k.Key, "")]); c != nil {
-			given(c, store.Contradicting, k.Evidence)
+		if c := cmp.Or(p.byID[k.Trait], p.byKey[PatternKey(k.Key, "")]); c != nil {
+			given(c, traits.Contradicting, k.Evidence)
 			weighed[c.ID] += len(k.Evidence)
 		}
 	}
 	for id, n := range weighed {
-		weighed[id] = enough(p.policies, p.byID[id].State.Contradictions+n)
+		weighed[id] = enough(p.Policies, p.byID[id].State.Contradictions+n)
 	}
 	return claims, weighed
 }
@@ -82,8 +82,8 @@ func enough(policies *lifecycle.Policies, contradicting int) int {
 	return n
 }
 
-// know takes in what was found about the claims.
-func (p *plan) know(seen map[uuid.UUID]*store.EvidenceSeen) {
+// Know takes in what was found about the claims.
+func (p *Plan) Know(seen map[uuid.UUID]*traits.EvidenceSeen) {
 	for id, e := range seen {
 		c := p.byID[id]
 		for _, session := range e.Sessions {

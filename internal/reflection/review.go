@@ -1,0 +1,145 @@
+package reflection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traits"
+)
+
+// Case returns what a review of a trait gets to see, but for the evidence.
+func (s *Snapshot) Case(t traits.Trait) *reasoner.Case {
+	return &reasoner.Case{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language, Trait: s.shown(t)}
+}
+
+// Settled returns the verdict on a case that need not be asked about.
+func Settled(c *reasoner.Case) (v reasoner.Verdict, ok bool) {
+	v.Action = reasoner.Keep
+	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited || c.Trait.Content == "" {
+		return v, true
+	}
+	if len(c.Contradicting) == 0 {
+		v.Reason = "what contradicted it is gone"
+		return v, true
+	}
+	return v, false
+}
+
+// ReviewWeight is how many memories for a trait have to be counted for its review.
+func (s *Snapshot) ReviewWeight(t traits.Trait) int {
+	return enough(s.Policies, t.State.Contradictions)
+}
+
+// Conclude applies a verdict on a trait of the snapshot. seen is what is known of its evidence.
+func (s *Snapshot) Conclude(v reasoner.Verdict, c *reasoner.Case, seen map[uuid.UUID]*traits.EvidenceSeen) *Plan {
+	p := NewPlan(s)
+	p.Know(seen)
+	t := p.byID[c.Trait.ID]
+	t.ReviewDueAt = time.Time{}
+	p.verdict(t, v, c)
+	p.tally()
+	return p
+}
+
+// verdict applies what a review decides. The numbers come from the evidence: a revised trait keeps the share of its
+// confidence that speaks for it, of all that speaks at all; each tendency of a split one has the share of its context, by the
+// latest memories.
+func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
+	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, "nothing is left to review", nil)
+		return
+	}
+	now := p.Policies.ConfidenceAt(t.State, p.Now)
+	reason := Reason(v.Reason)
+	keep := func(why string) {
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, why, map[string]any{"action": reasoner.Keep})
+	}
+	switch v.Action {
+	case reasoner.Dissolve:
+		p.event(t, lifecycle.Event{Kind: lifecycle.Dissolution, At: p.Now}, 0, reason, nil)
+	case reasoner.Revise:
+		content, err := wording(v.Content)
+		if err != nil {
+			p.drop(v, "%s", err)
+			keep("its new wording was refused: " + err.Error())
+			return
+		}
+		t.Reworded, t.Reason = content, reason
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now, Sets: lifecycle.Reviewed(now, t.supporting, t.State.Contradictions)}, 0, reason,
+			map[string]any{"action": v.Action})
+	case reasoner.Split:
+		content, tendencies, err := tendencies(v, c, now)
+		if err != nil {
+			p.drop(v, "%s", err)
+			keep("its tendencies were refused: " + err.Error())
+			return
+		}
+		t.Reworded, t.Reason, t.Context = content, reason, "contextual"
+		t.Tendencies, _ = json.Marshal(tendencies) // numbers and plain text always are JSON
+		var sum float64
+		for _, context := range slices.Sorted(maps.Keys(tendencies)) { // one order: the sum is the same to the last bit
+			sum += tendencies[context].Confidence
+		}
+		p.event(t, lifecycle.Event{Kind: lifecycle.Split, At: p.Now, Sets: sum / float64(len(tendencies))}, 0, reason, map[string]any{"contexts": tendencies})
+	case reasoner.Keep:
+		keep(reason)
+	default:
+		p.drop(v, "%q is no decision", v.Action)
+		keep("what was decided makes no sense")
+	}
+	p.follow(t)
+}
+
+// tendency is what holds of a split trait in one context.
+type tendency struct {
+	Tendency   string  `json:"tendency"`
+	Confidence float64 `json:"confidence"`
+}
+
+// tendencies checks what a split says, and gives each context the share of confidence that its evidence has: that for the
+// trait where it speaks for it, that against it where it does not.
+func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[string]tendency, error) {
+	content, err := wording(v.Content)
+	if err != nil {
+		return "", nil, err
+	}
+	found := map[string]tendency{}
+	for context, says := range v.Tendencies {
+		if KnownContext(context) == "" {
+			return "", nil, fmt.Errorf("%q is no context", context)
+		}
+		says, err := wording(says)
+		if err != nil {
+			return "", nil, err
+		}
+		found[context] = tendency{says, shareIn(context, c, now)}
+	}
+	if len(found) < 2 {
+		return "", nil, errors.New("a split takes two contexts")
+	}
+	return content, found, nil
+}
+
+func shareIn(context string, c *reasoner.Case, now float64) float64 {
+	count := func(evidence []reasoner.Evidence) (n int) {
+		for _, e := range evidence {
+			if e.Context == context {
+				n++
+			}
+		}
+		return n
+	}
+	in, against := count(c.Supporting), count(c.Contradicting)
+	if in+against == 0 {
+		return now / 2 // nothing tells
+	}
+	return now * float64(max(in, against)) / float64(in+against)
+}
