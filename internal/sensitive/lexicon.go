@@ -11,6 +11,8 @@ var (
 	englishList string
 	//go:embed chinese.txt
 	chineseList string
+	//go:embed characters.txt
+	characterLines string
 
 	// Read when they are first asked: most programs never do.
 	english = sync.OnceValue(func() *wordList { return readEnglish(englishList) })

@@ -75,28 +75,27 @@ func appendPlain(rs []rune, r rune) []rune {
 	return append(rs, r)
 }
 
-// symbols are pictures that say a word of the lists.
-var symbols = map[rune]string{
-	'💊': "medication", '💉': "injection", '🤰': "pregnant", '🤱': "breastfeeding", '♿': "wheelchair", '🦽': "wheelchair", '🩺': "diagnosis",
-	'🕌': "mosque", '⛪': "church", '🕍': "synagogue", '🛕': "temple", '☪': "islam", '✝': "christian", '✡': "jewish", '☦': "orthodox church",
-	'🕋': "mecca", '📿': "rosary", '🌈': "rainbow", '🏳': "flag", '⚧': "transgender", '⚢': "lesbian", '⚣': "gay", '☭': "communist", '🗳': "ballot",
+// symbols are pictures that say a word of the lists, lookalikes letters that pass for Latin ones, and simplified has the simplified
+// forms of traditional characters.
+var (
+	symbols    = charactersOf("symbols", strings.TrimSpace)
+	lookalikes = charactersOf("lookalikes", lowerRune)
+	simplified = charactersOf("traditional", lowerRune)
+)
+
+func lowerRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.ToLower(r)
 }
 
-// lookalikes are Cyrillic, Greek and other letters, with the Latin letter that they pass for.
-var lookalikes = pairs(`
-	АA аa ВB вb ЕE еe Ёe ёe КK кk МM мm НH нh ОO оo РP рp СC сc ТT тt УY уy ХX хx ЅS ѕs ІI іi ЇI їi ЈJ јj ԁd ԛq ԝw һh ѵv ьb пn гr зz иu
-	ΑA αa ΒB βb ΕE εe ΖZ ΗH ηn ΙI ιi ΚK κk ΜM μu ΝN νv ΟO οo ΡP ρp ΤT τt ΥY υu ΧX χx σo ωw ϲc ϳj
-	ɑa ɡg ɩi ɪi ʏy ɴn ʀr ꜱs ʜh ʟl ʙb ᴀa ᴄc ᴅd ᴇe ᴊj ᴋk ᴍm ᴏo ᴘp ᴛt ᴜu ᴠv ᴡw ᴢz ɢg ꜰf ıi łl øo đd ħh ŧt ßs æe œe ’' ‘' ʼ' ′' ＇'`)
-
-// pairs reads a list of pairs of characters.
-func pairs(list string) map[rune]rune {
-	m := map[rune]rune{}
-	for pair := range strings.FieldsSeq(list) {
-		rs := []rune(pair)
-		if len(rs) != 2 {
-			panic("sensitive: not a pair: " + pair)
+// charactersOf reads a section of the list of characters: each line has a character and what it stands for.
+func charactersOf[T any](section string, value func(string) T) map[rune]T {
+	all := map[rune]T{}
+	readList(characterLines, func(in, line string) {
+		if in == section {
+			r, n := utf8.DecodeRuneInString(line)
+			all[r] = value(line[n:])
 		}
-		m[rs[0]] = unicode.ToLower(rs[1])
-	}
-	return m
+	})
+	return all
 }
