@@ -17,15 +17,20 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// RecalledInto returns the memories that the messages say were recalled into the conversation: metadata {"recalled": [ids]}.
+// RecalledInto returns the memories that were recalled into the conversation, as the metadata of the messages says:
+// {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
 	held, err := Collect(ctx, db, pgx.RowToStructByPos[reasoner.Held], `
-		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
+		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''),
+		       coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
 		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
 		          from oxbow.messages g
-		         cross join lateral jsonb_array_elements_text(case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled' else '[]' end) e
+		         cross join lateral jsonb_array_elements_text(
+		               case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled'
+		                    else '[]' end) e
 		         where g.user_id = $1 and g.id = any($2)) r
-		 cross join lateral (select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m -- each by itself, not all of the user's
+		 cross join lateral ( -- each by itself, not all of the user's
+		       select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m
 		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
 	if err != nil {
@@ -34,9 +39,11 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 	return held, nil
 }
 
-// SimilarFacts returns, for each vector, the current facts of the user that are at least as similar as least (-1 to 1), the
-// most similar first, at most limit each.
-func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32, limit int, least float64) ([][]reasoner.Held, error) {
+// SimilarFacts returns, for each vector, the current facts of the user whose similarity is at least least (-1 to 1),
+// the most similar first, at most limit each.
+func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32, limit int, least float64) (
+	[][]reasoner.Held, error,
+) {
 	all := make([][]reasoner.Held, len(vectors))
 	if len(vectors) == 0 {
 		return all, nil
@@ -54,8 +61,8 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	return all, nil
 }
 
-// FactsAbout returns the current facts of the user that tell of any of some things of which people have one at a time, the
-// newest first, at most limit.
+// FactsAbout returns the current facts of the user about any of some things that people have one of at a time, such as
+// a home, the newest first, at most limit.
 func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit int) ([]reasoner.Held, error) {
 	if len(about) == 0 {
 		return nil, nil
@@ -63,7 +70,8 @@ func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit
 	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Held, error) {
 		h := reasoner.Held{Type: string(Fact)}
 		return h, row.Scan(&h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.About)
-	}, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
+	}, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`,
+		userID, about, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for facts about the same: %w", err)
 	}
@@ -94,16 +102,19 @@ type ExtractionCounts struct {
 	Indexed                                     bool // new memories, so that reflection may be due
 }
 
-// LockExtraction keeps other extractions of the user waiting until the transaction ends, and the session's messages from
-// being extracted twice. It tells whether others wrote something since the session was read. The error is ErrStale if any of
-// the messages was extracted, or erased, meanwhile.
+// LockExtraction makes other extractions of the user wait until the transaction ends, so that no message is extracted
+// twice. It reports whether others have written something since the session was read. ErrStale if any of the messages
+// was extracted or erased meanwhile.
 func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
-	if _, err := db.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID); err != nil {
+	_, err = Exec(ctx, db, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID)
+	if err != nil {
 		return false, fmt.Errorf("wait for the user's other extractions: %w", err)
 	}
 	var n int
 	err = db.QueryRow(ctx, `
-		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3, count(*) from (select from oxbow.messages where user_id = $1 and id = any($2) and extracted_at is null order by id for update) m`,
+		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3, count(*)
+		  from (select from oxbow.messages where user_id = $1 and id = any($2) and extracted_at is null
+		         order by id for update) m`,
 		e.Session.UserID, e.Messages, e.Session.Number).Scan(&others, &n)
 	if err == nil && n != len(e.Messages) {
 		err = ErrStale
@@ -141,9 +152,9 @@ type extractedMetadata struct {
 	About     []string            `json:"about,omitempty"`
 }
 
-// WriteExtraction writes what was decided, in the caller's transaction, which holds LockExtraction: new memories with their
-// vectors, what they supersede, mentions, and for each operation its sources and a row of the history. The messages are
-// extracted then. Where every new memory has its vector, they are indexed too, and embed has nothing to do; otherwise it has.
+// WriteExtraction writes an extraction in the caller's transaction, which holds LockExtraction: new memories with their
+// vectors, what they supersede, mentions, and for each operation its sources and a row of the history. It marks the
+// messages as extracted. If every new memory has its vector, it indexes them; otherwise it leaves them to embed.
 func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
 	same, said, err := sameFacts(ctx, db, e)
 	if err != nil {
@@ -163,7 +174,8 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 			}
 		}
 		m.Also = also
-		if there := same[said[m.Content]]; m.Type == string(Fact) && there != uuid.Nil && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
+		written := m.Operation == reasoner.Add || m.Operation == reasoner.Update
+		if there := same[said[m.Content]]; m.Type == string(Fact) && there != uuid.Nil && written {
 			m.Resolution = reasoner.Resolution{Operation: reasoner.Noop, Target: there, Reason: "the same words"}
 			as[m.ID] = there
 		}
@@ -174,9 +186,10 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		if err != nil {
 			return counts, err
 		}
-		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker), Category: pointer(string(m.Category)),
-			Importance: m.Importance, Metadata: metadata, Sources: m.Sources, Reason: pointer(m.Reason), Operation: string(m.Operation),
-			Target: pointer(m.Target), Also: also, Policy: policyOf(m.Category)}
+		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker),
+			Category: pointer(string(m.Category)), Importance: m.Importance, Metadata: metadata, Sources: m.Sources,
+			Reason: pointer(m.Reason), Operation: string(m.Operation), Target: pointer(m.Target), Also: also,
+			Policy: policyOf(m.Category)}
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {
 			same[said[m.Content]] = row.ID
 		}
@@ -193,7 +206,9 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if err != nil {
 		return counts, err
 	}
-	err = db.QueryRow(ctx, `select added, updated, deleted, mentioned, boosted from oxbow.write_extraction($1, $2, $3, $4, $5, $6, $7)`,
+	err = db.QueryRow(ctx, `
+		select added, updated, deleted, mentioned, boosted
+		  from oxbow.write_extraction($1, $2, $3, $4, $5, $6, $7)`,
 		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed).
 		Scan(&counts.Added, &counts.Updated, &counts.Deleted, &counts.Mentioned, &counts.Boosted)
 	if err != nil {
@@ -218,8 +233,11 @@ func aboutOf(m Extracted) []string {
 	return m.About
 }
 
-// sameFacts returns what the candidates say, by their text (oxbow.content_hash), and the current facts of the user that say that.
-func sameFacts(ctx context.Context, db DB, e Extraction) (same map[uuid.UUID]uuid.UUID, said map[string]uuid.UUID, err error) {
+// sameFacts returns the hash (oxbow.content_hash) of the text of each candidate, and for each hash the current fact of
+// the user that has it.
+func sameFacts(ctx context.Context, db DB, e Extraction) (
+	same map[uuid.UUID]uuid.UUID, said map[string]uuid.UUID, err error,
+) {
 	contents := []string{}
 	for _, m := range e.Memories {
 		contents = append(contents, m.Content)
@@ -268,30 +286,35 @@ func staleTarget(err error) error {
 	return stale(err)
 }
 
-// ExtractionDone marks the other jobs of a session as needless: what they were about is extracted. It comes last in the
-// transaction, and leaves those alone that somebody is working.
+// ExtractionDone deletes the other jobs of a session, whose messages are extracted. It comes last in the transaction,
+// and leaves the jobs that a worker has taken.
 func ExtractionDone(ctx context.Context, db DB, s Session) error {
-	_, err := db.Exec(ctx, `
+	_, err := Exec(ctx, db, `
 		delete from oxbow.river_job where id in (
-		  select id from oxbow.river_job where id = any($1) and state in ('available', 'scheduled') for update skip locked)`, s.Jobs)
+		  select id from oxbow.river_job
+		   where id = any($1) and state in ('available', 'scheduled') for update skip locked)`, s.Jobs)
 	if err != nil {
 		return fmt.Errorf("take away needless jobs: %w", err)
 	}
 	return nil
 }
 
-// PassOverMessages marks messages as extracted of which nothing is kept, nor told: those of a user who opted out.
+// PassOverMessages marks the messages of a user who opted out as extracted, without keeping anything of them.
 func PassOverMessages(ctx context.Context, db DB, s Session) error {
-	_, err := db.Exec(ctx, `update oxbow.messages set extracted_at = now() where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
+	_, err := Exec(ctx, db, `
+		update oxbow.messages set extracted_at = now()
+		 where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
 	if err != nil {
 		return fmt.Errorf("pass over messages: %w", err)
 	}
 	return PassOverSummary(ctx, db, s.UserID, s.ID)
 }
 
-// ExtractionFailed notes why nothing could be extracted from messages, and returns how often that was so for the one that
+// ExtractionFailed records why extraction from messages failed, and returns the number of failures of the message that
 // failed most.
-func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (times int, err error) {
+func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (
+	times int, err error,
+) {
 	err = db.QueryRow(ctx, `
 		with failed as (
 		  update oxbow.messages set extract_failures = extract_failures + 1, extract_error = left($3, 1000)

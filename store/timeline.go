@@ -44,7 +44,8 @@ func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, Em
 	return collectWithModel(ctx, db, scanTimelineEntry, `
 		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,
 		       superseded_by, contradicted_by, score
-		from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 50))`,
+		  from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4,
+		       max_results => coalesce($5::integer, 50))`,
 		p.UserID, p.Topic, halfVector(p.Embedding), p.Types, p.Limit)
 }
 

@@ -245,7 +245,8 @@ func UserTraitsPresence(ctx context.Context, db DB, userID string) (TraitsPresen
 		select exists (select from oxbow.memories m where m.user_id = $1::text),
 		       exists (select from oxbow.users u where u.user_id = $1::text and u.opted_out),
 		       (select count(*) from (select from oxbow.reflection_inbox i where i.user_id = $1::text limit 10000) n),
-		       (select max(c.completed_at) from oxbow.reflection_cycles c where c.user_id = $1::text and c.status = 'completed')`,
+		       (select max(c.completed_at) from oxbow.reflection_cycles c
+		         where c.user_id = $1::text and c.status = 'completed')`,
 		userID)
 	p.ReflectedAt = or(reflected)
 	return p, err
