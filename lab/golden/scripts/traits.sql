@@ -122,3 +122,18 @@ select supporting, contradicting, stored_confidence, stored_stage from oxbow.tra
 -- name: check finds nothing
 -- $ oxbow check
 select count(*) > 0 as there from oxbow.trait_events;
+
+-- name: every policy changes, and the past stays
+create table golden.then as
+  select u.user_id, t.* from oxbow.users u, unnest(array['2025-05-10', '2025-07-10', '2026-01-01']::timestamptz[]) at,
+    lateral oxbow.traits_as_of(u.user_id, at) t;
+select count(*) > 20 as changed
+  from (select oxbow.set_policy(p.name, least(greatest(p.value * 1.02, p.minimum), p.maximum)) from oxbow.policies p) c;
+select count(*) > 5 as compared from golden.then;
+(select u.user_id, t.* from oxbow.users u, unnest(array['2025-05-10', '2025-07-10', '2026-01-01']::timestamptz[]) at,
+    lateral oxbow.traits_as_of(u.user_id, at) t) except select * from golden.then;
+
+-- name: check finds nothing after that either
+-- $ oxbow work --until-idle
+-- $ oxbow check
+select count(*) > 20 as changed from oxbow.policies p where p.value <> p."default";
