@@ -66,7 +66,7 @@ func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return 
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
-	if busy, err := w.givesWay(ctx, job.JobRow); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	failed := nonsense(job.JobRow)
@@ -88,20 +88,20 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 }
 
 const (
-	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people wait for memories, and
-	// what comes in meanwhile is reflected on in the order in which it happened.
+	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people wait for memories,
+	// and what comes in meanwhile is reflected on in the order in which it happened.
 	busyJobs  = 4
 	busyPause = time.Second
-	// busyLimit is how long a reflection gives way.
+	// busyLimit is how long a job of reflection gives way.
 	busyLimit = time.Minute
 )
 
-// givesWay tells whether embedding and extracting come first.
-func (w *reflectWorker) givesWay(ctx context.Context, job *rivertype.JobRow) (bool, error) {
+// givesWay reports whether embedding and extracting come before a job.
+func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow) (bool, error) {
 	if time.Since(job.CreatedAt) > busyLimit {
 		return false, nil
 	}
-	waiting, err := store.PendingMemoryJobs(ctx, w.DB, busyJobs)
+	waiting, err := store.PendingMemoryJobs(ctx, db, busyJobs)
 	return waiting == busyJobs, err
 }
 
