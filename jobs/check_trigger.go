@@ -21,10 +21,15 @@ type CheckTriggerArgs struct {
 // Kind is "check_trigger".
 func (CheckTriggerArgs) Kind() string { return "check_trigger" }
 
-// InsertOpts lets the checks of a burst of memories fold into one.
-func (CheckTriggerArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a CheckTriggerArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:   "asks whether the inbox of a user is due for reflection",
+	Unique: true,
+}, func(c Config) river.Worker[CheckTriggerArgs] {
+	return &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}}
+})
 
 func (a CheckTriggerArgs) valid() error {
 	if a.UserID == "" {

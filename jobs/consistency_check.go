@@ -17,10 +17,17 @@ type ConsistencyCheckArgs struct{}
 // Kind is "consistency_check".
 func (ConsistencyCheckArgs) Kind() string { return "consistency_check" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (ConsistencyCheckArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a ConsistencyCheckArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "compares traits with their events and evidence",
+	Every: 24 * time.Hour,
+	// This leaves time to write down how far it got.
+	Timeout: func(Config) time.Duration { return 2 * checkTime },
+}, func(c Config) river.Worker[ConsistencyCheckArgs] {
+	return &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger}
+})
 
 // What one run does at most.
 const (
@@ -36,11 +43,6 @@ type consistencyWorker struct {
 	db  store.DB
 	now func() time.Time
 	log *slog.Logger
-}
-
-// Timeout leaves time to write down how far it got.
-func (w *consistencyWorker) Timeout(*river.Job[ConsistencyCheckArgs]) time.Duration {
-	return 2 * checkTime
 }
 
 // Work looks at the next users, goes on there the next time, and begins anew after the last.

@@ -28,11 +28,18 @@ type ContradictionReviewArgs struct {
 // Kind is "contradiction_review".
 func (ContradictionReviewArgs) Kind() string { return "contradiction_review" }
 
-// InsertOpts allows one live review a user. It and the reflection take turns, so that what is concluded does not depend on
-// which of them comes first.
-func (ContradictionReviewArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a ContradictionReviewArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:     "decides what becomes of a contradicted trait",
+	Queue:    QueueReflect,
+	Unique:   true,
+	Reasoner: true,
+	Timeout:  reasonerTimeout,
+}, func(c Config) river.Worker[ContradictionReviewArgs] {
+	return &contradictionReviewWorker{Reflection: c.Reflection()}
+})
 
 func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
 	return ContradictionReviewArgs(a)
@@ -45,11 +52,6 @@ const reviewedEvidence = 30
 type contradictionReviewWorker struct {
 	river.WorkerDefaults[ContradictionReviewArgs]
 	*Reflection
-}
-
-// Timeout is what a call may take, and what the database may.
-func (w *contradictionReviewWorker) Timeout(*river.Job[ContradictionReviewArgs]) time.Duration {
-	return w.CallTime + Timeout
 }
 
 // Work reviews the trait that waits longest.

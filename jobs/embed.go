@@ -39,10 +39,18 @@ func (a EmbedArgs) valid() error {
 // Kind is "embed".
 func (EmbedArgs) Kind() string { return "embed" }
 
-// InsertOpts gives embed a queue of its own.
-func (EmbedArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueEmbed, MaxAttempts: 25}
-}
+// InsertOpts are those of the kind.
+func (a EmbedArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:     "makes vectors and search terms of memories, folds repeated facts",
+	Queue:    QueueEmbed,
+	Embedder: true,
+	// A little more than the job allows itself, because a job that exceeds it may be given to another worker.
+	Timeout: func(c Config) time.Duration { return newEmbedWorker(c).limit() + 10*time.Second },
+}, func(c Config) river.Worker[EmbedArgs] {
+	return newEmbedWorker(c)
+})
 
 // EmbedMemories are the arguments for up to 128 memories of a user.
 func EmbedMemories(userID string, ids []uuid.UUID) EmbedArgs {
@@ -93,9 +101,6 @@ type embedWorker struct {
 
 // limit is what a job takes at most: no call begins after callTime, and the last one takes callTime.
 func (w *embedWorker) limit() time.Duration { return 2*w.callTime + dbTime }
-
-// Timeout is a little more than the job allows itself, because a job that exceeds it may be given to another worker.
-func (w *embedWorker) Timeout(*river.Job[EmbedArgs]) time.Duration { return w.limit() + 10*time.Second }
 
 func (w *embedWorker) model() store.EmbeddingModel {
 	return store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()}

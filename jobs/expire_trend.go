@@ -20,10 +20,15 @@ type ExpireTrendArgs struct {
 // Kind is "expire_trend".
 func (ExpireTrendArgs) Kind() string { return "expire_trend" }
 
-// InsertOpts allows one live job a trend.
-func (ExpireTrendArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a ExpireTrendArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:   "dissolves a trend that was not reinforced enough",
+	Unique: true,
+}, func(c Config) river.Worker[ExpireTrendArgs] {
+	return &expireTrendWorker{db: c.DB, now: c.Now}
+})
 
 // expireTrendWorker dissolves a trend that was not reinforced enough.
 type expireTrendWorker struct {

@@ -25,10 +25,19 @@ type ExtractArgs struct {
 // Kind is "extract".
 func (ExtractArgs) Kind() string { return "extract" }
 
-// InsertOpts gives extract a queue of its own.
-func (ExtractArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueExtract, MaxAttempts: 25}
-}
+// InsertOpts are those of the kind.
+func (a ExtractArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:     "makes memories of messages",
+	Queue:    QueueExtract,
+	Embedder: true,
+	Reasoner: true,
+	// What two calls of the extractor and one of the embedder may take, and what the database may.
+	Timeout: func(c Config) time.Duration { return 2*c.ReasonerCallTime + c.CallTime + Timeout },
+}, func(c Config) river.Worker[ExtractArgs] {
+	return &extractWorker{Extraction: c.Extraction()}
+})
 
 // maxExtractPause is the longest time between two attempts at messages that the extractor answers nonsense about. They are
 // never given up.
@@ -38,11 +47,6 @@ const maxExtractPause = 6 * time.Hour
 type extractWorker struct {
 	river.WorkerDefaults[ExtractArgs]
 	*Extraction
-}
-
-// Timeout is what two calls of the extractor and one of the embedder may take, and what the database may.
-func (w *extractWorker) Timeout(*river.Job[ExtractArgs]) time.Duration {
-	return 2*w.calls.CallTime + w.embed.callTime + Timeout
 }
 
 // Work extracts from the next messages of a session. A job is not alone: each statement that inserted messages enqueued one.

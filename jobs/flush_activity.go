@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -15,10 +16,15 @@ type FlushActivityArgs struct{}
 // Kind is "flush_activity".
 func (FlushActivityArgs) Kind() string { return "flush_activity" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (FlushActivityArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a FlushActivityArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "adds reported uses to their memories",
+	Every: 10 * time.Second,
+}, func(c Config) river.Worker[FlushActivityArgs] {
+	return &flushActivityWorker{db: c.DB}
+})
 
 // activityBatch is how many uses one transaction adds up.
 const activityBatch = 1000

@@ -27,10 +27,18 @@ type ReflectArgs struct {
 // Kind is "reflect".
 func (ReflectArgs) Kind() string { return "reflect" }
 
-// InsertOpts allows one live reflection a user.
-func (ReflectArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a ReflectArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:     "draws conclusions from the inbox of a user",
+	Queue:    QueueReflect,
+	Unique:   true,
+	Reasoner: true,
+	Timeout:  reasonerTimeout,
+}, func(c Config) river.Worker[ReflectArgs] {
+	return &reflectWorker{Reflection: c.Reflection()}
+})
 
 func reflectOn(userID string, t store.Trigger) ReflectArgs {
 	return ReflectArgs{UserID: userID, TriggerType: t.Type, TriggerValue: t.Value}
@@ -60,9 +68,6 @@ type reflectWorker struct {
 	river.WorkerDefaults[ReflectArgs]
 	*Reflection
 }
-
-// Timeout is what a call may take, and what the database may.
-func (w *reflectWorker) Timeout(*river.Job[ReflectArgs]) time.Duration { return w.CallTime + Timeout }
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {

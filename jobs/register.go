@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -52,22 +51,13 @@ func Register(workers *river.Workers, c Config) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	river.AddWorker(workers, newEmbedWorker(c))
-	river.AddWorker(workers, &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}})
-	reflection := c.Reflection()
-	river.AddWorker(workers, &reflectWorker{Reflection: reflection})
-	river.AddWorker(workers, &contradictionReviewWorker{Reflection: reflection})
-	extraction := c.Extraction()
-	river.AddWorker(workers, &extractWorker{Extraction: extraction})
-	river.AddWorker(workers, &summarizeWorker{Extraction: extraction})
-	river.AddWorker(workers, &expireTrendWorker{db: c.DB, now: c.Now})
-	river.AddWorker(workers, &settleWorker{db: c.DB, now: c.Now, log: c.Logger})
-	river.AddWorker(workers, &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger})
-	river.AddWorker(workers, &flushActivityWorker{db: c.DB})
-	river.AddWorker(workers, &sensoryWorker{db: c.DB, log: c.Logger})
-	river.AddWorker(workers, &vectorIndexWorker{db: c.DB, log: c.Logger})
-	river.AddWorker(workers, &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger})
+	for _, kind := range Kinds() {
+		kind.register(workers, c)
+	}
 }
+
+// reasonerTimeout is what a call of the reasoner may take, and what the database may.
+func reasonerTimeout(c Config) time.Duration { return c.ReasonerCallTime + Timeout }
 
 // Reflection is what the jobs reflect with.
 func (c Config) Reflection() *Reflection {
@@ -82,21 +72,4 @@ func newEmbedWorker(c Config) *embedWorker {
 		callTime: c.CallTime, callTexts: callTexts, log: c.Logger, observer: c.observer(),
 		together: &coalescer[EmbedArgs]{c.DB, c.Logger, c.observer(), embedWeight, callTexts},
 	}
-}
-
-// Kinds are all kinds of jobs.
-func Kinds() []string {
-	return append(caused(), periodic()...)
-}
-
-// IsPeriodic tells whether jobs of a kind come with the clock, and concern everybody.
-func IsPeriodic(kind string) bool { return slices.Contains(periodic(), kind) }
-
-func caused() []string {
-	return []string{EmbedArgs{}.Kind(), CheckTriggerArgs{}.Kind(), ExtractArgs{}.Kind(), SummarizeArgs{}.Kind(),
-		ReflectArgs{}.Kind(), ContradictionReviewArgs{}.Kind(), ExpireTrendArgs{}.Kind()}
-}
-
-func periodic() []string {
-	return []string{SettleArgs{}.Kind(), ConsistencyCheckArgs{}.Kind(), FlushActivityArgs{}.Kind(), SensoryArgs{}.Kind(), VectorIndexArgs{}.Kind(), SweepArgs{}.Kind()}
 }

@@ -3,25 +3,32 @@ package jobs
 import (
 	"os"
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The kinds are those of the table in the docs.
+// The table in the docs names each kind, its queue and its period.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/jobs.md")
 	require.NoError(t, err)
-	var told []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `[a-z]+` \\|").FindAllSubmatch(page, -1) {
-		told = append(told, string(m[1]))
+	rows := map[string][]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1) {
+		rows[m[1]] = m[2:]
 	}
-	kinds := Kinds()
-	slices.Sort(kinds)
-	slices.Sort(told)
-	require.Equal(t, told, kinds)
-	require.True(t, IsPeriodic("sweep"))
-	require.False(t, IsPeriodic("embed"))
+	for _, k := range Kinds() {
+		require.Contains(t, rows, k.Name)
+		require.Equal(t, k.Queue, rows[k.Name][0], k.Name)
+		if k.Periodic() {
+			require.Equal(t, k.Period(), rows[k.Name][1], k.Name)
+		}
+		require.NotEmpty(t, k.Does, k.Name)
+		require.Equal(t, !k.Periodic(), k.OfUser, "%s: a job that is not about one user comes with the clock", k.Name)
+		delete(rows, k.Name)
+	}
+	require.Empty(t, rows, "kinds that do not exist")
+	require.True(t, KindOf("sweep").Periodic())
+	require.False(t, KindOf("embed").Periodic())
+	require.False(t, KindOf("unknown").Periodic())
 }

@@ -18,10 +18,15 @@ type SensoryArgs struct{}
 // Kind is "sensory".
 func (SensoryArgs) Kind() string { return "sensory" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (SensoryArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a SensoryArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "keeps the days of the sensory stream, notes what comes often",
+	Every: time.Minute,
+}, func(c Config) river.Worker[SensoryArgs] {
+	return &sensoryWorker{db: c.DB, log: c.Logger}
+})
 
 // What one run does at most; the next one goes on.
 const (

@@ -18,10 +18,15 @@ type SettleArgs struct{}
 // Kind is "settle".
 func (SettleArgs) Kind() string { return "settle" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (SettleArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "applies what time did to traits and summaries",
+	Every: 5 * time.Minute,
+}, func(c Config) river.Worker[SettleArgs] {
+	return &settleWorker{db: c.DB, now: c.Now, log: c.Logger}
+})
 
 // What one run does at most; what is left is due at the next.
 const (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -23,10 +22,18 @@ type SummarizeArgs struct {
 // Kind is "summarize".
 func (SummarizeArgs) Kind() string { return "summarize" }
 
-// InsertOpts allows one live job a conversation.
-func (SummarizeArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueReflect, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a SummarizeArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:     "keeps the summary of a long conversation",
+	Queue:    QueueReflect,
+	Unique:   true,
+	Reasoner: true,
+	Timeout:  reasonerTimeout,
+}, func(c Config) river.Worker[SummarizeArgs] {
+	return &summarizeWorker{Extraction: c.Extraction()}
+})
 
 const (
 	summarizedMessages = 200 // at once, and no more than extractedBytes
@@ -40,11 +47,6 @@ const (
 type summarizeWorker struct {
 	river.WorkerDefaults[SummarizeArgs]
 	*Extraction
-}
-
-// Timeout is what a call of the summarizer may take, and what the database may.
-func (w *summarizeWorker) Timeout(*river.Job[SummarizeArgs]) time.Duration {
-	return w.calls.CallTime + Timeout
 }
 
 // Work puts a new summary in the place of the old one. Nothing is missed: an extraction that has something for it either finds

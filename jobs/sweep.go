@@ -22,10 +22,15 @@ type SweepArgs struct{}
 // Kind is "sweep".
 func (SweepArgs) Kind() string { return "sweep" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (SweepArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a SweepArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "repairs what was lost, asks what time raises",
+	Every: time.Minute,
+}, func(c Config) river.Worker[SweepArgs] {
+	return &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger}
+})
 
 // What one run does at most, and how old things are before it looks at them.
 const (

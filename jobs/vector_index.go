@@ -16,10 +16,17 @@ type VectorIndexArgs struct{}
 // Kind is "vector_index".
 func (VectorIndexArgs) Kind() string { return "vector_index" }
 
-// InsertOpts allows one at a time; the next one comes with the clock.
-func (VectorIndexArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueDefault, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: live()}}
-}
+// InsertOpts are those of the kind.
+func (a VectorIndexArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:  "keeps the indexes of vectors of the largest users",
+	Every: time.Minute,
+	// This leaves time for the step that is under way.
+	Timeout: func(Config) time.Duration { return vectorIndexTime + time.Minute },
+}, func(c Config) river.Worker[VectorIndexArgs] {
+	return &vectorIndexWorker{db: c.DB, log: c.Logger}
+})
 
 // What one run does at most; the next one goes on.
 const (
@@ -35,11 +42,6 @@ type vectorIndexWorker struct {
 	river.WorkerDefaults[VectorIndexArgs]
 	db  store.DB
 	log *slog.Logger
-}
-
-// Timeout leaves time for the step that is under way.
-func (w *vectorIndexWorker) Timeout(*river.Job[VectorIndexArgs]) time.Duration {
-	return vectorIndexTime + time.Minute
 }
 
 // Work decides who has an index, then frees what is not wanted and fills what is, in short transactions.

@@ -258,6 +258,21 @@ CREATE TABLE oxbow.installed_code (
 ALTER TABLE ONLY oxbow.installed_code
     ADD CONSTRAINT installed_code_pkey PRIMARY KEY (name);
 
+-- job_schedules
+
+CREATE TABLE oxbow.job_schedules (
+    kind text NOT NULL,
+    schedule text,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_seconds double precision,
+    last_outcome text,
+    CONSTRAINT schedule_known CHECK ((oxbow.is_schedule(schedule) OR oxbow.reject('schedule'::text, schedule, 'must be an interval of at least 1 second, such as 5 minutes, or a cron expression with five fields, such as */5 * * * *'::text)))
+);
+
+ALTER TABLE ONLY oxbow.job_schedules
+    ADD CONSTRAINT job_schedules_pkey PRIMARY KEY (kind);
+
 -- llm_calls
 
 CREATE TABLE oxbow.llm_calls (

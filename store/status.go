@@ -36,11 +36,11 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []strin
 // WakeJobs makes jobs due that were put off because a provider was down, the model was another, or a conversation was
 // not over. Jobs that have come due meanwhile need not wait for River either, which looks for them only where a worker
 // leads. Jobs that are available and due later were put off for a few seconds.
-func WakeJobs(ctx context.Context, db DB) error {
+func WakeJobs(ctx context.Context, db DB, kinds []string) error {
 	_, err := Exec(ctx, db, `
 		update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
-		 where kind in ('embed', 'reflect', 'contradiction_review', 'extract', 'summarize')
-		   and (state = 'scheduled' or state = 'available' and scheduled_at > now())`)
+		 where kind = any($1)
+		   and (state = 'scheduled' or state = 'available' and scheduled_at > now())`, kinds)
 	if err != nil {
 		return fmt.Errorf("wake the jobs that were put off: %w", err)
 	}

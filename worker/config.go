@@ -59,6 +59,7 @@ type Config struct {
 
 	fast        bool                // tests: no staggered start of maintenance
 	overdue     time.Duration       // see the constant
+	scheduleAge time.Duration       // see the constant
 	lastWait    time.Duration       // see the constant
 	thinks      reasoner.Reasoner   // tests: the reasoner, whatever Reasoner says
 	extracts    reasoner.Extractor  // tests: the extractor
@@ -76,6 +77,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.PollInterval = cmp.Or(c.PollInterval, 100*time.Millisecond)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
 	c.overdue = cmp.Or(c.overdue, overdue)
+	c.scheduleAge = cmp.Or(c.scheduleAge, scheduleAge)
 	c.lastWait = cmp.Or(c.lastWait, lastWait)
 	c.reembedPage = cmp.Or(c.reembedPage, 1024)
 	if c.Now == nil {

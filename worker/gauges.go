@@ -105,7 +105,7 @@ func (w *Worker) collectProviders(is func(*prometheus.Desc, float64, ...string))
 
 func collectDatabase(now gauges.Gauges, is func(*prometheus.Desc, float64, ...string)) {
 	due := map[string]float64{}
-	for _, kind := range jobs.Kinds() {
+	for _, kind := range jobs.Names(everyKind) {
 		due[kind] = 0
 	}
 	for _, q := range now.Queue {

@@ -46,7 +46,7 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	if err != nil {
 		return err
 	}
-	if err := store.WakeJobs(ctx, w.pool); err != nil {
+	if err := store.WakeJobs(ctx, w.pool, jobs.Names(func(k *jobs.Kind) bool { return k.Embedder || k.Reasoner })); err != nil {
 		return err
 	}
 	if err := w.start(ctx, client); err != nil {
@@ -100,14 +100,9 @@ func (w *Worker) waitUntilIdle(ctx context.Context, client *river.Client[pgx.Tx]
 
 // waitingKinds are the kinds of jobs that wait for a provider that is down.
 func (w *Worker) waitingKinds() []string {
-	kinds := []string{}
-	if w.provider.Status().Down() {
-		kinds = append(kinds, jobs.EmbedArgs{}.Kind(), jobs.ExtractArgs{}.Kind())
-	}
-	if w.thinker.Status().Down() {
-		kinds = append(kinds, jobs.ReflectArgs{}.Kind(), jobs.ContradictionReviewArgs{}.Kind(), jobs.ExtractArgs{}.Kind(), jobs.SummarizeArgs{}.Kind())
-	}
-	return kinds
+	return jobs.Names(func(k *jobs.Kind) bool {
+		return k.Embedder && w.provider.Status().Down() || k.Reasoner && w.thinker.Status().Down()
+	})
 }
 
 func (w *Worker) unfinished(left store.Backlog) error {

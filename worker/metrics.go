@@ -103,7 +103,7 @@ func (m *metrics) add(collectors ...prometheus.Collector) {
 
 // expect makes the series that alarms look at, so that the first one of its kind is an increase.
 func (m *metrics) expect() {
-	for _, kind := range jobs.Kinds() {
+	for _, kind := range jobs.Names(everyKind) {
 		for _, outcome := range []string{outcomeCompleted, outcomeSnoozed, outcomeFailed, outcomeDiscarded, outcomeCancelled, outcomePanicked} {
 			m.jobs.WithLabelValues(kind, outcome)
 		}

@@ -1,26 +1,139 @@
 package worker
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// periodicJobs are enqueued by whichever worker leads. Each is unique, so one that takes longer than its period is not
-// enqueued twice; and each is enqueued when a worker begins to lead, so that a restart puts nothing off.
-func periodicJobs() []*river.PeriodicJob {
-	every := func(d time.Duration, args river.JobArgs) *river.PeriodicJob {
-		return river.NewPeriodicJob(river.PeriodicInterval(d),
-			func() (river.JobArgs, *river.InsertOpts) { return args, nil }, &river.PeriodicJobOpts{RunOnStart: true})
+// scheduleAge is how long after it was changed a running worker follows a schedule.
+const scheduleAge = 5 * time.Second
+
+func everyKind(*jobs.Kind) bool { return true }
+
+// periodic is the periodic jobs of a worker. River's leader enqueues them. Each is unique, so one that takes longer than its period
+// is not enqueued twice; and each whose schedule is an interval is enqueued when a worker begins to lead, so that a restart puts
+// nothing off.
+type periodic struct {
+	*Worker
+	followed map[string]*followed
+}
+
+// followed is the schedule of a kind, as River asks for it.
+type followed struct {
+	text     string // an operator's; empty: that of the kind
+	schedule Schedule
+	next     atomic.Pointer[time.Time] // that River was told, where this worker leads
+}
+
+// Next implements river.PeriodicSchedule.
+func (f *followed) Next(now time.Time) time.Time {
+	next := f.schedule.Next(now)
+	f.next.Store(&next)
+	return next
+}
+
+// newPeriodic reads the schedules and returns the jobs that follow them.
+func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJob, error) {
+	p := &periodic{w, map[string]*followed{}}
+	rows, err := store.Schedules(ctx, w.pool)
+	if err != nil {
+		return nil, nil, err
 	}
-	return []*river.PeriodicJob{
-		every(10*time.Second, jobs.FlushActivityArgs{}),
-		every(time.Minute, jobs.SweepArgs{}),
-		every(time.Minute, jobs.SensoryArgs{}),
-		every(time.Minute, jobs.VectorIndexArgs{}),
-		every(5*time.Minute, jobs.SettleArgs{}),
-		every(24*time.Hour, jobs.ConsistencyCheckArgs{}),
+	var all []*river.PeriodicJob
+	for _, kind := range jobs.Kinds() {
+		if kind.Periodic() {
+			all = append(all, p.follow(ctx, kind, rows[kind.Name], true))
+		}
 	}
+	return p, all, nil
+}
+
+// follow makes the job of a kind. A schedule that cannot be read leaves the kind with its own: the database refuses most of those.
+func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedule, starting bool) *river.PeriodicJob {
+	schedule, err := parseSchedule(kind, row)
+	if err != nil {
+		p.log.WarnContext(ctx, "a schedule is not followed", "kind", kind.Name, "schedule", row.Schedule, "error", err)
+		schedule = Schedule{Every: kind.Every}
+	}
+	f := &followed{text: row.Schedule, schedule: schedule}
+	p.followed[kind.Name] = f
+	return river.NewPeriodicJob(f, func() (river.JobArgs, *river.InsertOpts) { return kind.Args(), nil },
+		&river.PeriodicJobOpts{ID: kind.Name, RunOnStart: starting && schedule.Every > 0})
+}
+
+// watch follows changed schedules, and writes down the next runs where this worker leads, until stop.
+func (p *periodic) watch(ctx context.Context, client *river.Client[pgx.Tx]) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticker := time.NewTicker(p.cfg.scheduleAge)
+		defer ticker.Stop()
+		for {
+			if err := p.refresh(ctx, client); err != nil && ctx.Err() == nil {
+				p.log.WarnContext(ctx, "could not read the schedules of jobs", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+	return func() { cancel(); watching.Wait() }
+}
+
+func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) error {
+	rows, err := store.Schedules(ctx, p.pool)
+	if err != nil {
+		return err
+	}
+	next := map[string]time.Time{}
+	for name, f := range p.followed {
+		row := rows[name]
+		if row.Schedule != f.text {
+			client.PeriodicJobs().RemoveByID(name)
+			if _, err := client.PeriodicJobs().AddSafely(p.follow(ctx, jobs.KindOf(name), row, false)); err != nil {
+				return err
+			}
+			p.log.InfoContext(ctx, "following another schedule", "kind", name, "schedule", row.Schedule)
+			continue
+		}
+		if at := f.next.Load(); at != nil && (row.NextRunAt == nil || !row.NextRunAt.Equal(at.Truncate(time.Microsecond))) {
+			next[name] = *at
+		}
+	}
+	return store.NoteNextRuns(ctx, p.pool, next)
+}
+
+// noting writes down how the runs of periodic kinds end.
+type noting struct {
+	river.MiddlewareDefaults
+	*Worker
+}
+
+func (n *noting) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+	if !jobs.KindOf(job.Kind).Periodic() {
+		return work(ctx)
+	}
+	begun := time.Now()
+	outcome := outcomePanicked
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if err := store.NoteRun(within, n.pool, job.Kind, begun, time.Since(begun), outcome); err != nil {
+			n.log.WarnContext(ctx, "could not write down how a job ended", "kind", job.Kind, "error", err)
+		}
+	}()
+	err := work(ctx)
+	outcome = jobOutcome(job, err)
+	return err
 }

@@ -31,7 +31,7 @@ type tracing struct {
 
 func (t *tracing) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
 	parent := remote(ctx, job.Metadata)
-	if !trace.SpanContextFromContext(parent).IsValid() && jobs.IsPeriodic(job.Kind) {
+	if !trace.SpanContextFromContext(parent).IsValid() && jobs.KindOf(job.Kind).Periodic() {
 		return work(ctx)
 	}
 	ctx, ended := startJob(parent, t.tracer, job)

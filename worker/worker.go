@@ -126,7 +126,11 @@ func (w *Worker) Pool() *pgxpool.Pool { return w.pool }
 // Run works jobs until ctx ends. Then it takes no new ones and waits up to Config.StopTimeout for those that run, before
 // it interrupts them; what was interrupted will be done by the next worker. A stop that was asked for is no error.
 func (w *Worker) Run(ctx context.Context) error {
-	client, err := w.client(periodicJobs())
+	periodic, periodicJobs, err := w.newPeriodic(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := w.client(periodicJobs)
 	if err != nil {
 		return err
 	}
@@ -141,7 +145,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.log.InfoContext(ctx, "working", "model", w.embedder.Model(), "dimension", w.embedder.Dimension(),
 		"concurrency", w.cfg.Concurrency, "poll_only", w.cfg.PollOnly)
 	stopWatching := w.watchLeader(ctx)
+	stopFollowing := periodic.watch(ctx, client)
 	<-ctx.Done()
+	stopFollowing()
 	stopWatching()
 	w.log.InfoContext(ctx, "stopping", "limit", w.cfg.StopTimeout.String())
 	return w.stop(ctx, client)
@@ -220,7 +226,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: completedRetention,
 		ErrorHandler:                errorHandler{w.log},
-		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &endings{}},
+		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &noting{Worker: w}, &endings{}},
 		Logger:                      riverLogger(w.log),
 		TestOnly:                    w.cfg.fast,
 	})

@@ -324,9 +324,9 @@ begin
   update oxbow.settings s
      set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
-  -- the jobs that are for all users may have failed with this one, and say so, in quotes or without
+  -- a job whose arguments name no user is about everybody: it may have failed with this one, and say so, in quotes or without
   update oxbow.river_job j set errors = null
-   where j.kind in ('sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index')
+   where not j.args ? 'user_id' and j.errors is not null
      and exists (select from unnest(j.errors) e
                   where strpos(e ->> 'error', _user_id) > 0
                      or strpos(e::text, replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0

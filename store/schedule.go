@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Schedule is a row of oxbow.job_schedules: an operator's schedule of a kind of job, and its runs.
+type Schedule struct {
+	Kind        string
+	Schedule    string   // empty: that of the program
+	Every       *float64 // seconds, where it is an interval
+	NextRunAt   *time.Time
+	LastRunAt   *time.Time
+	LastSeconds *float64
+	LastOutcome string
+}
+
+// Schedules returns the rows of oxbow.job_schedules by kind.
+func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
+	rows, err := Collect(ctx, db, pgx.RowToStructByName[Schedule], `
+		select kind, coalesce(schedule, '') as schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at,
+		       last_seconds, coalesce(last_outcome, '') as last_outcome
+		  from oxbow.job_schedules`)
+	if err != nil {
+		return nil, fmt.Errorf("read the schedules of jobs: %w", err)
+	}
+	byKind := make(map[string]Schedule, len(rows))
+	for _, row := range rows {
+		byKind[row.Kind] = row
+	}
+	return byKind, nil
+}
+
+// NoteNextRuns writes down when kinds run next.
+func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
+	if len(next) == 0 {
+		return nil
+	}
+	kinds := slices.Sorted(maps.Keys(next))
+	times := make([]time.Time, len(kinds))
+	for i, kind := range kinds {
+		times[i] = next[kind]
+	}
+	_, err := Exec(ctx, db, `
+		insert into oxbow.job_schedules (kind, next_run_at) select * from unnest($1::text[], $2::timestamptz[])
+		on conflict (kind) do update set next_run_at = excluded.next_run_at`, kinds, times)
+	if err != nil {
+		return fmt.Errorf("note the next runs of jobs: %w", err)
+	}
+	return nil
+}
+
+// NoteRun writes down how a run of a kind ended.
+func NoteRun(ctx context.Context, db DB, kind string, at time.Time, took time.Duration, outcome string) error {
+	_, err := Exec(ctx, db, `
+		insert into oxbow.job_schedules (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)
+		on conflict (kind) do update
+		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds, last_outcome = excluded.last_outcome`,
+		kind, at, took.Seconds(), outcome)
+	if err != nil {
+		return fmt.Errorf("note a run of %s: %w", kind, err)
+	}
+	return nil
+}

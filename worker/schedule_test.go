@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+func TestScheduleNext(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 30, 0, time.FixedZone("", 3600))
+	require.Equal(t, at.Add(time.Minute), Schedule{Every: time.Minute}.Next(at))
+	for text, want := range map[string]time.Time{
+		"*/5 * * * *": time.Date(2026, 3, 1, 11, 5, 0, 0, time.UTC),
+		"0 12 * * *":  time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), // UTC, whatever the worker's zone
+	} {
+		parsed, err := cron.ParseStandard(text)
+		require.NoError(t, err)
+		require.Equal(t, want, Schedule{Cron: parsed}.Next(at), text)
+	}
+	february30, err := cron.ParseStandard("0 0 30 2 *")
+	require.NoError(t, err)
+	require.Greater(t, Schedule{Cron: february30}.Next(at).Sub(at), 24*365*time.Hour, "not at once, for ever")
+}
+
+// A running worker follows a schedule that is changed, and takes up its own again.
+func TestFollowSchedule(t *testing.T) {
+	b := setup(t)
+	b.cfg.scheduleAge = 20 * time.Millisecond
+	b.exec(`insert into oxbow.job_schedules (kind, schedule) values ('consistency_check', '0 0 29 2 *'), ('sweep', '1 day')`)
+	w := b.worker()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep' and last_outcome = 'completed' and last_seconds >= 0`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep' and next_run_at > now() + interval '23 hours'`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and extract(month from next_run_at at time zone 'UTC') = 2`)
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'consistency_check'`), "a cron expression is not run at the start")
+
+	b.exec(`update oxbow.job_schedules set schedule = '1 second' where kind = 'sweep'`)
+	b.eventually(`select count(*) >= 3 from oxbow.river_job where kind = 'sweep' and state = 'completed'`)
+	b.exec(`update oxbow.job_schedules set schedule = null where kind = 'consistency_check'`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and next_run_at between now() + interval '23 hours' and now() + interval '24 hours'`)
+
+	_, running, err := RunNow(t.Context(), b.pool, "consistency_check")
+	require.NoError(t, err)
+	require.False(t, running)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and last_outcome = 'completed'`)
+	stop()
+	require.NoError(t, <-done)
+}
+
+func TestRunNow(t *testing.T) {
+	b := setup(t)
+	first, running, err := RunNow(t.Context(), b.pool, "settle")
+	require.NoError(t, err)
+	require.False(t, running)
+	second, running, err := RunNow(t.Context(), b.pool, "settle")
+	require.NoError(t, err)
+	require.True(t, running)
+	require.Equal(t, first, second)
+	for _, name := range []string{"embed", "unknown"} {
+		_, _, err = RunNow(t.Context(), b.pool, name)
+		var unknown *UnknownKindError
+		require.ErrorAs(t, err, &unknown)
+		require.Contains(t, unknown.Periodic, "settle")
+		require.NotContains(t, unknown.Periodic, "embed")
+	}
+}
+
+// A schedule that PostgreSQL accepts and the cron library does not is reported, and the program's own is followed.
+func TestUnreadableSchedule(t *testing.T) {
+	b := setup(t)
+	var log logRecords
+	b.cfg.Logger = log.logger()
+	b.exec(`alter table oxbow.job_schedules drop constraint schedule_known`)
+	b.exec(`insert into oxbow.job_schedules (kind, schedule) values ('sweep', 'whenever')`)
+	w := b.worker()
+	_, all, err := w.newPeriodic(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 6)
+	require.Contains(t, log.lines, "WARN a schedule is not followed")
+	kinds, err := Kinds(t.Context(), store.DB(b.pool))
+	require.NoError(t, err)
+	require.Len(t, kinds, 13)
+}
