@@ -21,7 +21,7 @@ import (
 var noUserData = map[string]bool{
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true, // versions, and the settings that recall needs
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true,
-	"erasures": false, "activity_id_seq": false,
+	"erasures": false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false, "river_notification_id_seq": false, "river_queue": false,
 }
 
