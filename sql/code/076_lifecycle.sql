@@ -24,14 +24,15 @@ create or replace function oxbow.trait_decayed(_confidence double precision, _su
   _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[]) returns double precision
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
+  _rule oxbow.trait_rules;
   _exponent double precision := 0;
   _from timestamptz;
 begin
-  for i in 1 .. cardinality(_rules) loop
-    continue when (_rules[i]).valid_from >= _now;
-    _from := greatest((_rules[i]).valid_from, _at);
-    exit when _now <= _from;
-    _exponent := _exponent + oxbow.trait_rate(_subtype, _reinforcements, _rules[i])
+  foreach _rule in array _rules loop -- the latest first
+    continue when _rule.valid_from >= _now;
+    exit when _now <= _at;
+    _from := greatest(_rule.valid_from, _at);
+    _exponent := _exponent + oxbow.trait_rate(_subtype, _reinforcements, _rule)
       * case when isfinite(_now) then extract(epoch from _now - _from)::double precision else 1e15 end / 86400;
     _now := _from;
   end loop;
