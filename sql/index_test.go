@@ -181,10 +181,12 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 		first := remember(t, tx, row{"user_id": user, "content": c.a, "created_at": ago(time.Hour)})
 		remember(t, tx, row{"user_id": user, "content": c.b})
 		index(t, tx, user)
-		require.Equal(t, c.same, 1 == one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and expired_at is null", user), "%s | %s", c.a, c.b)
-		require.Equal(t, c.same, 2 == one[int](t, tx, "select mention_count from oxbow.memories where id = $1", first))
-		require.Equal(t, c.same, 1 == one[int](t, tx, `
-			select count(*) from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE' and old_content = $2 and new_content = $3`, user, c.b, c.a))
+		require.Equal(t, c.same, one[bool](t, tx,
+			"select count(*) = 1 from oxbow.memories where user_id = $1 and expired_at is null", user), "%s | %s", c.a, c.b)
+		require.Equal(t, c.same, one[bool](t, tx, "select mention_count = 2 from oxbow.memories where id = $1", first))
+		require.Equal(t, c.same, one[bool](t, tx, `
+			select count(*) = 1 from oxbow.memory_history
+			 where user_id = $1 and event = 'SUPERSEDE' and old_content = $2 and new_content = $3`, user, c.b, c.a))
 	}
 }
 

@@ -187,5 +187,5 @@ func TestCoalescedAreRescued(t *testing.T) {
 	stop()
 	stopOther()
 	require.NoError(t, <-otherDone)
-	<-done
+	_ = <-done // the worker whose jobs were taken away may fail
 }
