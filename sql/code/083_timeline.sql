@@ -13,7 +13,8 @@ declare
   _weight record;
 begin
   select t.* into _text
-    from oxbow.query_terms(_topic) q, oxbow.recall_text(_user_id, _types, q.words, q.dates, 60 + _max_results, _filter) t;
+    from oxbow.query_terms(_topic) q,
+         oxbow.recall_text(_user_id, _types, q.words, q.dates, 60 + _max_results, _filter) t;
   select null::uuid[] as ids, null::double precision[] as scores into _vector;
   if _embedding is not null then
     select * into _vector

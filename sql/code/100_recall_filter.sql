@@ -54,13 +54,45 @@ begin
                   m.trait_window_end, _filter.now, _filter.rules)));
 end $$;
 
+-- recall_checked returns how many candidates a channel checks at most to find _limit.
+create or replace function oxbow.recall_checked(_limit integer) returns integer
+language sql immutable parallel safe
+return greatest(1000, 2 * _limit);
+
+-- recall_allows is recall_passes for a statement that seldom calls it: its text would take time to start.
+create or replace function oxbow.recall_allows(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
+language plpgsql stable as $$
+begin
+  return oxbow.recall_passes(_memory, _filter);
+end $$;
+
+-- recall_passing returns the first _limit of a channel's candidates that pass the filter, in their order, and whether
+-- so few do that the channel must list those that pass (recall_listed): its list is not full, and either candidates
+-- remain unchecked or fewer than a tenth of a hundred or more pass.
+create or replace function oxbow.recall_passing(_user_id text, _limit integer, _filter oxbow.recall_filter,
+  inout ids uuid[], inout types text[], inout scores double precision[], out few boolean)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _candidates constant integer := coalesce(cardinality(ids), 0);
+begin
+  select array_agg(p.id), array_agg(p.type), array_agg(p.score) into ids, types, scores
+    from (select c.id, c.type, c.score from unnest(ids, types, scores) c(id, type, score)
+           where (select oxbow.recall_passes(m, _filter) from oxbow.memories m
+                   where m.user_id = _user_id and m.memory_type = c.type and m.id = c.id)
+           limit _limit) p;
+  few := coalesce(cardinality(ids), 0) < _limit and (_candidates >= oxbow.recall_checked(_limit)
+    or _candidates >= 100 and coalesce(cardinality(ids), 0) < 0.1 * _candidates);
+end $$;
+
 -- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its best
 -- candidates one by one, which is cheap while many pass. Where few do, listing all that pass once is cheaper than
--- checking candidate after candidate. Hence the channels' custom plan: it knows which conditions there are.
+-- checking candidate after candidate.
 create or replace function oxbow.recall_listed(_user_id text, _types text[], _filter oxbow.recall_filter)
 returns oxbow.recall_filter
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+#variable_conflict error
 begin
   select coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.memory_type::text), '{}')
     into _filter.ids, _filter.types
@@ -68,15 +100,3 @@ begin
    where m.user_id = _user_id and m.memory_type = any(_types) and oxbow.recall_passes(m, _filter);
   return _filter;
 end $$;
-
--- recall_checked returns how many candidates a channel checks at most to find _limit.
-create or replace function oxbow.recall_checked(_limit integer) returns integer
-language sql immutable parallel safe
-return greatest(1000, 2 * _limit);
-
--- recall_few reports whether so few of the candidates that were checked pass that a channel must list those that do:
--- the channel's list is not full, and either candidates remain unchecked or fewer than a tenth of a hundred or more
--- pass.
-create or replace function oxbow.recall_few(_passed bigint, _checked bigint, _limit integer) returns boolean
-language sql immutable parallel safe
-return _passed < _limit and (_checked >= oxbow.recall_checked(_limit) or _checked >= 100 and _passed < 0.1 * _checked);

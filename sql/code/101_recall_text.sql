@@ -18,6 +18,24 @@ language sql stable as $$
    where 'document' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
 $$;
 
+-- terms_counted returns how many memories terms_found finds. It reads the index alone where pages are all visible.
+create or replace function oxbow.terms_counted(_user_id text, _types text[], _query tsquery)
+returns table (found bigint)
+language sql stable as $$
+  select case when 'fact' = any(_types) then (
+           select count(*) from oxbow.memory_terms_fact t
+            where t.user_id = _user_id and t.tsv @@ _query) else 0 end
+       + case when 'episodic' = any(_types) then (
+           select count(*) from oxbow.memory_terms_episodic t
+            where t.user_id = _user_id and t.tsv @@ _query) else 0 end
+       + case when 'trait' = any(_types) then (
+           select count(*) from oxbow.memory_terms_trait t
+            where t.user_id = _user_id and t.tsv @@ _query) else 0 end
+       + case when 'document' = any(_types) then (
+           select count(*) from oxbow.memory_terms_document t
+            where t.user_id = _user_id and t.tsv @@ _query) else 0 end
+$$;
+
 -- idf returns how rare a term is that occurs in _found of the user's _documents.
 create or replace function oxbow.idf(_documents double precision, _found double precision) returns double precision
 language sql immutable parallel safe
@@ -27,6 +45,23 @@ return ln(1 + greatest(_documents - _found + 0.5, 0) / (_found + 0.5));
 create or replace function oxbow.bm25_tf(_times double precision, _length double precision) returns double precision
 language sql immutable parallel safe
 return 2.2 * _times / (_times + 1.2 * (0.25 + 0.75 * _length));
+
+-- recall_words counts the words of a query and returns those that matter, with their idf and the number of places in
+-- all: the two rarest, and more common ones while they occur in at most 30 % of the memories and in 8,000 places.
+create or replace function oxbow.recall_words(_user_id text, _types text[], _words text[], _documents double precision,
+  out words text[], out idfs double precision[], out places double precision)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  select array_agg(w.term), array_agg(oxbow.idf(_documents, w.n)), sum(w.n) into words, idfs, places
+    from (select c.term, c.n, row_number() over (order by c.n, c.term) as nth,
+                 sum(c.n) over (order by c.n, c.term rows unbounded preceding) as total
+            from (select w.term, t.found::double precision as n
+                    from unnest(_words) w(term),
+                         oxbow.terms_counted(_user_id, _types, oxbow.term_query(w.term)) t offset 0) c
+           where c.n > 0) w
+   where w.nth <= 2 or (w.n <= 0.3 * _documents and w.total <= 8000);
+end $$;
 
 -- recall_dates finds the memories of the dates in a query, each with the idf of the date term that it matches, and
 -- the terms with their idf.
@@ -71,8 +106,9 @@ declare
   _documents double precision;
   _average double precision;
   _dated record;
+  _common record;
   _checking boolean;
-  _few boolean;
+  _passing record;
 begin
   select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
     from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
@@ -82,11 +118,20 @@ begin
     dates := _dated.dates;
     date_idfs := _dated.date_idfs;
   end if;
+  select null::text[] as words, null::double precision[] as idfs into _common;
+  if _documents > 12000 then
+    select * into _common from oxbow.recall_words(_user_id, _types, _words, _documents);
+    if _common.places > 8000 then -- so many are read twice rather than kept in arrays
+      _words := '{}';
+    else
+      _words := _common.words;
+      _common.words := null;
+    end if;
+  end if;
   loop
     _checking := not (_filter is null) and _filter.ids is null;
     with word as materialized (
-      select w.term, h.n, h.ids, h.types, h.lens, oxbow.idf(_documents, h.n) as idf,
-             row_number() over (order by h.n, w.term) as nth,
+      select w.term, h.n, h.ids, h.types, h.lens, row_number() over (order by h.n, w.term) as nth,
              sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
         from unnest(_words) w(term), lateral (
           select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types,
@@ -94,38 +139,41 @@ begin
             from oxbow.terms_found(_user_id, _types, oxbow.term_query(w.term)) t) h
        where h.n > 0
     ), kept as materialized (
-      select w.term, w.ids, w.types, w.lens, w.idf ^ 1.5 as weight from word w
+      select w.term, w.ids, w.types, w.lens, oxbow.idf(_documents, w.n) ^ 1.5 as weight from word w
        where w.nth <= 2 or (w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
+    ), common as materialized (
+      select c.term, c.idf ^ 1.5 as weight from unnest(_common.words, _common.idfs) c(term, idf)
     ), part as (
       select p.id, p.type, k.weight * oxbow.bm25_tf(1, p.len / _average) as score, 0.0::double precision as date
         from kept k, unnest(k.ids, k.types, k.lens) p(id, type, len)
       union all
+      select t.memory_id, t.memory_type, c.weight * oxbow.bm25_tf(1, t.len / _average), 0
+        from common c, lateral (
+          select t.memory_id, t.memory_type, t.len
+            from oxbow.terms_found(_user_id, _types, oxbow.term_query(c.term)) t offset 0) t
+      union all
       select t.memory_id, t.memory_type,
              k.weight * (oxbow.bm25_tf(2, t.len / _average) - oxbow.bm25_tf(1, t.len / _average)), 0
-        from kept k, lateral (
+        from (select k.term, k.weight from kept k union all select c.term, c.weight from common c) k, lateral (
           select t.memory_id, t.memory_type, t.len
             from oxbow.terms_found(_user_id, _types, oxbow.term_query('+' || k.term)) t offset 0) t
       union all
       select p.id, p.type, 0, p.idf from unnest(_dated.ids, _dated.types, _dated.idfs) p(id, type, idf)
-    ), best as materialized (
+    ), best as (
       select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score
         from part p
        where _filter.ids is null or p.id in (select unnest(_filter.ids))
        group by p.id
        order by 3 desc, p.id
        limit case when _checking then oxbow.recall_checked(_limit) else _limit end
-    ), passing as (
-      select b.id, b.type, b.score from best b
-       where not _checking or (
-         select oxbow.recall_passes(m, _filter) from oxbow.memories m
-          where m.user_id = _user_id and m.memory_type = b.type and m.id = b.id)
-       limit _limit
     )
-    select array_agg(p.id), array_agg(p.type), array_agg(p.score),
-           _checking and oxbow.recall_few(count(*), (select count(*) from best), _limit)
-      into ids, types, scores, _few
-      from passing p;
-    exit when not _few;
+    select array_agg(b.id), array_agg(b.type), array_agg(b.score) into ids, types, scores from best b;
+    exit when not _checking;
+    select * into _passing from oxbow.recall_passing(_user_id, _limit, _filter, ids, types, scores);
+    ids := _passing.ids;
+    types := _passing.types;
+    scores := _passing.scores;
+    exit when not _passing.few;
     _filter := oxbow.recall_listed(_user_id, _types, _filter);
   end loop;
 end $$;

@@ -10,13 +10,13 @@ language sql stable as $$
     from (select n.id from oxbow.memories n
            where n.user_id = _user_id and n.memory_type = _type and n.session_id = _session_id and n.seq > _seq
              and coalesce(n.valid_at, n.created_at) <= _at + interval '1 hour'
-             and (_filter is null or oxbow.recall_passes(n, _filter))
+             and (_filter is null or oxbow.recall_allows(n, _filter))
            order by n.seq limit 2) n
   union all
   select n.id, 0.5 ^ row_number() over ()
     from (select n.id from oxbow.memories n
            where n.user_id = _user_id and n.memory_type = _type and n.session_id = _session_id and n.seq < _seq
              and coalesce(n.valid_at, n.created_at) >= _at - interval '1 hour'
-             and (_filter is null or oxbow.recall_passes(n, _filter))
+             and (_filter is null or oxbow.recall_allows(n, _filter))
            order by n.seq desc limit 2) n
 $$;

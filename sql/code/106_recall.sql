@@ -162,28 +162,35 @@ begin
     select f.* from fused f
      where f.score > 0 and f.score * 1.55 >= coalesce(
              (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
-  ), best as (
-    select m.memory_type, m.id, m.seq, r.text, r.vector, r.entity, r.rank, b.stage, b.recency, b.importance_boost,
-           b.stage_boost, r.score * (1 + b.recency + b.importance_boost + b.stage_boost) as total
+  ), found as (
+    select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
+           case when r.type <> 'trait' then null
+                when _then is not null then _then #>> array[m.id::text, 'stage']
+                else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence,
+                       m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end,
+                       _now, _rules) end as stage
       from reachable r
      cross join lateral (
-       select m.* from oxbow.memories m
+       select m.id, m.content, m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker,
+              m.agent_id, m.external_id, m.category, m.importance, m.metadata, m.trait_stage, m.trait_subtype,
+              m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_next_transition_at,
+              m.trait_window_end
+         from oxbow.memories m
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
-     cross join lateral (
-       select case when m.memory_type <> 'trait' then null
-                   when _then is not null then _then #>> array[m.id::text, 'stage']
-                   else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence,
-                          m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end,
-                          _now, _rules) end as stage offset 0) t
-     cross join lateral (
-       select t.stage, oxbow.recency(coalesce(m.valid_at, m.created_at), m.metadata #> '{emotion,arousal}', _now)
-                as recency,
-              0.15 * m.importance as importance_boost, oxbow.stage_boost(t.stage) as stage_boost offset 0) b
-     order by total desc, m.seq, m.id
+    offset 0
+  ), raised as (
+    select f.*, 0.15 * f.importance as importance_boost, oxbow.stage_boost(f.stage) as stage_boost,
+           oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}', _now) as recency
+      from found f
+    offset 0
+  ), best as (
+    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) as total
+      from raised r
+     order by total desc, r.seq, r.id
      limit recall.max_results
   )
-  select m.id, m.memory_type::text, m.content, b.total, m.valid_at, m.invalid_at, m.created_at, m.expired_at,
-         m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata,
+  select b.id, b.type, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
+         b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object(
              'score', b.text, 'rank', cardinality(e.texts) + 1 - width_bucket(b.text, e.texts)) end,
@@ -191,23 +198,20 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
-           'session', m.session_id))
-         || case when b.memory_type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
-           'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', m.trait_subtype,
+           'session', b.session_id))
+         || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
+           'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
-             oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
-               m.trait_confidence_at, _now, _rules)),
+             oxbow.trait_confidence_at(b.trait_confidence, b.trait_subtype, b.trait_reinforcement_count,
+               b.trait_confidence_at, _now, _rules)),
            'supporting', v.supporting, 'contradicting', v.contradicting)) else '{}' end
     from best b
    cross join every e
    cross join lateral (
-     select m.* from oxbow.memories m
-      where m.user_id = recall.user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
-   cross join lateral (
      select count(*) filter (where v.direction = 'supporting') as supporting,
             count(*) filter (where v.direction = 'contradicting') as contradicting
        from oxbow.trait_evidence v
-      where b.memory_type = 'trait' and v.user_id = recall.user_id
+      where b.type = 'trait' and v.user_id = recall.user_id
         and v.trait_id = coalesce((_then #>> array[b.id::text, 'head'])::uuid, b.id)
         and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
    order by b.total desc, b.seq, b.id;
