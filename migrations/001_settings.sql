@@ -1,5 +1,5 @@
--- Settings and policies of the database, and the functions that tables refer to. The text of the two that check constraints
--- call is in sql/code.
+-- Settings and policies of the database, and the functions that tables refer to. The text of the
+-- two that check constraints call is in sql/code.
 
 -- reject raises the error of a failed check.
 create function oxbow.reject(field text, value text, rule text) returns boolean
@@ -8,9 +8,10 @@ language plpgsql immutable as $$ begin return false; end $$;
 create function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$ begin return false; end $$;
 
--- content_hash identifies what a text says: the same for texts that differ in nothing but a capital first letter, spaces and full
--- stops at the end, repeated spaces, and full-width punctuation. Case elsewhere, ?, ! and … may change the meaning. A text longer
--- than 4 kB is taken as it is. Its one text is here, not in sql/code, because stored columns hold its values.
+-- content_hash identifies what a text says: the same for texts that differ in nothing but a capital
+-- first letter, spaces and full stops at the end, repeated spaces, and full-width punctuation. Case
+-- elsewhere, ?, ! and … may change the meaning. A text longer than 4 kB is taken as it is. Its one
+-- text is here, not in sql/code, because stored columns hold its values.
 create function oxbow.content_hash(content text) returns uuid
 language sql immutable parallel safe
 return md5(case when octet_length(content) > 4096 then content
@@ -48,8 +49,8 @@ insert into oxbow.settings (key, value) values
   ('sensory',       '{"days": 3, "times": 3}'),
   ('vector_index',  '{"policy": "auto", "from": 50000, "most": 8}');
 
--- The numbers of the domain: docs/policies.md. The view oxbow.policies shows the values in force. migrate tells this schema
--- from the unreleased one before it by this table.
+-- The numbers of the domain: docs/policies.md. The view oxbow.policies shows the values in force.
+-- migrate tells this schema from the unreleased one before it by this table.
 create table oxbow.policy_definitions (
   name      text primary key,
   "default" double precision not null,

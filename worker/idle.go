@@ -64,9 +64,11 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	return w.unfinished(left)
 }
 
-// waitUntilIdle returns when the queue was found idle twice in a row, because a job is counted as running while its worker
-// completes it, and no activity waits that was not tried to fold.
-func (w *Worker) waitUntilIdle(ctx context.Context, client *river.Client[pgx.Tx], report func(store.Backlog)) (store.Backlog, error) {
+// waitUntilIdle returns when the queue was found idle twice in a row, because a job is counted as
+// running while its worker completes it, and no activity waits that was not tried to fold.
+func (w *Worker) waitUntilIdle(
+	ctx context.Context, client *river.Client[pgx.Tx], report func(store.Backlog),
+) (store.Backlog, error) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	var folded int64

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// plain takes from a text everything that does not change how it reads: width and style of letters (NFKD), accents, case,
-// invisible characters, letters of other scripts that look like Latin ones, traditional forms of characters. Symbols that
-// stand for a word become it.
+// plain takes from a text everything that does not change how it reads: width and style of letters
+// (NFKD), accents, case, invisible characters, letters of other scripts that look like Latin ones,
+// traditional forms of characters. Symbols that stand for a word become it.
 func plain(text string) []rune {
 	rs := make([]rune, 0, len(text))
 	if isASCII(text) {
@@ -48,8 +48,8 @@ func lowerASCII(b byte) rune {
 	return rune(b)
 }
 
-// invisible tells whether a character takes no room of its own: format characters, marks, and the fillers, which Unicode
-// counts as letters.
+// invisible tells whether a character takes no room of its own: format characters, marks, and the
+// fillers, which Unicode counts as letters.
 func invisible(r rune) bool {
 	switch r {
 	case 0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800:
@@ -75,8 +75,8 @@ func appendPlain(rs []rune, r rune) []rune {
 	return append(rs, r)
 }
 
-// symbols are pictures that say a word of the lists, lookalikes letters that pass for Latin ones, and simplified has the simplified
-// forms of traditional characters.
+// symbols are pictures that say a word of the lists, lookalikes letters that pass for Latin ones,
+// and simplified has the simplified forms of traditional characters.
 var (
 	symbols    = charactersOf("symbols", strings.TrimSpace)
 	lookalikes = charactersOf("lookalikes", lowerRune)

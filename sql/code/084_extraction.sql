@@ -1,6 +1,6 @@
--- write_earlier places a memory that was just written among the versions of a later one, in the order in which they were
--- true, not in which they were learned: the next version supersedes it, and it supersedes the one before, if that is about
--- the same.
+-- write_earlier places a memory that was just written among the versions of a later one, in the
+-- order in which they were true, not in which they were learned: the next version supersedes it,
+-- and it supersedes the one before, if that is about the same.
 create or replace function oxbow.write_earlier(_user_id text, _actor text, _type oxbow.memory_type, _id uuid,
   _later oxbow.memories, _reason text, _messages uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp

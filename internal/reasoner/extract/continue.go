@@ -11,8 +11,8 @@ var (
 	subjectsZh    = words.List("subjects.zh")
 )
 
-// withoutContinuance returns a sentence without the words that say that something is so as before: "I still like tea" is "I like
-// tea", 我还是喜欢茶 is 我喜欢茶. ok reports whether there were any.
+// withoutContinuance returns a sentence without the words that say that something is so as before:
+// "I still like tea" is "I like tea", 我还是喜欢茶 is 我喜欢茶. ok reports whether there were any.
 func withoutContinuance(s *sentence) (rest string, ok bool) {
 	if s.chinese() {
 		subject := prefixOf(s.text, subjectsZh)
@@ -48,8 +48,9 @@ func withoutContinuance(s *sentence) (rest string, ok bool) {
 	return strings.TrimRight(kept.String(), ", "), ok
 }
 
-// continuesWhat reports whether a statement that says of something that it is as before means what h says: it is about the same, and
-// says no more. That something is drunk or eaten is not more than that it is liked.
+// continuesWhat reports whether a statement that says of something that it is as before means what
+// h says: it is about the same, and says no more. That something is drunk or eaten is not more than
+// that it is liked.
 func (s *sense) continuesWhat(h *sense) bool {
 	if !s.continues || s.negated != h.negated || s.taste != h.taste || len(s.objects) == 0 {
 		return false

@@ -22,7 +22,8 @@ type Words struct {
 	used  map[string]bool
 }
 
-// Must reads the files of a directory, and panics where Read returns an error: the files are embedded, and a test reads them.
+// Must reads the files of a directory, and panics where Read returns an error: the files are
+// embedded, and a test reads them.
 func Must(files fs.FS) *Words {
 	w, err := Read(files)
 	if err != nil {
@@ -66,7 +67,7 @@ func (w *Words) read(file, text string) (wrong []error) {
 			w.lists[list] = []string{}
 		case list == "":
 			fail("%q stands before the first list", line)
-		case line == last || slices.Contains(w.lists[list], line):
+		case line == last:
 			fail("%q is in list %s twice", line, list)
 		case line < last:
 			fail("%q comes before %q: sort list %s", line, last, list)
@@ -77,8 +78,8 @@ func (w *Words) read(file, text string) (wrong []error) {
 	return wrong
 }
 
-// List returns the entries of a list, the longest first, so that the first prefix that matches is the longest. It panics where the
-// list does not exist.
+// List returns the entries of a list, the longest first, so that the first prefix that matches is
+// the longest. It panics where the list does not exist.
 func (w *Words) List(name string) []string {
 	entries, ok := w.lists[name]
 	if !ok {
