@@ -9,17 +9,19 @@ return coalesce(
   array_position(array['一','二','三','四','五','六','七','八','九','十','十一','十二'], name));
 
 -- The terms (see date_terms) of the dates in a query, and the query without them. 2025年10月3日, 3月9日至12日, 十月, 2025年,
--- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day, one over
--- months by its ends; a day brings its month along, which ranks the days around it next. "may" and "march" are months when
--- capitalised.
+-- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day, one
+-- over months by its ends; a day brings its month along, which ranks the days around it next. "may" and "march" are
+-- months when capitalised.
 create or replace function oxbow.query_dates(query text, out terms text[], out rest text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|'
-    || 'jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+  month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|'
+    || 'Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|'
+    || 'aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
   -- each form with the places of year, month, day, last month, last day in it
   forms constant text[] := array[
-    '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
+    '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?'
+      || '(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
     '([0-9]{4}) ?年', '1,0,0,0,0',
     '\m([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?(?![0-9])', '1,2,3,0,0',
     '\m([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? ([0-9]{4})\M)?', '3,2,1,0,0',
@@ -47,10 +49,12 @@ begin
       terms := terms || coalesce(month_term, '@' || to_char(y, 'FM0000'));
       if d between 1 and 31 then
         terms := terms || array(select month_term || '-' || to_char(day, 'FM00')
-                                  from generate_series(d, case last_month when m then greatest(d, last_day) else d end) day);
+                                  from generate_series(d, case last_month when m then greatest(d, last_day)
+                                                                          else d end) day);
       end if;
       if last_month between 1 and 12 and last_month <> m then
-        month_term := '@' || coalesce(to_char(y + (last_month < m)::integer, 'FM0000') || '-', '') || to_char(last_month, 'FM00');
+        month_term := '@' || coalesce(to_char(y + (last_month < m)::integer, 'FM0000') || '-', '')
+          || to_char(last_month, 'FM00');
         terms := terms || array[month_term, month_term || '-' || to_char(last_day, 'FM00')];
       end if;
     end loop;
@@ -59,9 +63,9 @@ begin
   terms := array(select distinct unnest(terms) order by 1 limit 40);
 end $$;
 
--- The terms to look for: words and dates. Chinese bigrams around a pronoun, a function or a question word match everywhere
--- and mean nothing, 住在 (to live in) excepted; of a query made of nothing else they are kept. A lone Chinese, Japanese or
--- Korean character stands for the bigrams that begin with it: '茶*'.
+-- The terms to look for: words and dates. Chinese bigrams around a pronoun, a function or a question word match
+-- everywhere and mean nothing, 住在 (to live in) excepted; of a query made of nothing else they are kept. A lone
+-- Chinese, Japanese or Korean character stands for the bigrams that begin with it: '茶*'.
 create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -78,9 +82,10 @@ begin
   end if;
 end $$;
 
--- A term as a query of the text index: whatever is in it, it is one word. What can be none, being empty or too long, is found
--- nowhere.
+-- A term as a query of the text index: whatever is in it, it is one word. What can be none, being empty or too long,
+-- is found nowhere.
 create or replace function oxbow.term_query(term text) returns tsquery
 language sql immutable parallel safe
 return case when rtrim(term, '*') = '' or octet_length(term) > 2047 then null
-            else ('''' || replace(replace(rtrim(term, '*'), '\', '\\'), '''', '''''') || case when term like '%*' then ''':*' else '''' end)::tsquery end;
+            else ('''' || replace(replace(rtrim(term, '*'), '\', '\\'), '''', '''''')
+                  || case when term like '%*' then ''':*' else '''' end)::tsquery end;

@@ -1,25 +1,29 @@
--- The index of vectors (HNSW), for the few users whose vectors of a type take too long to scan. The job vector_index keeps it:
--- it decides who has a slot, copies the ids of that user's vectors into indexed_vectors, where they wait, and moves them from
--- there into the slot's index, each step bounded and a transaction of its own. What waits is read where it is (recall_near), so
--- a new vector is found at once, and whoever writes it does not wait for the index.
+-- The index of vectors (HNSW), for the few users whose vectors of a type take too long to scan. The job vector_index
+-- keeps it: it decides who has a slot, copies the ids of that user's vectors into indexed_vectors, where they wait,
+-- and moves them from there into the slot's index, each step bounded and a transaction of its own. What waits is
+-- read where it is (recall_near), so a new vector is found at once, and whoever writes it does not wait for the
+-- index.
 
 create or replace function oxbow.vector_index_setting(out policy text, out "from" bigint, out most integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000), coalesce(max((s.value ->> 'most')::integer), 8)
+  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000),
+         coalesce(max((s.value ->> 'most')::integer), 8)
     from oxbow.settings s where s.key = 'vector_index';
 $$;
 call oxbow.grant_worker('vector_index_setting');
 
--- await_index notes new vectors of users who have a slot. The check of the foreign key, which leads to all types of memories, would be
--- planned anew for each row.
+-- await_index notes new vectors of users who have a slot. The check of the foreign key, which leads to all types of
+-- memories, would be planned anew for each row.
 create or replace function oxbow.await_index() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   if exists (select from oxbow.vector_slots) then
     insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
     select n.user_id, n.memory_type, n.memory_id
       from inserted n
-     where exists (select from oxbow.vector_slots s where s.user_id = n.user_id and s.memory_type = n.memory_type and not s.ending)
+     where exists (select from oxbow.vector_slots s
+                    where s.user_id = n.user_id and s.memory_type = n.memory_type and not s.ending)
     on conflict do nothing;
   end if;
   return null;
@@ -40,9 +44,10 @@ begin
 end $$;
 call oxbow.watch_vectors();
 
--- assign_slots decides who has a slot: with auto the users with the most vectors of a type, from a number of memories on; with
--- always the largest, as many as there are slots: 16, and 4 for traits, whose indexes are more exact. Who has one keeps it until it is clearly too much: a fifth below. It reads the
--- statistics of all users, so it does that every 10 minutes, or when the setting has changed.
+-- assign_slots decides who has a slot: with auto the users with the most vectors of a type, from a number of
+-- memories on; with always the largest, as many as there are slots: 16, and 4 for traits, whose indexes are more
+-- exact. Who has one keeps it until it is clearly too much: a fifth below. It reads the statistics of all users, so
+-- it does that every 10 minutes, or when the setting has changed.
 create or replace function oxbow.assign_slots(out begun integer, out ended integer)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
@@ -57,17 +62,22 @@ begin
     return;
   end if;
   _value := coalesce((select s.value from oxbow.settings s where s.key = 'vector_index'), '{}');
-  if exists (select from oxbow.settings s where s.key = 'vector_index.looked' and s.value = _value and s.updated_at > now() - interval '10 minutes') then
+  if exists (select from oxbow.settings s
+              where s.key = 'vector_index.looked' and s.value = _value and s.updated_at > now() - interval '10 minutes')
+  then
     return;
   end if;
   insert into oxbow.settings (key, value) values ('vector_index.looked', _value)
     on conflict (key) do update set value = excluded.value, updated_at = now();
   select * into _setting from oxbow.vector_index_setting();
-  _from := case _setting.policy when 'always' then 1000 when 'auto' then _setting."from" else 'infinity'::double precision end;
-  select coalesce(array_agg(w.user_id), '{}') as users, coalesce(array_agg(w.memory_type::text), '{}') as types, coalesce(array_agg(w.has), '{}') as has
+  _from := case _setting.policy when 'always' then 1000 when 'auto' then _setting."from"
+                                else 'infinity'::double precision end;
+  select coalesce(array_agg(w.user_id), '{}') as users, coalesce(array_agg(w.memory_type::text), '{}') as types,
+         coalesce(array_agg(w.has), '{}') as has
     into _wanted
     from (select t.user_id, t.memory_type, t.has
-            from (select t.*, row_number() over (partition by t.memory_type = 'trait' order by t.size desc, t.user_id, t.memory_type) as nth
+            from (select t.*, row_number() over (partition by t.memory_type = 'trait'
+                                                 order by t.size desc, t.user_id, t.memory_type) as nth
                     from (select t.user_id, t.memory_type, s.user_id is not null as has,
                                  t.documents * case when s.user_id is not null then 1.25 else 1 end as size
                             from oxbow.memory_term_stats t
@@ -82,7 +92,8 @@ begin
   for i in 1 .. cardinality(_wanted.users) loop
     continue when _wanted.has[i];
     select n into _slot from generate_series(1, 20) n
-     where (n > 16) = (_wanted.types[i] = 'trait') and not exists (select from oxbow.vector_slots s where s.slot = n) order by n limit 1;
+     where (n > 16) = (_wanted.types[i] = 'trait') and not exists (select from oxbow.vector_slots s where s.slot = n)
+     order by n limit 1;
     continue when not found; -- one that is ending will be free
     insert into oxbow.vector_slots (user_id, memory_type, slot) values (_wanted.users[i], _wanted.types[i], _slot);
     begun := begun + 1;
@@ -90,8 +101,9 @@ begin
 end $$;
 call oxbow.grant_worker('assign_slots');
 
--- older_transactions tells whether a transaction of this database is under way, or prepared, whose number is below one: each holds a
--- lock of its number from before it writes until after it is over. Those of other databases have nothing to do with ours.
+-- older_transactions tells whether a transaction of this database is under way, or prepared, whose number is below
+-- one: each holds a lock of its number from before it writes until after it is over. Those of other databases have
+-- nothing to do with ours.
 create or replace function oxbow.older_transactions(_than xid8) returns boolean
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select _than >= pg_snapshot_xmin(pg_current_snapshot())
@@ -100,16 +112,20 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
                   where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
                     and age(l.transactionid) > age(_than::xid)
                     and (a.datid = (select d.oid from pg_database d where d.datname = current_database())
-                         or exists (select from pg_prepared_xacts p where p.transaction = l.transactionid and p.database = current_database())));
+                         or exists (select from pg_prepared_xacts p
+                                     where p.transaction = l.transactionid and p.database = current_database())));
 $$;
 call oxbow.grant_worker('older_transactions');
 
--- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it looked at: 0
--- where there is no walk to make. The first one waits until those transactions of this database are over that may not know of the
--- slot, which are those that are older than a transaction that found it; later ones, once an hour, find what came past the trigger.
--- A number of a transaction that is yet to come is that of another cluster, from which the database was restored.
+-- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it
+-- looked at: 0 where there is no walk to make. The first one waits until those transactions of this database are
+-- over that may not know of the slot, which are those that are older than a transaction that found it; later ones,
+-- once an hour, find what came past the trigger. A number of a transaction that is yet to come is that of another
+-- cluster, from which the database was restored.
 create or replace function oxbow.walk_vectors(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_material = off set jit = off as $$
 declare
   _slot oxbow.vector_slots;
   _ids uuid[];
@@ -131,16 +147,19 @@ begin
     return 0;
   end if;
   _ids := array(select v.memory_id from oxbow.memory_vectors v
-                 where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
+                 where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type
+                   and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
                  order by v.memory_id limit _limit);
   foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
     perform from oxbow.indexed_vectors x
-      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id and (x.slot is null or x.slot = _slot.slot);
+      where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id
+        and (x.slot is null or x.slot = _slot.slot);
     continue when found;
     insert into oxbow.indexed_vectors (user_id, memory_type, memory_id)
     select m.user_id, m.memory_type, m.id from oxbow.memories m
      where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = _id for key share
-    on conflict (user_id, memory_type, memory_id) do update set slot = null, embedding = null -- it is of a slot that the user had before
+    on conflict (user_id, memory_type, memory_id) do update
+       set slot = null, embedding = null -- it is of a slot that the user had before
      where indexed_vectors.slot <> _slot.slot;
   end loop;
   update oxbow.vector_slots s
@@ -151,10 +170,12 @@ begin
 end $$;
 call oxbow.grant_worker('walk_vectors');
 
--- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where none waits. A
--- user of whom nothing waits after a walk is ready.
+-- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where
+-- none waits. A user of whom nothing waits after a walk is ready.
 create or replace function oxbow.index_vectors(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
+  set jit = off as $$
 declare
   _slot oxbow.vector_slots;
   _ids uuid[];
@@ -171,7 +192,8 @@ begin
                where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = _id limit 1) v
        where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
       if not found then -- the memory has no vector any more
-        delete from oxbow.indexed_vectors x where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
+        delete from oxbow.indexed_vectors x
+         where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
       end if;
     end loop;
     if cardinality(_ids) > 0 then
@@ -186,10 +208,12 @@ begin
 end $$;
 call oxbow.grant_worker('index_vectors');
 
--- end_slots deletes copies of vectors of those who have no slot any more, at most _limit of one user, and returns how many. A slot is
--- free when nothing is left in it. Whose copies there are is found by leaps through the primary key.
+-- end_slots deletes copies of vectors of those who have no slot any more, at most _limit of one user, and returns
+-- how many. A slot is free when nothing is left in it. Whose copies there are is found by leaps through the primary
+-- key.
 create or replace function oxbow.end_slots(_limit integer) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   _owner record;
   _deleted integer;
@@ -205,12 +229,14 @@ begin
                             order by x.user_id, x.memory_type limit 1) n
     )
     select o.user_id, o.memory_type from owner o
-     where not exists (select from oxbow.vector_slots s where s.user_id = o.user_id and s.memory_type = o.memory_type and not s.ending)
+     where not exists (select from oxbow.vector_slots s
+                        where s.user_id = o.user_id and s.memory_type = o.memory_type and not s.ending)
   loop
     delete from oxbow.indexed_vectors x
      where x.user_id = _owner.user_id and x.memory_type = _owner.memory_type
        and x.memory_id = any (array(select y.memory_id from oxbow.indexed_vectors y
-                                     where y.user_id = _owner.user_id and y.memory_type = _owner.memory_type limit _limit for update skip locked));
+                                     where y.user_id = _owner.user_id and y.memory_type = _owner.memory_type
+                                     limit _limit for update skip locked));
     get diagnostics _deleted = row_count;
     if _deleted > 0 then
       return _deleted;
@@ -218,16 +244,18 @@ begin
   end loop;
   delete from oxbow.vector_slots s
    where s.ending and (select count(*) from (select from oxbow.indexed_vectors x
-                                              where x.user_id = s.user_id and x.memory_type = s.memory_type limit 1) l) = 0;
+                                              where x.user_id = s.user_id and x.memory_type = s.memory_type
+                                              limit 1) l) = 0;
   return 0;
 end $$;
 call oxbow.grant_worker('end_slots');
 
--- recall_near returns the ids and distances, not in order, of one user's nearest vectors of a type that pass the filter: by
--- the index of its slot, and by a scan of those that wait for it. indexed is how many the index gave. HNSW is searched
--- with settings of its own, which are put back. The more vectors there are, the more of them it has to read to find as
--- many of the nearest (docs/decisions.md): ef_search is a fiftieth of them, from 400 to 1,000, pgvector's most. The size
--- of the index gives their number: a vector takes two bytes a dimension, and some 700 for its neighbours and free space.
+-- recall_near returns the ids and distances, not in order, of one user's nearest vectors of a type that pass the
+-- filter: by the index of its slot, and by a scan of those that wait for it. indexed is how many the index gave.
+-- HNSW is searched with settings of its own, which are put back. The more vectors there are, the more of them it has
+-- to read to find as many of the nearest (docs/decisions.md): ef_search is a fiftieth of them, from 400 to 1,000,
+-- pgvector's most. The size of the index gives their number: a vector takes two bytes a dimension, and some 700 for
+-- its neighbours and free space.
 create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec,
   _filter oxbow.recall_filter, _limit integer,
   out ids uuid[], out distances double precision[], out indexed integer)

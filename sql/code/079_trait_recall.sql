@@ -12,10 +12,10 @@ return case when _next <= _now
 
 -- traits_then tells of each wording of a user's traits what was held at _believed:
 --   {id: {"head": …, "stage": …, "confidence": …, "seq": …}}
--- head is the trait's newest wording, which has the evidence and the events. Stage and confidence are what the last event up to
--- then left, decayed to then; seq is that event's number. stage is null where there was none. A trait without events (an import)
--- has no past: what is stored counts. What is forgotten is not told. This is one pass over the user's events, where
--- oxbow.traits_as_of replays them.
+-- head is the trait's newest wording, which has the evidence and the events. Stage and confidence are what the last
+-- event up to then left, decayed to then; seq is that event's number. stage is null where there was none. A trait
+-- without events (an import) has no past: what is stored counts. What is forgotten is not told. This is one pass
+-- over the user's events, where oxbow.traits_as_of replays them.
 create or replace function oxbow.traits_then(_user_id text, _believed timestamptz) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -41,13 +41,16 @@ begin
     ), state as (
       select p.trait_id as id, p.seq, p.stage, p.confidence, p.subtype, p.reinforcements, p.at, p.window_end from past p
       union all
-      select m.id, null, m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end
+      select m.id, null, m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+             m.trait_confidence_at, m.trait_window_end
         from oxbow.memories_trait m
        where m.user_id = _user_id and m.superseded_by is null
          and not exists (select from oxbow.trait_events e where e.user_id = _user_id and e.trait_id = m.id)
     )
     select jsonb_object_agg(w.id, jsonb_build_object('head', w.head, 'seq', s.seq,
-             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end, _believed, _rules),
-             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at, _believed, _rules)))
+             'stage', oxbow.trait_stage_at(s.stage, s.confidence, s.subtype, s.reinforcements, s.at, s.window_end,
+               _believed, _rules),
+             'confidence', oxbow.trait_confidence_at(s.confidence, s.subtype, s.reinforcements, s.at,
+               _believed, _rules)))
       from wording w join state s on s.id = w.head);
 end $$;

@@ -1,17 +1,20 @@
--- facts_as_of returns the facts that were true of a user at the moment valid, as far as was believed at the moment believed,
--- the earliest first. invalid_at is the end as was known then: what was believed before a fact was superseded had none.
--- Forgotten facts are not told, as of any time.
-create or replace function oxbow.facts_as_of(user_id text, valid timestamptz default now(), believed timestamptz default now())
+-- facts_as_of returns the facts that were true of a user at the moment valid, as far as was believed at the moment
+-- believed, the earliest first. invalid_at is the end as was known then: what was believed before a fact was
+-- superseded had none. Forgotten facts are not told, as of any time.
+create or replace function oxbow.facts_as_of(user_id text, valid timestamptz default now(),
+  believed timestamptz default now())
 returns table (id uuid, content text, category text, valid_at timestamptz, invalid_at timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
   perform oxbow.check_access(facts_as_of.user_id);
   return query
-  select m.id, m.content, m.category, coalesce(m.valid_at, m.created_at), case when m.expired_at > facts_as_of.believed then null else m.invalid_at end
+  select m.id, m.content, m.category, coalesce(m.valid_at, m.created_at),
+         case when m.expired_at > facts_as_of.believed then null else m.invalid_at end
     from oxbow.memories_fact m
    where m.user_id = facts_as_of.user_id and m.forgotten_at is null
-     and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed, now())
+     and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed,
+           now())
    order by coalesce(m.valid_at, m.created_at), m.id;
 end $$;
 call oxbow.grant_app('facts_as_of');
