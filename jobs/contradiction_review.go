@@ -17,7 +17,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ContradictionReviewArgs name a user of whom evidence contradicts a trait, and the reflection that goes on afterwards.
+// ContradictionReviewArgs name a user of whom evidence contradicts a trait, and the reflection that goes on
+// afterwards.
 type ContradictionReviewArgs struct {
 	UserID       string  `json:"user_id" river:"unique"`
 	TriggerType  string  `json:"trigger_type,omitempty"`
@@ -107,8 +108,8 @@ func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *r
 	return follow(ctx, tx, ReflectArgs(job.Args))
 }
 
-// nextReview decides on the trait that waits longest for a review. It returns nil if none does. With last, an answer of no use
-// keeps the trait as it is: the next contradiction asks again.
+// nextReview decides on the trait that waits longest for a review. It returns nil if none does. With last, an
+// answer of no use keeps the trait as it is: the next contradiction asks again.
 func (r *Reflection) nextReview(ctx context.Context, db store.DB, s *reflection.Snapshot, job int64, last bool) (*decision, error) {
 	due, err := store.TraitsToReview(ctx, db, s.User)
 	if err != nil || len(due) == 0 {
@@ -124,7 +125,9 @@ func (r *Reflection) nextReview(ctx context.Context, db store.DB, s *reflection.
 	if err != nil {
 		return nil, err
 	}
-	for direction, into := range map[string]*[]reasoner.Evidence{traits.Supporting: &c.Supporting, traits.Contradicting: &c.Contradicting} {
+	for direction, into := range map[string]*[]reasoner.Evidence{
+		traits.Supporting: &c.Supporting, traits.Contradicting: &c.Contradicting,
+	} {
 		found, err := store.ReviewEvidence(ctx, db, s.User, t.ID, direction, s.Person, reviewedEvidence)
 		if err != nil {
 			return nil, err

@@ -48,9 +48,9 @@ func (a ReflectArgs) trigger() store.Trigger {
 	return store.Trigger{Type: cmp.Or(a.TriggerType, "manual"), Value: a.TriggerValue}
 }
 
-// maxNonsense is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so that in the
-// end the one that it cannot cope with is alone, and is passed over. Other failures, and workers that were killed, do not
-// change the batch: what is concluded does not depend on them.
+// maxNonsense is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so
+// that in the end the one that it cannot cope with is alone, and is passed over. Other failures, and workers that
+// were killed, do not change the batch: what is concluded does not depend on them.
 const maxNonsense = 9
 
 // nonsense counts the attempts of a job that ended so.
@@ -93,8 +93,8 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 }
 
 const (
-	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people wait for memories,
-	// and what comes in meanwhile is reflected on in the order in which it happened.
+	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people
+	// wait for memories, and what comes in meanwhile is reflected on in the order in which it happened.
 	busyJobs  = 4
 	busyPause = time.Second
 	// busyLimit is how long a job of reflection gives way.
@@ -171,8 +171,8 @@ func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs
 	return follow(ctx, tx, args)
 }
 
-// follow enqueues a reflection or a review, and wakes the workers for it. River itself wakes them ten times a second at
-// most, and a batch takes less.
+// follow enqueues a reflection or a review, and wakes the workers for it. River itself wakes them ten times a
+// second at most, and a batch takes less.
 func follow(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	if err := enqueue(ctx, tx, args); err != nil {
 		return err
@@ -195,7 +195,8 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 
 // passOver takes the memories out of the inbox that a reasoner answers nonsense about, and records that.
 func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, why error) error {
-	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over", "memories", len(s.Batch), "error", why)
+	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over",
+		"memories", len(s.Batch), "error", why)
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
 			return err

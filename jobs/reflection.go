@@ -20,8 +20,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Reflection draws conclusions from the memories in a user's inbox. The jobs reflect and contradiction_review use it, and
-// whoever reflects at once. All fields are required unless they say otherwise.
+// Reflection draws conclusions from the memories in a user's inbox. The jobs reflect and contradiction_review use
+// it, and whoever reflects at once. All fields are required unless they say otherwise.
 type Reflection struct {
 	DB       store.DB
 	Reasoner reasoner.Reasoner
@@ -31,7 +31,8 @@ type Reflection struct {
 	CallTime time.Duration
 	// Batch is how many memories are reflected on at once.
 	Batch int
-	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. 0: any number.
+	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. 0: any
+	// number.
 	DailyTokens int64
 	// Now is the clock.
 	Now      func() time.Time
@@ -42,7 +43,8 @@ type Reflection struct {
 const (
 	// shownTraits is how many of a user's traits are worked with at once, the surest ones.
 	shownTraits = 400
-	// rejectedTraits is how many of those that the person dissolved are shown, so that they are not proposed in other words.
+	// rejectedTraits is how many of those that the person dissolved are shown, so that they are not proposed in
+	// other words.
 	rejectedTraits = 50
 	// latestClues is how many noted memories a reasoner is shown that does not say which it wants.
 	latestClues = 100
@@ -146,7 +148,8 @@ func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64)
 }
 
 // call asks the reasoner within its limits, and records what that took.
-func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, job int64, ask func(context.Context) error) error {
+func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, job int64,
+	ask func(context.Context) error) error {
 	if err := r.afford(ctx, userID); err != nil {
 		return err
 	}
@@ -174,7 +177,8 @@ func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, j
 type overspentError struct{ tokens, limit int64 }
 
 func (e overspentError) Error() string {
-	return fmt.Sprintf("the reflections of this user took %d tokens in 24 hours, the limit is %d: what is left waits", e.tokens, e.limit)
+	return fmt.Sprintf("the reflections of this user took %d tokens in 24 hours, the limit is %d: what is left waits",
+		e.tokens, e.limit)
 }
 
 func (r *Reflection) afford(ctx context.Context, userID string) error {
@@ -189,7 +193,8 @@ func (r *Reflection) afford(ctx context.Context, userID string) error {
 }
 
 // weigh looks up what is known already of what the proposals name, and decides.
-func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snapshot, proposals reasoner.Proposals) (*reflection.Plan, error) {
+func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snapshot,
+	proposals reasoner.Proposals) (*reflection.Plan, error) {
 	var keys, contents []string
 	for _, k := range proposals.Patterns {
 		key, content := reflection.Named(k.Key, k.Content)
@@ -229,7 +234,8 @@ type decision struct {
 }
 
 // nextBatch decides on the next memories of the inbox, at most limit. It returns nil if there are none.
-func (r *Reflection) nextBatch(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int, job int64) (*decision, error) {
+func (r *Reflection) nextBatch(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int,
+	job int64) (*decision, error) {
 	if err := r.load(ctx, db, s, limit); err != nil || len(s.Batch) == 0 {
 		return nil, err
 	}
@@ -248,10 +254,10 @@ type during struct {
 	enqueue Enqueue
 }
 
-// write writes what was decided, in one transaction. The rows are locked first, as by all who lock them; then a job completes
-// itself: its successor is another job of the same user, which must not exist while it is live, and what came into the inbox up
-// to then is seen (see checkTriggerWorker). It returns nil where the user opted out meanwhile. The error is store.ErrStale where
-// somebody else changed what it was decided on.
+// write writes what was decided, in one transaction. The rows are locked first, as by all who lock them; then a job
+// completes itself: its successor is another job of the same user, which must not exist while it is live, and what
+// came into the inbox up to then is seen (see checkTriggerWorker). It returns nil where the user opted out
+// meanwhile. The error is store.ErrStale where somebody else changed what it was decided on.
 func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job during) (outcome *Outcome, err error) {
 	changes := d.plan.Changes()
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
@@ -287,7 +293,8 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 	return outcome, nil
 }
 
-// realTime is a moment of the worker's clock, which may be set to another time, by the database's, which decides when jobs run.
+// realTime is a moment of the worker's clock, which may be set to another time, by the database's, which decides
+// when jobs run.
 func realTime(at, now time.Time) time.Time { return time.Now().Add(at.Sub(now)) }
 
 func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, changes traits.Changes) (Outcome, error) {
@@ -320,10 +327,11 @@ func cycle(s *reflection.Snapshot, trigger store.Trigger, o Outcome) store.Cycle
 		Reasoner: s.Reasoner, Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
 }
 
-// stale tells whether somebody else was at the same rows, so that it is to be read and decided again.
+// stale reports whether somebody else was at the same rows, so that it is to be read and decided again.
 func stale(err error) bool { return errors.Is(err, store.ErrStale) || store.IsDeadlock(err) }
 
-// postpone decides when a job is tried again whose reasoner could not be asked. What is nobody's fault counts as no attempt.
+// postpone decides when a job is tried again whose reasoner could not be asked. What is nobody's fault counts as no
+// attempt.
 func (r *Reflection) postpone(ctx context.Context, err error) error {
 	var down *UnavailableError
 	var spent overspentError

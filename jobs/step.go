@@ -24,8 +24,8 @@ func (e *OptedOutError) Error() string {
 	return fmt.Sprintf("user %q has opted out of reflection", e.UserID)
 }
 
-// Step does what a job would do next for a user, at once: it reviews a trait that evidence contradicts, or reflects on the
-// next batch of the inbox. more is false when there was nothing to do. The error is an *OptedOutError, an
+// Step does what a job would do next for a user, at once: it reviews a trait that evidence contradicts, or reflects
+// on the next batch of the inbox. more is false when there was nothing to do. The error is an *OptedOutError, an
 // *UnavailableError, a *reasoner.AnswerError, or one of the database.
 func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
 	for try := 1; ; try++ {

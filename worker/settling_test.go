@@ -41,8 +41,8 @@ func (b *bundle) at(user, content string, moments ...time.Time) {
 	b.exec(`delete from oxbow.river_job where kind = 'embed'`)
 }
 
-// Without a time zone nothing is concluded about hours: ten past nine in Shanghai is ten past one in UTC. A user who chose
-// UTC lives there.
+// Without a time zone nothing is concluded about hours: ten past nine in Shanghai is ten past one in UTC. A user
+// who chose UTC lives there.
 func TestHoursTakeATimeZone(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
@@ -85,8 +85,8 @@ func TestHoursReflectedDaily(t *testing.T) {
 	b.consistent()
 }
 
-// What two conversations of two weeks show is a trend, with the reasoner of rules. Two reflections inside its window make it a
-// candidate; without them its window ends, and expire_trend dissolves it. It is never recalled.
+// What two conversations of two weeks show is a trend, with the reasoner of rules. Two reflections inside its
+// window make it a candidate; without them its window ends, and expire_trend dissolves it. It is never recalled.
 func TestTrendsByRules(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *bundle {
@@ -132,7 +132,8 @@ func TestTrendsByRules(t *testing.T) {
 	})
 }
 
-// Over two weeks or more two memories make a candidate. What was seen twice long ago stays a clue, and there is an end to trends.
+// Over two weeks or more two memories make a candidate. What was seen twice long ago stays a clue, and there is an
+// end to trends.
 func TestFewMemoriesByRules(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }

@@ -13,9 +13,9 @@ import (
 // maxDepth is how many levels of parents there are above a trait.
 const maxDepth = 2
 
-// Claims lists which memories the proposals may bring to speak for or against which traits, so that it can be looked up
-// what of it has counted before. It lists rather too much than too little. weighed has the traits that are contradicted,
-// with how much of what speaks for them is to be counted.
+// Claims lists which memories the proposals may bring to speak for or against which traits, so that it can be
+// looked up what of it has counted before. It lists rather too much than too little. weighed has the traits that
+// are contradicted, with how much of what speaks for them is to be counted.
 func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weighed map[uuid.UUID]int) {
 	made := map[traits.Claim]bool{}
 	claim := func(c *change, direction string, s support) {

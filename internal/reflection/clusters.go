@@ -17,7 +17,8 @@ import (
 func (p *Plan) inferParents(from lifecycle.Subtype) {
 	for _, c := range p.order {
 		parent := p.byID[c.Parent]
-		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 || p.Policies.StageAt(parent.State, p.Now) == lifecycle.Dissolved {
+		if c.State.Subtype != from || parent == nil || len(c.gained) == 0 ||
+			p.Policies.StageAt(parent.State, p.Now) == lifecycle.Dissolved {
 			continue
 		}
 		if _, hit := sensitive.Category(parent.Content); hit {
@@ -71,7 +72,8 @@ func (p *Plan) members(k reasoner.Cluster, parent *change) []*change {
 		case c.Parent != uuid.Nil && !p.gone(c.Parent):
 			p.drop(k, "trait %s is part of another one", id)
 		case !p.below(c, k.Subtype):
-			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id, p.Policies.StageAt(c.State, p.Now), c.State.Subtype, k.Subtype)
+			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id,
+				p.Policies.StageAt(c.State, p.Now), c.State.Subtype, k.Subtype)
 		default:
 			members = append(members, c)
 		}
@@ -79,7 +81,7 @@ func (p *Plan) members(k reasoner.Cluster, parent *change) []*change {
 	return members
 }
 
-// gone tells whether a trait was shown and is dissolved.
+// gone reports whether a trait was shown and is dissolved.
 func (p *Plan) gone(id uuid.UUID) bool {
 	c := p.byID[id]
 	return c != nil && p.Policies.StageAt(c.State, p.Now) == lifecycle.Dissolved
@@ -109,14 +111,15 @@ func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*chang
 	p.link(parent, members)
 }
 
-// below tells whether a trait is sure enough to become part of one of the subtype.
+// below reports whether a trait is sure enough to become part of one of the subtype.
 func (p *Plan) below(c *change, parent lifecycle.Subtype) bool {
 	_, _, ok := p.Policies.Promote(p.Now, parent, []lifecycle.Member{p.member(c), p.member(c)})
 	return ok
 }
 
 func (p *Plan) member(c *change) lifecycle.Member {
-	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.Policies.StageAt(c.State, p.Now), Confidence: p.Policies.ConfidenceAt(c.State, p.Now), Context: c.Context}
+	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.Policies.StageAt(c.State, p.Now),
+		Confidence: p.Policies.ConfidenceAt(c.State, p.Now), Context: c.Context}
 }
 
 func (p *Plan) join(parent *change, members []*change) {
@@ -137,7 +140,8 @@ func (p *Plan) notCounted(parent *change, members []*change) []support {
 
 // asEvidence lets a trait speak for a more abstract one.
 func asEvidence(c *change) support {
-	return support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved), session: "trait " + c.ID.String(), context: c.Context}
+	return support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved),
+		session: "trait " + c.ID.String(), context: c.Context}
 }
 
 func latest(a, b time.Time) time.Time {
@@ -150,6 +154,7 @@ func latest(a, b time.Time) time.Time {
 func (p *Plan) link(parent *change, members []*change) {
 	for _, c := range members {
 		c.Parent = parent.ID
-		p.event(c, lifecycle.Event{Kind: lifecycle.Promoted, At: p.Now}, 0, "part of: "+parent.Content, map[string]any{"parent": parent.ID})
+		e := lifecycle.Event{Kind: lifecycle.Promoted, At: p.Now}
+		p.event(c, e, 0, "part of: "+parent.Content, map[string]any{"parent": parent.ID})
 	}
 }

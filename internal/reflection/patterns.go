@@ -136,9 +136,9 @@ func (p *Plan) newTrait(k *pattern) {
 	p.close(k.key)
 }
 
-// The traits of a user that are not visible yet and begin of fewer than three memories. Each has a row, an embedding and a job
-// that waits, whoever proposes them, so there is an end; what exceeds it stays a clue. In the 30 days of a window little is new
-// to a person, and as many candidates may wait as traits may be shown.
+// The traits of a user that are not visible yet and begin of fewer than three memories. Each has a row, an
+// embedding and a job that waits, whoever proposes them, so there is an end; what exceeds it stays a clue. In the
+// 30 days of a window little is new to a person, and as many candidates may wait as traits may be shown.
 const (
 	maxTrends     = 8
 	maxCandidates = 40
@@ -185,7 +185,7 @@ func (p *Plan) note(key, content string, supports []support) {
 		if noted[s.memory] {
 			continue
 		}
-		p.clues = append(p.clues, traits.NotedClue{Key: key, Content: content, Type: s.memoryType, Memory: s.memory, Session: s.session,
-			Context: s.context, Stated: s.stated, ObservedAt: s.time})
+		p.clues = append(p.clues, traits.NotedClue{Key: key, Content: content, Type: s.memoryType, Memory: s.memory,
+			Session: s.session, Context: s.context, Stated: s.stated, ObservedAt: s.time})
 	}
 }

@@ -1,6 +1,6 @@
-// Package reflection decides what a user's memories make of the user's traits. It is pure, without I/O, and time is a
-// parameter, so that the same memories lead to the same traits, whatever crashed on the way. A caller loads a Snapshot, asks a
-// reasoner its Question, and writes the Changes of the Plan.
+// Package reflection decides what a user's memories make of the user's traits. It is pure, without I/O, and time is
+// a parameter, so that the same memories lead to the same traits, whatever crashed on the way. A caller loads a
+// Snapshot, asks a reasoner its Question, and writes the Changes of the Plan.
 package reflection
 
 import (
@@ -86,7 +86,8 @@ func NewPlan(s *Snapshot) *Plan {
 		denied: map[string][]support{}, byID: map[uuid.UUID]*change{},
 		byKey: map[string]*change{}, byText: map[string]*change{}}
 	for _, c := range s.Clues {
-		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context, stated: c.Stated}
+		n := support{memoryType: c.Type, memory: c.Memory, time: c.ObservedAt, session: c.Session, context: c.Context,
+			stated: c.Stated}
 		if c.Against {
 			p.denied[c.Key] = append(p.denied[c.Key], n)
 		} else {
@@ -96,7 +97,7 @@ func NewPlan(s *Snapshot) *Plan {
 		p.known[c.Memory] = n
 	}
 	for _, m := range s.Memories {
-		p.known[m.ID] = support{memoryType: string(m.Type), memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
+		p.known[m.ID] = support{memoryType: m.Type, memory: m.ID, time: m.Time, session: m.Session, context: m.Context}
 	}
 	for i := range s.Traits {
 		c := &change{Change: traits.Change{Trait: s.Traits[i]}, counted: map[traits.EvidenceKey]bool{}}
@@ -124,8 +125,9 @@ func (p *Plan) find(key, content string) *change {
 	return cmp.Or(p.byKey[key], p.byText[normalized(content)])
 }
 
-// Decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits there are,
-// then what they have in common, then what speaks against them. Time's own part, settling, follows in the database.
+// Decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits
+// there are, then what they have in common, then what speaks against them. Time's own part, settling, follows in
+// the database.
 func (p *Plan) Decide(proposals reasoner.Proposals) {
 	for _, d := range proposals.Dropped {
 		if _, hit := sensitive.Category(d.What); hit {
@@ -192,7 +194,8 @@ func (p *Plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 		c.Derived = "contradiction_split"
 	}
 	c.State = p.Policies.Apply(c.State, e)
-	row := traits.Event{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage, Actor: "reflection", Nth: len(c.Events) + 1}
+	row := traits.Event{Trait: c.ID, Event: e.Kind, At: e.At, Memories: memories, Stage: c.State.Stage,
+		Actor: "reflection", Nth: len(c.Events) + 1}
 	if e.Kind == lifecycle.Reinforced || e.Kind == lifecycle.Contradicted {
 		row.Factor = &e.Factor
 	}
@@ -226,7 +229,8 @@ func (p *Plan) follow(c *change) {
 	}
 }
 
-// count writes evidence down as counting in the nth event of the trait's in this cycle, and returns each session's best quality.
+// count writes evidence down as counting in the nth event of the trait's in this cycle, and returns each session's
+// best quality.
 func (p *Plan) count(c *change, direction string, supports []support, nth int) map[string]lifecycle.Quality {
 	best := map[string]lifecycle.Quality{}
 	for _, s := range supports {
@@ -244,8 +248,8 @@ func (p *Plan) count(c *change, direction string, supports []support, nth int) m
 			best[s.session] = quality
 		}
 		c.counted[traits.EvidenceKey{Memory: s.memory, Direction: direction}] = true
-		e := traits.Evidence{Trait: c.ID, Direction: direction, Type: s.memoryType, Memory: s.memory, Quality: quality, Session: s.session,
-			Stated: s.stated, ObservedAt: s.time, Nth: nth}
+		e := traits.Evidence{Trait: c.ID, Direction: direction, Type: s.memoryType, Memory: s.memory, Quality: quality,
+			Session: s.session, Stated: s.stated, ObservedAt: s.time, Nth: nth}
 		if s.context != "" {
 			e.Context = &s.context
 		}
@@ -271,8 +275,8 @@ func (p *Plan) observe(c *change, s support) {
 	}
 }
 
-// resolve turns a reasoner's references into evidence that has not counted for the trait yet, the earliest first. What the
-// reasoner was not shown is dropped.
+// resolve turns a reasoner's references into evidence that has not counted for the trait yet, the earliest first.
+// What the reasoner was not shown is dropped.
 func (p *Plan) resolve(c *change, direction string, proposal any, given []reasoner.Support) []support {
 	found := map[uuid.UUID]support{}
 	for _, g := range given {

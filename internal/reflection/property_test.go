@@ -117,8 +117,8 @@ func (l *life) live(cycles int, cycle func(batch []reasoner.Memory, p reasoner.P
 	}
 }
 
-// Whatever a reasoner proposes: the events lead to the states, nothing counts twice (book.write checks these), no pattern makes
-// two traits, and what a person decided stays.
+// Whatever a reasoner proposes: the events lead to the states, nothing counts twice (book.write checks these), no
+// pattern makes two traits, and what a person decided stays.
 func TestPlansKeepTheRules(t *testing.T) {
 	t.Parallel()
 	made := map[lifecycle.Subtype]int{}
@@ -186,8 +186,8 @@ func outcome(p *Plan) map[string]string {
 	return told
 }
 
-// The order of what a reasoner says about different traits, and of the evidence for one, does not matter. (The order of
-// clusters does: a trait becomes part of the first.)
+// The order of what a reasoner says about different traits, and of the evidence for one, does not matter. (The
+// order of clusters does: a trait becomes part of the first.)
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {

@@ -29,12 +29,14 @@ func (s *Snapshot) Add(traits []traits.Trait) {
 // Watched reports whether a trait is not visible yet: a trend, one whose window ended, or a candidate.
 func (s *Snapshot) Watched(t traits.Trait) bool {
 	stage := s.Policies.StageAt(t.State, s.Now)
-	return stage == lifecycle.Trend || stage == lifecycle.Candidate || stage == lifecycle.Dissolved && t.State.Confidence == 0
+	return stage == lifecycle.Trend || stage == lifecycle.Candidate ||
+		stage == lifecycle.Dissolved && t.State.Confidence == 0
 }
 
 // Question is what the reasoner gets to see.
 func (s *Snapshot) Question() reasoner.Batch {
-	b := reasoner.Batch{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language, Memories: s.Memories, Visible: s.Held.Visible}
+	b := reasoner.Batch{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language,
+		Memories: s.Memories, Visible: s.Held.Visible}
 	for _, t := range s.Traits {
 		b.Traits = append(b.Traits, s.shown(t))
 	}
@@ -53,7 +55,8 @@ func (s *Snapshot) Question() reasoner.Batch {
 	}
 	for _, c := range s.Clues {
 		noted := clue(c.Key, c.Content)
-		seen := reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.Person.Zone), Session: c.Session, Context: c.Context}
+		seen := reasoner.Sighting{Memory: c.Memory, Time: c.ObservedAt.In(s.Person.Zone), Session: c.Session,
+			Context: c.Context}
 		if c.Against {
 			noted.Against, noted.SkippedAgainst = append(noted.Against, seen), noted.SkippedAgainst+c.Skipped
 		} else {
@@ -69,8 +72,8 @@ func (s *Snapshot) Question() reasoner.Batch {
 }
 
 func (s *Snapshot) shown(t traits.Trait) reasoner.Trait {
-	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype, Stage: s.Policies.StageAt(t.State, s.Now), Context: t.Context,
-		Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
+	shown := reasoner.Trait{ID: t.ID, Key: t.Key, Content: t.Content, Subtype: t.State.Subtype,
+		Stage: s.Policies.StageAt(t.State, s.Now), Context: t.Context, Parent: t.Parent, Edited: !t.EditedAt.IsZero()}
 	if shown.Stage == lifecycle.Dissolved {
 		shown.Edited = t.Rejected
 	}

@@ -17,7 +17,8 @@ import (
 
 // Case returns what a review of a trait gets to see, but for the evidence.
 func (s *Snapshot) Case(t traits.Trait) *reasoner.Case {
-	return &reasoner.Case{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language, Trait: s.shown(t)}
+	return &reasoner.Case{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language,
+		Trait: s.shown(t)}
 }
 
 // Settled returns the verdict on a case that need not be asked about.
@@ -50,8 +51,8 @@ func (s *Snapshot) Conclude(v reasoner.Verdict, c *reasoner.Case, seen map[uuid.
 }
 
 // verdict applies what a review decides. The numbers come from the evidence: a revised trait keeps the share of its
-// confidence that speaks for it, of all that speaks at all; each tendency of a split one has the share of its context, by the
-// latest memories.
+// confidence that speaks for it, of all that speaks at all; each tendency of a split one has the share of its
+// context, by the latest memories.
 func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, "nothing is left to review", nil)
@@ -73,8 +74,8 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 			return
 		}
 		t.Reworded, t.Reason = content, reason
-		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now, Sets: lifecycle.Reviewed(now, t.supporting, t.State.Contradictions)}, 0, reason,
-			map[string]any{"action": v.Action})
+		share := lifecycle.Reviewed(now, t.supporting, t.State.Contradictions)
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now, Sets: share}, 0, reason, map[string]any{"action": v.Action})
 	case reasoner.Split:
 		content, tendencies, err := tendencies(v, c, now)
 		if err != nil {
@@ -88,7 +89,8 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 		for _, context := range slices.Sorted(maps.Keys(tendencies)) { // one order: the sum is the same to the last bit
 			sum += tendencies[context].Confidence
 		}
-		p.event(t, lifecycle.Event{Kind: lifecycle.Split, At: p.Now, Sets: sum / float64(len(tendencies))}, 0, reason, map[string]any{"contexts": tendencies})
+		e := lifecycle.Event{Kind: lifecycle.Split, At: p.Now, Sets: sum / float64(len(tendencies))}
+		p.event(t, e, 0, reason, map[string]any{"contexts": tendencies})
 	case reasoner.Keep:
 		keep(reason)
 	default:
@@ -104,8 +106,8 @@ type tendency struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// tendencies checks what a split says, and gives each context the share of confidence that its evidence has: that for the
-// trait where it speaks for it, that against it where it does not.
+// tendencies checks what a split says, and gives each context the share of confidence that its evidence has: that
+// for the trait where it speaks for it, that against it where it does not.
 func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[string]tendency, error) {
 	content, err := wording(v.Content)
 	if err != nil {

@@ -43,7 +43,8 @@ func (p *Plan) flush(subtype lifecycle.Subtype) {
 			continue
 		}
 		best := p.count(c, traits.Supporting, supports, len(c.Events)+1)
-		p.event(c, lifecycle.Event{Kind: lifecycle.Reinforced, At: p.Now, Factor: p.Policies.Reinforcement(best)}, len(supports), c.reason, nil)
+		e := lifecycle.Event{Kind: lifecycle.Reinforced, At: p.Now, Factor: p.Policies.Reinforcement(best)}
+		p.event(c, e, len(supports), c.reason, nil)
 		p.follow(c)
 	}
 }
@@ -119,7 +120,8 @@ func (p *Plan) contradictions(proposals []reasoner.Contradiction) {
 	}
 }
 
-// opposed returns the trait that a contradiction is about. What speaks against a pattern that is no trait yet is noted.
+// opposed returns the trait that a contradiction is about. What speaks against a pattern that is no trait yet is
+// noted.
 func (p *Plan) opposed(k reasoner.Contradiction) *change {
 	if k.Trait != uuid.Nil || k.Key == "" {
 		return p.live(k.Trait, k)
@@ -148,8 +150,8 @@ func (p *Plan) noteAgainst(key string, k reasoner.Contradiction) {
 	}
 	for _, s := range p.resolve(nil, traits.Contradicting, k, k.Evidence) {
 		if !known[s.memory] {
-			p.clues = append(p.clues, traits.NotedClue{Key: key, Content: cmp.Or(Reason(k.Reason), key), Against: true, Type: s.memoryType,
-				Memory: s.memory, Session: s.session, Context: s.context, ObservedAt: s.time})
+			p.clues = append(p.clues, traits.NotedClue{Key: key, Content: cmp.Or(Reason(k.Reason), key), Against: true,
+				Type: s.memoryType, Memory: s.memory, Session: s.session, Context: s.context, ObservedAt: s.time})
 		}
 	}
 }
@@ -159,7 +161,9 @@ func (p *Plan) deniedBefore(c *change) []support {
 	if !c.New || len(c.gained) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.denied[c.Key]), func(s support) bool { return !s.time.After(c.gained[0].time) })
+	return slices.DeleteFunc(slices.Clone(p.denied[c.Key]), func(s support) bool {
+		return !s.time.After(c.gained[0].time)
+	})
 }
 
 func (p *Plan) contradict(c *change, supports []support, reason string) {
@@ -168,7 +172,8 @@ func (p *Plan) contradict(c *change, supports []support, reason string) {
 		return
 	}
 	p.count(c, traits.Contradicting, supports, len(c.Events)+1)
-	p.event(c, lifecycle.Event{Kind: lifecycle.Contradicted, At: p.Now, Factor: p.Policies.Contradiction(n), Count: n}, n, Reason(reason), nil)
+	e := lifecycle.Event{Kind: lifecycle.Contradicted, At: p.Now, Factor: p.Policies.Contradiction(n), Count: n}
+	p.event(c, e, n, Reason(reason), nil)
 	p.follow(c)
 	if c.State.Stage == lifecycle.Trend || c.State.Stage == lifecycle.Dissolved || !c.EditedAt.IsZero() {
 		return // the window decides, or the person did
@@ -181,7 +186,8 @@ func (p *Plan) contradict(c *change, supports []support, reason string) {
 
 // Changes is what the Plan writes.
 func (p *Plan) Changes() traits.Changes {
-	c := traits.Changes{UserID: p.User, Timezone: p.Person.Timezone, Cycle: p.Cycle, Now: p.Now, Clues: p.clues, Closed: p.closed}
+	c := traits.Changes{UserID: p.User, Timezone: p.Person.Timezone, Cycle: p.Cycle, Now: p.Now,
+		Clues: p.clues, Closed: p.closed}
 	memories := map[uuid.UUID]bool{}
 	for _, m := range p.Batch {
 		memories[m.ID] = true

@@ -24,7 +24,8 @@ const (
 
 // Line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
 func Line(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	gap := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), gap), " ")
 }
 
 // wording checks what a trait is to say.
@@ -79,8 +80,8 @@ func Reason(reason string) string {
 	return reason
 }
 
-// drop notes that a proposal, or a part of it, is not followed. What must not be held of a person is not noted as dropped
-// either: then only the ids are.
+// drop notes that a proposal, or a part of it, is not followed. What must not be held of a person is not noted as
+// dropped either: then only the ids are.
 func (p *Plan) drop(proposal any, reason string, args ...any) {
 	what := told(proposal)
 	if _, hit := sensitive.Category(what); hit {

@@ -14,11 +14,13 @@ var slots = []struct {
 	{"night", "习惯在深夜活动", "Tends to be active late at night", func(t time.Time) bool {
 		return t.Hour() == 23 || t.Hour() < 4
 	}},
-	{"dawn", "习惯早起活动", "Tends to be active early in the morning", func(t time.Time) bool { return t.Hour() >= 4 && t.Hour() < 7 }},
+	{"dawn", "习惯早起活动", "Tends to be active early in the morning", func(t time.Time) bool {
+		return t.Hour() >= 4 && t.Hour() < 7
+	}},
 }
 
-// anyHour is the id of the sign that counts the days on which the user did something, at whatever hour. It never becomes a
-// trait: it is what the days of a slot are compared with, also those of earlier batches.
+// anyHour is the id of the sign that counts the days on which the user did something, at whatever hour. It never
+// becomes a trait: it is what the days of a slot are compared with, also those of earlier batches.
 const anyHour = "any"
 
 // active is a time of day at which the user did something, with the first memory of each day that shows it.
@@ -81,7 +83,8 @@ var (
 	leastWeeks = 4
 )
 
-// weekly says on which day of the week an activity mostly takes place, if it does on one of them or at weekends; else "".
+// weekly says on which day of the week an activity mostly takes place, if it does on one of them or at weekends;
+// else "".
 func weekly(c *candidate) string {
 	if c.kind != doing || !c.zoneKnown {
 		return ""
