@@ -35,17 +35,18 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	granted := map[string][]string{}
-	grant := regexp.MustCompile(`(?m)^call oxbow\.grant_(app|worker)\('(\w+)'\);`)
+	grant := regexp.MustCompile(`(?m)^call oxbow\.grant_(app|worker)\(([^)]*)\);`)
+	name := regexp.MustCompile(`\w+`)
 	files, err := fs.Glob(sqlcode.FS, "code/*.sql")
 	require.NoError(t, err)
-	for _, name := range files {
-		text, err := fs.ReadFile(sqlcode.FS, name)
+	for _, file := range files {
+		text, err := fs.ReadFile(sqlcode.FS, file)
 		require.NoError(t, err)
 		for _, m := range grant.FindAllSubmatch(text, -1) {
-			function := string(m[2])
-			granted["oxbow_worker"] = append(granted["oxbow_worker"], function)
+			functions := name.FindAllString(string(m[2]), -1)
+			granted["oxbow_worker"] = append(granted["oxbow_worker"], functions...)
 			if string(m[1]) == "app" {
-				granted["oxbow_app"] = append(granted["oxbow_app"], function)
+				granted["oxbow_app"] = append(granted["oxbow_app"], functions...)
 			}
 		}
 	}
