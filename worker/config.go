@@ -27,10 +27,12 @@ type Config struct {
 	// DatabaseURL names the database. pgx's own parameters may be in it, such as pool_max_conns, or, for a pooler that
 	// shares connections by transaction, default_query_exec_mode=exec.
 	DatabaseURL string
-	// Embedding chooses the provider. Default: the local one.
-	Embedding providers.Config
+	// Embedding chooses the provider of vectors. Default: the local one.
+	Embedding EmbeddingConfig
+	// Embedder makes vectors in the place of Embedding. oxbow.NewEmbedder makes one of any embedder of langchaingo.
+	Embedder Embedder
 	// Reasoner chooses what draws conclusions. Default: the rules.
-	Reasoner llm.Config
+	Reasoner ReasonerConfig
 	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. Default: any number.
 	DailyTokens int64
 	// Now is the clock of reflection, for data that lies in the past. Default: time.Now.
@@ -65,6 +67,20 @@ type Config struct {
 	extracts    reasoner.Extractor  // tests: the extractor
 	summarizes  reasoner.Summarizer // tests: the summarizer; nil: the rules
 	reembedPage int                 // how many memories one step of Reembed looks at and commits
+}
+
+// EmbeddingConfig chooses one of the providers of vectors that the program has.
+type EmbeddingConfig = providers.Config
+
+// ReasonerConfig chooses one of the language models that the program can ask. With Client it is any model of langchaingo, which
+// Model then names.
+type ReasonerConfig = llm.Config
+
+// Embedder makes vectors of texts, as oxbow.Embedder. Its errors count as attempts of the jobs that they stop.
+type Embedder interface {
+	Model() string
+	Dimension() int
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -106,7 +122,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) local() bool {
-	return c.Embedding.Provider == "" || c.Embedding.Provider == providers.ProviderLocal
+	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.ProviderLocal)
 }
 
 // callTime limits one call of the embedder. A call may take several requests when a provider refuses texts, so it is

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
@@ -24,4 +25,12 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 		return vectors, &jobs.RefusedError{Texts: failed.Texts, Err: err}
 	}
 	return nil, err
+}
+
+// openEmbedder returns the embedder that is configured.
+func (c Config) openEmbedder() (embedding.Embedder, error) {
+	if c.Embedder != nil {
+		return c.Embedder, nil
+	}
+	return providers.Open(c.Embedding)
 }

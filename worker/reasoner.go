@@ -14,7 +14,7 @@ import (
 const ReasonerRules = "rules"
 
 func (c Config) byRules() bool {
-	return c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules
+	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
 // minds are what a worker thinks with.

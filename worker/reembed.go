@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
-	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -65,7 +64,7 @@ func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (Ree
 	if err != nil {
 		return ReembedResult{}, err
 	}
-	made, err := providers.Open(cfg.Embedding)
+	made, err := cfg.openEmbedder()
 	if err != nil {
 		return ReembedResult{}, err
 	}

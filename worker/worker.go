@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := providers.Open(cfg.Embedding)
+	made, err := cfg.openEmbedder()
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,9 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 // checkModel says how to come to a configuration and a database that agree.
 func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embedder) error {
 	err := store.CheckModel(ctx, db, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
+	if c.Embedder != nil {
+		return err // no command knows it: Reembed changes the database's model
+	}
 	if errors.As(err, new(*store.ModelMismatchError)) {
 		return fmt.Errorf("%w: configure the model of the database, or change the database's with: %s", err, c.reembedCommand(made))
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,9 @@ func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []
 	switch {
 	case ctx.Err() != nil:
 		return "", x, ctx.Err()
-	case x.status != http.StatusOK:
+	case r.cfg.Client != nil && (err != nil || len(response.Choices) == 0):
+		return "", x, &reasoner.UnavailableError{Err: cmp.Or(err, errors.New("the language model gave no answer"))}
+	case r.cfg.Client == nil && x.status != http.StatusOK:
 		return "", x, r.failed(x)
 	case err != nil || len(response.Choices) == 0:
 		if x.message != "" {

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -8,6 +10,8 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/provider"
+
+	"github.com/tmc/langchaingo/llms"
 )
 
 // Names for Config.Provider.
@@ -46,11 +50,22 @@ type Config struct {
 	// ContextTokens is how much of a prompt and its answer Ollama makes room for, at least 2,048. Default 16384. Other
 	// servers decide that themselves.
 	ContextTokens int
+	// Client is asked instead of a server. Provider and Model then only name it.
+	Client llms.Model
 	// Transport carries the requests. Default http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
 func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Client != nil {
+		if cfg.Model == "" {
+			return cfg, errors.New("the language model has no name")
+		}
+		cfg.Provider = cmp.Or(cfg.Provider, "langchaingo")
+		cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+		cfg.MaxTokens = cmp.Or(cfg.MaxTokens, defaultMaxTokens)
+		return cfg, nil
+	}
 	if cfg.Provider != ProviderOpenAI && cfg.Provider != ProviderOllama {
 		return cfg, fmt.Errorf("reasoner provider %q is not known: use rules, openai or ollama", cfg.Provider)
 	}

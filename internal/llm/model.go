@@ -113,6 +113,12 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 	if how.limit == limitTokens {
 		options = append(options, openai.WithLegacyMaxTokensField())
 	}
+	if r.cfg.Client != nil {
+		if how.format != formatNone {
+			options = append(options, llms.WithJSONMode())
+		}
+		return r.cfg.Client, options, nil
+	}
 	if r.cfg.Provider == ProviderOllama {
 		if how.format != formatNone {
 			options = append(options, llms.WithJSONMode()) // the transport puts the schema there
