@@ -68,6 +68,8 @@ oxbow keys encrypt
 OXBOW_KEYSET=nonsense oxbow keys add
 oxbow migrate sideways
 oxbow migrate down
+oxbow jobs run nonsense
+oxbow jobs run embed
 oxbow work --concurrency -1
 oxbow work --until-idle --now never
 oxbow work --stop-timeout -1s

@@ -2,6 +2,8 @@
 oxbow migrate status | grep -v '^river \|^oxbow '
 oxbow migrate up
 oxbow status
+oxbow jobs
+oxbow jobs run sweep
 oxbow import examples/lives.jsonl files/people.jsonl
 grep -v '2025-0[567]-' examples/habits.jsonl | oxbow import -
 oxbow work --until-idle --now 2025-05-01

@@ -187,3 +187,9 @@ select oxbow.set_policy((select min(name) from oxbow.policies), -1e9);
 -- name: a policy of the past
 update oxbow.policy_changes set value = 0;
 delete from oxbow.policy_changes;
+-- name: a schedule that is neither an interval nor a cron expression
+insert into oxbow.job_schedules (kind, schedule) values ('sweep', 'now and then');
+-- name: a schedule of less than a second
+insert into oxbow.job_schedules (kind, schedule) values ('sweep', '1 millisecond');
+-- name: schedules that are taken
+insert into oxbow.job_schedules (kind, schedule) values ('sweep', '30 3 * * *'), ('settle', '10 minutes');

@@ -160,6 +160,8 @@ begin; set local role oxbow_app; select * from oxbow.settle_traits('2024-08-01',
 begin; set local role oxbow_app; select * from oxbow.expire_memories('2024-08-01', 10);
 -- name: app, what is not for it: indexing
 begin; set local role oxbow_app; select * from oxbow.index_memories('{nora}', '{}');
+-- name: app, what is not for it: schedules
+begin; set local role oxbow_app; select * from oxbow.job_schedules;
 -- name: app, what is not for it: policies
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select count(*) from oxbow.policies;
   insert into oxbow.policy_changes (name, value, valid_from) values ('x', 1, now());
