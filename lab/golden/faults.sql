@@ -7,7 +7,7 @@
 
 -- fault: rare words weigh like common ones
 -- noticed by: recall rank-samples
-select golden.patch('^recall', 'w\.idf \^ 1\.5', '1');
+select golden.patch('^recall', '\^ 1\.5', '^ 0');
 
 -- fault: neighbours get nothing of a score
 -- noticed by: recall rank-samples
@@ -23,7 +23,7 @@ select golden.patch('weights', $$'entity'\)::double precision, 0\.1$$, $$'entity
 
 -- fault: importance raises nothing
 -- noticed by: recall rank-samples
-select golden.patch('^recall', '0\.15 \* m\.importance', '0 * m.importance');
+select golden.patch('^recall', '0\.15 \* f\.importance', '0 * f.importance');
 
 -- fault: what is fresh fades in a tenth of the time
 -- noticed by: recall
@@ -83,7 +83,7 @@ select golden.patch('traits_as_of', 'r\.reinforcements, r\.confidence_at, traits
 
 -- fault: facts as of do not ask what was believed
 -- noticed by: recall
-select golden.patch('facts_as_of', 'facts_as_of\.believed, now\(\)', 'null, now()');
+select golden.patch('facts_as_of', 'facts_as_of\.valid, facts_as_of\.believed', 'facts_as_of.valid, null');
 
 -- Rights
 
