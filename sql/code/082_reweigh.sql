@@ -202,7 +202,8 @@ begin
 end $$;
 create or replace trigger leave_parent after delete on oxbow.memories_trait for each row execute function oxbow.leave_parent();
 
--- A trait that somebody else than reflection inserts, an import, has what a trait needs. What it says itself stays as it is.
+-- complete_trait gives a trait that reflection did not insert, such as an imported one, what it lacks. What it has stays,
+-- except when time changes its stage next: that follows the policies of this database.
 create or replace function oxbow.complete_trait() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -216,8 +217,8 @@ begin
       when 'emerging' then 0.4 else 0.2 end);
   end if;
   if new.expired_at is null then
-    new.trait_next_transition_at := coalesce(new.trait_next_transition_at, oxbow.trait_next_transition(new.trait_stage, new.trait_confidence,
-      new.trait_subtype, new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end));
+    new.trait_next_transition_at := oxbow.trait_next_transition(new.trait_stage, new.trait_confidence, new.trait_subtype,
+      new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
   end if;
   return new;
 end $$;
