@@ -32,7 +32,8 @@ func TestSetPolicy(t *testing.T) {
 	err := fails(t, tx, `select oxbow.set_policy('trait_decay_cor', 0.1)`)
 	require.Equal(t, "name must be a policy that the view oxbow.policies shows", err.Message)
 	for _, sql := range []string{"delete from oxbow.policy_changes", "update oxbow.policy_changes set value = 1",
-		"truncate oxbow.policy_changes"} {
+		"truncate oxbow.policy_changes", "delete from oxbow.trait_rules", "update oxbow.trait_rules set spacing = 1",
+		"truncate oxbow.trait_rules"} {
 		require.Contains(t, fails(t, tx, sql).Message, "append-only")
 	}
 	asApp(t, tx)
@@ -53,6 +54,32 @@ func TestTraitRulesArePolicies(t *testing.T) {
 	changeEveryPolicy(t, tx)
 	require.Empty(t, rules())
 	require.Empty(t, all[string](t, tx, `select name from oxbow.policies where value = "default"`))
+}
+
+// A policy that no transition depends on changes no rules of traits, and settle has nothing to follow.
+func TestOtherPoliciesChangeNoTraitRules(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	rules := func() int { return one[int](t, tx, `select cardinality(oxbow.trait_rules())`) }
+	before := rules()
+	exec(t, tx, `select oxbow.set_policy('reflection_hours', 12), oxbow.set_policy('trait_factor_a', 0.3)`)
+	require.Equal(t, before, rules())
+	require.False(t, one[bool](t, tx, `select oxbow.policies_pending()`))
+	exec(t, tx, `select oxbow.set_policy('trait_spacing', 0.2)`)
+	require.Equal(t, before+1, rules())
+	require.True(t, one[bool](t, tx, `select oxbow.policies_pending()`))
+}
+
+// An imported trait may come from a database with other policies: time changes it by those of this one.
+func TestImportedTraitFollowsThesePolicies(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	exec(t, tx, `set local oxbow.origin = 'import'`)
+	require.True(t, one[bool](t, tx, `
+		insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
+		  trait_confidence_at, trait_reinforcement_count, trait_next_transition_at)
+		values ($1, 'trait', 'Likes tea', 'preference', 'emerging', 0.4, now(), 0, now() + interval '10 years')
+		returning trait_next_transition_at = oxbow.trait_next_transition('emerging', 0.4, 'preference', 0, now(), null)`, ann(t)))
 }
 
 // changeEveryPolicy sets each to the middle between its default and the farther end of its range.

@@ -38,7 +38,7 @@ begin
     from oxbow.policy_changes c;
 end $$;
 
--- policy_changes only grows.
+-- policy_changes and trait_rules only grow.
 create or replace function oxbow.refuse_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -46,6 +46,8 @@ begin
     hint = 'Change a policy with select oxbow.set_policy(name, value).';
 end $$;
 create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.policy_changes
+  for each statement execute function oxbow.refuse_policy_change();
+create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.trait_rules
   for each statement execute function oxbow.refuse_policy_change();
 
 -- note_trait_rules notes the rules of traits from a moment on.
@@ -60,10 +62,13 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 select oxbow.note_trait_rules('-infinity');
 
+-- follow_policy_change notes the rules that a changed policy is one of. Other changes move no transition.
 create or replace function oxbow.follow_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform oxbow.note_trait_rules(new.valid_from);
+  if exists (select from jsonb_object_keys(to_jsonb((oxbow.trait_rules())[1])) r where 'trait_' || r = new.name) then
+    perform oxbow.note_trait_rules(new.valid_from);
+  end if;
   return null;
 end $$;
 create or replace trigger follow_policy_change after insert on oxbow.policy_changes
