@@ -96,7 +96,7 @@ func TestEraseUser(t *testing.T) {
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
-		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "policy_definitions",
+		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules", "policy_definitions",
 			"policy_changes", "trait_rules"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}

@@ -249,7 +249,7 @@ func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 	against := make([]bool, n)
 	for i, clue := range c.Clues {
 		touched[clue.Key] = true
-		keys[i], contents[i], types[i], memories[i] = clue.Key, clue.Content, string(clue.Type), clue.Memory
+		keys[i], contents[i], types[i], memories[i] = clue.Key, clue.Content, clue.Type, clue.Memory
 		sessions[i], contexts[i], stated[i], at[i] = clue.Session, pointer(clue.Context), clue.Stated, clue.ObservedAt
 		against[i] = clue.Against
 	}

@@ -187,5 +187,5 @@ func TestCoalescedAreRescued(t *testing.T) {
 	stop()
 	stopOther()
 	require.NoError(t, <-otherDone)
-	_ = <-done // the worker whose jobs were taken away may fail
+	t.Log("the worker whose jobs were taken away:", <-done)
 }

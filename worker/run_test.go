@@ -113,6 +113,14 @@ func TestGracefulStop(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state = 'available'`), "no other was begun")
 }
 
+func TestStoppedBeforeItStarts(t *testing.T) {
+	b := setup(t)
+	w := b.worker()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, w.Run(ctx))
+}
+
 func TestHardStop(t *testing.T) {
 	b := setup(t)
 	server := b.remote()

@@ -130,7 +130,10 @@ func (w *Worker) Pool() *pgxpool.Pool { return w.pool }
 // it interrupts them; what was interrupted will be done by the next worker. A stop that was asked for is no error.
 func (w *Worker) Run(ctx context.Context) error {
 	periodic, periodicJobs, err := w.newPeriodic(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil // stopped before it started
+	case err != nil:
 		return err
 	}
 	client, err := w.client(periodicJobs)

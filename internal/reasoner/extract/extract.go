@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
@@ -230,8 +231,10 @@ func cutAt(text string, n int) string {
 	if n >= len(text) {
 		return text
 	}
-	for n > 0 && text[n]&0xc0 == 0x80 {
-		n--
+	for i := range min(n, utf8.UTFMax) { // further back only what is not UTF-8 has no start
+		if utf8.RuneStart(text[n-i]) {
+			return text[:n-i]
+		}
 	}
 	return text[:n]
 }

@@ -227,9 +227,6 @@ func phraseAt(tokens []token, i int, words []string) bool {
 // phrases are found by their first word.
 type phrases map[string][][]string
 
-// phrasesOf reads a list of phrases, separated by commas.
-func phrasesOf(list string) phrases { return phrasesIn(strings.Split(list, ",")) }
-
 // phrasesIn returns the phrases of a list.
 func phrasesIn(list []string) phrases {
 	p := phrases{}
