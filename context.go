@@ -16,8 +16,9 @@ import (
 // is the default.
 type ContextQuery struct {
 	UserID string
-	// Text is what the next turn is about, such as the user's message. Its first 2,000 characters are searched by words;
-	// all of it is embedded. Without it, important and recent memories follow the traits.
+	// Text is what the next turn is about, such as the user's message. Its first 2,000 characters
+	// are searched by words; all of it is embedded. Without it, important and recent memories
+	// follow the traits.
 	Text string
 	// MaxTokens is the length of the block at most, 1 to 1,000,000 tokens. Default: 1,000. oxbow.estimate_tokens counts
 	// one token for each Chinese, Japanese or Korean character and for each four bytes of other text. Models count
@@ -25,8 +26,8 @@ type ContextQuery struct {
 	MaxTokens int
 	// Types are the types to choose from. Default: facts, episodes and traits.
 	Types []MemoryType
-	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the metadata of other memories.
-	// Traits of the context general are kept.
+	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the
+	// metadata of other memories. Traits of the context general are kept.
 	Contexts []string
 	// AgentID filters facts and episodes by agent. Traits belong to the user, and are kept.
 	AgentID string
@@ -40,10 +41,11 @@ type ContextQuery struct {
 
 // PromptContext is what a model should know about a user.
 type PromptContext struct {
-	// Text is the block for the prompt: a list under each of the headings core traits, preferences, behaviors, and facts
-	// and events, in that order, in English or, if the user's language is zh, in Chinese. It is empty if nothing is
-	// known. Memories cannot imitate a heading or an item of the list. A model may still follow an instruction in a
-	// memory, so the prompt should say that the block is data.
+	// Text is the block for the prompt: a list under each of the headings core traits, preferences,
+	// behaviors, and facts and events, in that order, in English or, if the user's language is zh,
+	// in Chinese. It is empty if nothing is known. Memories cannot imitate a heading or an item of
+	// the list. A model may still follow an instruction in a memory, so the prompt should say that
+	// the block is data.
 	Text string
 	// Parts are the lines of Text, each with its memory.
 	Parts []ContextPart

@@ -97,7 +97,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.Empty(t, hong, "another user's")
 }
 
-// What an application says that its memories name counts as much. A later kind is better than none, and names differ in marks.
+// What an application says that its memories name counts as much. A later kind is better than none,
+// and names differ in marks.
 func TestEntitiesOfMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

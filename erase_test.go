@@ -39,7 +39,8 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current uuid.UUID) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user) // before its dates are indexed
+	// before its dates are indexed
+	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user)
 	require.NoError(t, err)
 	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user,
 		Metadata: map[string]any{"entities": []any{map[string]any{"name": "Berlin of " + user, "kind": "place"}},
@@ -262,8 +263,9 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	b.requireRightStatistics(t)
 }
 
-// A job that folds repeated facts holds the row of the statistics and waits for a memory; erasure has the memory and waits
-// for the statistics. PostgreSQL ends one of the two: erasure begins again.
+// A job that folds repeated facts holds the row of the statistics and waits for a memory; erasure
+// has the memory and waits for the statistics. PostgreSQL ends one of the two: erasure begins
+// again.
 func TestEraseUserAfterDeadlock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -144,7 +144,8 @@ func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
 	require.Equal(t, "Asia/Tokyo", zone)
 }
 
-// A table that is added later is exported, erased and imported like the others; the one that reembed fills is not exported.
+// A table that is added later is exported, erased and imported like the others; the one that
+// reembed fills is not exported.
 func TestTablesOfLater(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -112,7 +112,8 @@ func TestSecretMessage(t *testing.T) {
 	require.Equal(t, want, texts)
 }
 
-// A conversation in which secrets were told is summarised without them, and its summary is as delicate as what it tells.
+// A conversation in which secrets were told is summarised without them, and its summary is as
+// delicate as what it tells.
 func TestSecretMessageIsNotSummarised(t *testing.T) {
 	t.Parallel()
 	b := setup(t, oxbow.WithSealer(newKeys(t)))

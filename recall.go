@@ -27,7 +27,8 @@ type Query struct {
 	Limit int
 	// Types are the types to search. Default: all.
 	Types []MemoryType
-	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the metadata of other memories.
+	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the
+	// metadata of other memories.
 	Contexts []string
 	// AgentID filters by agent.
 	AgentID string

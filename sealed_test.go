@@ -21,7 +21,8 @@ func newKeys(t *testing.T) *sealed.Keys {
 	return keys
 }
 
-// What is secret is in no table in clear, is not embedded, found or reflected on, and is read by those who have the key.
+// What is secret is in no table in clear, is not embedded, found or reflected on, and is read by
+// those who have the key.
 func TestSecretMemory(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -58,8 +58,8 @@ func tree(spans tracetest.SpanStubs, id trace.TraceID) map[string][]string {
 	return paths
 }
 
-// One trace leads from the application's own span through the client's call, the job and what it asks of the provider to
-// the jobs that follow.
+// One trace leads from the application's own span through the client's call, the job and what it
+// asks of the provider to the jobs that follow.
 func TestTraceFromCallToProvider(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorded(t)

@@ -42,7 +42,8 @@ type TraitsOptions struct {
 	IncludeHidden bool
 	// AsOf returns the traits as they stood at a moment, in the wordings of that time.
 	AsOf time.Time
-	// Now is the moment to which confidence decays, for data of the past. Default: the database's clock. It excludes AsOf.
+	// Now is the moment to which confidence decays, for data of the past. Default: the database's
+	// clock. It excludes AsOf.
 	Now time.Time
 }
 

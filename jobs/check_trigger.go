@@ -53,10 +53,12 @@ func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTrigg
 	return w.together.work(ctx, job, 1, w.check)
 }
 
-// check goes by the machine's clock, also where reflection's is set: it is about when memories came in. It completes the jobs first
-// and looks into the inboxes then. In this order nothing is missed: an embed that changes an inbox either finds the job live and,
-// by finding it, holds its row until it has committed, which the completion waits for; or it finds it completed and enqueues the
-// next. While memories wait to be embedded the jobs give way, so that those that come in for a user meanwhile cost one check.
+// check goes by the machine's clock, also where reflection's is set: it is about when memories came
+// in. It completes the jobs first and looks into the inboxes then. In this order nothing is missed:
+// an embed that changes an inbox either finds the job live and, by finding it, holds its row until
+// it has committed, which the completion waits for; or it finds it completed and enqueues the next.
+// While memories wait to be embedded the jobs give way, so that those that come in for a user
+// meanwhile cost one check.
 func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArgs]) error {
 	if busy, err := givesWay(ctx, w.db, b.jobs[0].row); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))

@@ -15,10 +15,11 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Coalescing: a worker that River gave a job takes others of its kind that wait, works them in the same calls and transactions,
-// and completes them with its own. While they are worked they are running jobs like any other, with their attempt and who makes
-// it, so River's rescuer returns them if the worker dies. A job that was attempted before, or that a batch failed with, runs
-// alone: what is wrong with it does not take others with it, and its errors say nothing of others.
+// Coalescing: a worker that River gave a job takes others of its kind that wait, works them in the
+// same calls and transactions, and completes them with its own. While they are worked they are
+// running jobs like any other, with their attempt and who makes it, so River's rescuer returns them
+// if the worker dies. A job that was attempted before, or that a batch failed with, runs alone:
+// what is wrong with it does not take others with it, and its errors say nothing of others.
 
 // putBackTime bounds putting jobs back.
 const putBackTime = 5 * time.Second
@@ -80,8 +81,9 @@ type coalescer[T batchArgs] struct {
 	room     int    // what the weights of a batch sum to at most
 }
 
-// work calls do with a batch of the job and of others that wait. Jobs that do leaves in the batch have not ended: they share its
-// error, but for one that is of no use to all of them. Then the others are put back to run alone, and so does this one, at once.
+// work calls do with a batch of the job and of others that wait. Jobs that do leaves in the batch
+// have not ended: they share its error, but for one that is of no use to all of them. Then the
+// others are put back to run alone, and so does this one, at once.
 func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, do func(context.Context, *batch[T]) error) error {
 	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
 	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
@@ -182,7 +184,8 @@ func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int
 	return rows, err
 }
 
-// completeAll completes running jobs in tx and returns those that it completed: the others were erased, or another worker has them.
+// completeAll completes running jobs in tx and returns those that it completed: the others were
+// erased, or another worker has them.
 func completeAll(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]bool, error) {
 	done, err := store.CompleteJobs(ctx, tx, ids)
 	completed := make(map[int64]bool, len(done))

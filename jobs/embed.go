@@ -119,8 +119,9 @@ func memoriesOf(b *batch[EmbedArgs]) (refs []store.MemoryRef, jobs map[store.Mem
 	return refs, jobs
 }
 
-// Work embeds the memories of a job, and of others that wait, that have no vector, and indexes those that have no terms. Whatever
-// keeps the vectors away, the words are indexed at once: a memory can be found by them while its provider is down.
+// Work embeds the memories of a job, and of others that wait, that have no vector, and indexes
+// those that have no terms. Whatever keeps the vectors away, the words are indexed at once: a
+// memory can be found by them while its provider is down.
 func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limit())
 	defer cancel()
@@ -187,8 +188,8 @@ func batchMemories(b *batch[EmbedArgs], memories []store.Embeddable) []store.Emb
 // errErased rolls back what was written for jobs that were erased meanwhile.
 var errErased = errors.New("jobs were erased while they ran")
 
-// write stores what was made and completes the batch, in one transaction. A job that was erased meanwhile leaves nothing behind:
-// without it the others are written anew.
+// write stores what was made and completes the batch, in one transaction. A job that was erased
+// meanwhile leaves nothing behind: without it the others are written anew.
 func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
 	for len(b.jobs) > 0 {
 		var completed map[int64]bool
@@ -222,8 +223,8 @@ func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories [
 	return rivertype.ErrNotFound
 }
 
-// split makes two jobs of one, because PostgreSQL does not accept something about one of its memories. The others are not
-// to suffer from it: after some rounds it is alone.
+// split makes two jobs of one, because PostgreSQL does not accept something about one of its
+// memories. The others are not to suffer from it: after some rounds it is alone.
 func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 		ids, err := job.args.memories()
@@ -268,8 +269,9 @@ func (v vectors) within(b *batch[EmbedArgs]) vectors {
 	return kept
 }
 
-// embed makes the vectors that are missing, in calls of bounded size. It returns those of the last call; the earlier ones
-// are stored already, so that a job which does not come to its end has come closer to it.
+// embed makes the vectors that are missing, in calls of bounded size. It returns those of the last
+// call; the earlier ones are stored already, so that a job which does not come to its end has come
+// closer to it.
 func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (vectors, error) {
 	if err := store.CheckModel(ctx, w.db, w.model()); err != nil {
 		return vectors{}, err
@@ -309,8 +311,9 @@ func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 	return Calls(missing, w.callTexts, func(m store.Embeddable) int { return len(m.Text) })
 }
 
-// Calls divides texts, or what has one, into calls of a provider: at most so many texts in one, and no more than 1 MiB, so
-// that it stays within its time; a longer text goes alone. bytes is the length of a text.
+// Calls divides texts, or what has one, into calls of a provider: at most so many texts in one, and
+// no more than 1 MiB, so that it stays within its time; a longer text goes alone. bytes is the
+// length of a text.
 func Calls[T any](texts []T, most int, bytes func(T) int) [][]T {
 	var calls [][]T
 	var call []T

@@ -14,8 +14,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ExtractArgs name the conversation in which something was said. The trigger on oxbow.messages and oxbow.end_session write
-// them in this form, once a session and statement.
+// ExtractArgs name the conversation in which something was said. The trigger on oxbow.messages and
+// oxbow.end_session write them in this form, once a session and statement.
 type ExtractArgs struct {
 	UserID    string `json:"user_id"`
 	SessionID string `json:"session_id"`
@@ -39,8 +39,8 @@ var _ = describe(Kind{
 	return &extractWorker{Extraction: c.Extraction()}
 })
 
-// maxExtractPause is the longest time between two attempts at messages that the extractor answers nonsense about. They are
-// never given up.
+// maxExtractPause is the longest time between two attempts at messages that the extractor answers
+// nonsense about. They are never given up.
 const maxExtractPause = 6 * time.Hour
 
 // extractWorker makes memories of messages.
@@ -49,11 +49,13 @@ type extractWorker struct {
 	*Extraction
 }
 
-// Work extracts from the next messages of a session. A job is not alone: each statement that inserted messages enqueued one.
-// While others are due later and little waits, this one leaves the messages to them, which is how a burst is extracted from
-// at once when it is over; while another is at the session, it leaves them to that one; and whoever has extracted takes those
-// away that were there before the messages were read. Nothing is missed, because each completes its own job before it looks
-// whether messages are left: who leaves them to it holds its row meanwhile, or finds it completed.
+// Work extracts from the next messages of a session. A job is not alone: each statement that
+// inserted messages enqueued one. While others are due later and little waits, this one leaves the
+// messages to them, which is how a burst is extracted from at once when it is over; while another
+// is at the session, it leaves them to that one; and whoever has extracted takes those away that
+// were there before the messages were read. Nothing is missed, because each completes its own job
+// before it looks whether messages are left: who leaves them to it holds its row meanwhile, or
+// finds it completed.
 func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
 		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
@@ -178,8 +180,8 @@ func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Sess
 	return enqueue(ctx, tx, SummarizeArgs{UserID: s.UserID, SessionID: s.ID})
 }
 
-// failed notes with the messages why nothing came of them. They are tried again one by one, later each time, and never given
-// up; others do not wait for them.
+// failed notes with the messages why nothing came of them. They are tried again one by one, later
+// each time, and never given up; others do not wait for them.
 func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction, why *reasoner.AnswerError) error {
 	w.observer.ExtractionFailed(len(e.Messages))
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {

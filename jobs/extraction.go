@@ -45,8 +45,9 @@ func (c Config) Extraction() *Extraction {
 		observer: c.observer()}
 }
 
-// Step does at once what a job would do next for a session: it extracts from the next messages. more is false when there were
-// none. The error is an *UnavailableError, a *reasoner.AnswerError, or one of the database.
+// Step does at once what a job would do next for a session: it extracts from the next messages.
+// more is false when there were none. The error is an *UnavailableError, a *reasoner.AnswerError,
+// or one of the database.
 func (x *Extraction) Step(ctx context.Context, userID, sessionID string) (done int, more bool, err error) {
 	for try := 1; ; try++ {
 		done, err = x.step(ctx, userID, sessionID)
@@ -109,8 +110,8 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 	return ids
 }
 
-// decide reads the next messages of a session, asks for candidates, makes their vectors, and decides what becomes of each.
-// With an error of the extractor, the messages are still returned.
+// decide reads the next messages of a session, asks for candidates, makes their vectors, and
+// decides what becomes of each. With an error of the extractor, the messages are still returned.
 func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool, job int64) (*extraction, error) {
 	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.extractor.Name(), Model: x.embed.model()}}
 	messages, err := store.SessionMessages(ctx, x.db, session, person, failed, extractedMessages, earlierMessages)
@@ -216,8 +217,9 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	return all, nil
 }
 
-// write writes what was decided. Others of the same user wait for its lock. Where some came first, it is decided again: at
-// once, if that takes no network; otherwise the error is store.ErrStale if they wrote something that is much like a candidate.
+// write writes what was decided. Others of the same user wait for its lock. Where some came first,
+// it is decided again: at once, if that takes no network; otherwise the error is store.ErrStale if
+// they wrote something that is much like a candidate.
 func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (counts store.ExtractionCounts, err error) {
 	others, err := store.LockExtraction(ctx, tx, e.Extraction)
 	switch {

@@ -1,9 +1,9 @@
 // Package jobs holds the work that memories cause, a file per kind: its arguments, its place in the queue, its worker,
 // and the interfaces that it needs of others.
 //
-// Jobs are delivered at least once. A handler loads, decides, calls out, and then, in one transaction, writes its results
-// and completes its job; so a job that is repeated after a crash finds nothing left to do. No transaction is open while
-// a network is waited for.
+// Jobs are delivered at least once. A handler loads, decides, calls out, and then, in one
+// transaction, writes its results and completes its job; so a job that is repeated after a crash
+// finds nothing left to do. No transaction is open while a network is waited for.
 //
 // It is not part of the API, and may change in any release: applications use package worker.
 package jobs
@@ -52,9 +52,9 @@ func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time)
 	return err
 }
 
-// complete marks a job as completed in tx, so that its results and its end are committed together. The error is
-// rivertype.ErrNotFound where the job was erased meanwhile, with its user or its only memory: then nothing is to be left
-// of what it did.
+// complete marks a job as completed in tx, so that its results and its end are committed together.
+// The error is rivertype.ErrNotFound where the job was erased meanwhile, with its user or its only
+// memory: then nothing is to be left of what it did.
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	return err
@@ -63,8 +63,8 @@ func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]
 // maxOvertaken is how often a job waits because others were quicker before that counts as an attempt.
 const maxOvertaken = 20
 
-// overtaken puts a job off that found everything changed again and again while it worked. In the end that is an attempt, with
-// its error: the job may be what cannot go on.
+// overtaken puts a job off that found everything changed again and again while it worked. In the
+// end that is an attempt, with its error: the job may be what cannot go on.
 func overtaken(job *rivertype.JobRow, stale error) error {
 	var metadata struct {
 		Snoozes int `json:"snoozes"` // written by River

@@ -10,8 +10,9 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Kind describes a kind of job. Its file calls describe; everything that treats kinds alike derives from that: registration and
-// timeouts, periodic jobs and their schedules, metrics, what waits for which provider, and the table in docs/jobs.md.
+// Kind describes a kind of job. Its file calls describe; everything that treats kinds alike derives
+// from that: registration and timeouts, periodic jobs and their schedules, metrics, what waits for
+// which provider, and the table in docs/jobs.md.
 type Kind struct {
 	// Name is that of the arguments. describe sets it.
 	Name string
@@ -19,18 +20,21 @@ type Kind struct {
 	Does string
 	// Queue has the workers that it runs on. Default: QueueDefault.
 	Queue string
-	// Attempts is how often a job is attempted. Default: 25, and 1 for a periodic kind, since the next job comes with the clock.
+	// Attempts is how often a job is attempted. Default: 25, and 1 for a periodic kind, since the
+	// next job comes with the clock.
 	Attempts int
 	// Unique allows one live job of the same arguments. A periodic kind is always unique.
 	Unique bool
-	// Every is how often a periodic kind runs, unless a row in oxbow.job_schedules says otherwise. 0: something causes its jobs.
+	// Every is how often a periodic kind runs, unless a row in oxbow.job_schedules says otherwise.
+	// 0: something causes its jobs.
 	Every time.Duration
 	// Timeout limits a job. Default: 30 seconds, for what asks nothing outside the database.
 	Timeout func(Config) time.Duration
 	// Embedder and Reasoner say which provider its jobs wait for while that is down.
 	Embedder, Reasoner bool
-	// OfUser says that its arguments name a user, so that errors of its jobs may quote that user's data; those of other kinds may
-	// quote anybody's. describe sets it. Erasure goes by the arguments themselves.
+	// OfUser says that its arguments name a user, so that errors of its jobs may quote that user's
+	// data; those of other kinds may quote anybody's. describe sets it. Erasure goes by the
+	// arguments themselves.
 	OfUser bool
 
 	args     river.JobArgs

@@ -6,8 +6,8 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// Observer is told what jobs came to, for whoever counts it. It is called after the transaction that did it, from several
-// goroutines at once.
+// Observer is told what jobs came to, for whoever counts it. It is called after the transaction
+// that did it, from several goroutines at once.
 type Observer interface {
 	// Embedded: so many memories got a vector, and the provider refused so many texts.
 	Embedded(memories, refused int)
@@ -17,8 +17,9 @@ type Observer interface {
 	ExtractionFailed(messages int)
 	// Reflected: a cycle ended.
 	Reflected(Outcome)
-	// Joined: a job is worked together with the one of ctx, and is not given to River's middleware. It returns the metadata of the
-	// jobs that it causes, and what to call with the error that it ends with.
+	// Joined: a job is worked together with the one of ctx, and is not given to River's middleware.
+	// It returns the metadata of the jobs that it causes, and what to call with the error that it
+	// ends with.
 	Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error))
 	// Overspent: a job waits because its user's reflections took all the tokens that they may take in a day.
 	Overspent()

@@ -40,8 +40,9 @@ const (
 	maxPause = time.Minute
 )
 
-// Provider is what the jobs of one process know of a provider's health. While it is down one job at a time asks it, after
-// pauses that grow from 5 to 60 seconds or last as long as the provider demands, and the others do not wait for it.
+// Provider is what the jobs of one process know of a provider's health. While it is down one job at
+// a time asks it, after pauses that grow from 5 to 60 seconds or last as long as the provider
+// demands, and the others do not wait for it.
 type Provider struct {
 	now func() time.Time
 

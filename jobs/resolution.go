@@ -30,9 +30,10 @@ type resolution struct {
 	as    map[uuid.UUID]uuid.UUID // of a candidate that a memory says already: that memory
 }
 
-// resolve decides what becomes of the candidates, in their order: a later one may replace an earlier one. Similarity only
-// nominates: the extractor says what it means. Episodes are what happened, and take nothing's place. Where the extractor is
-// about to end what has just been ended, it is asked again, about that candidate and those after it.
+// resolve decides what becomes of the candidates, in their order: a later one may replace an
+// earlier one. Similarity only nominates: the extractor says what it means. Episodes are what
+// happened, and take nothing's place. Where the extractor is about to end what has just been ended,
+// it is asked again, about that candidate and those after it.
 func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, within func(ask func(context.Context) error) error) (err error) {
 	e.Memories = make([]store.Extracted, len(e.candidates))
 	for i, c := range e.candidates {
@@ -88,8 +89,9 @@ func (r *resolution) conflicts(e *extraction, from int) (conflicts []reasoner.Co
 // memory returns the memory that a candidate became, or that is one already.
 func (r *resolution) memory(id uuid.UUID) uuid.UUID { return cmp.Or(r.as[id], id) }
 
-// take takes what the extractor decided only as far as it is about what was shown; otherwise the candidate is a memory of its
-// own. again tells that it is about something that ended after it was shown.
+// take takes what the extractor decided only as far as it is about what was shown; otherwise the
+// candidate is a memory of its own. again tells that it is about something that ended after it was
+// shown.
 func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken reasoner.Resolution, again bool) {
 	d.Reason = reflection.Reason(d.Reason)
 	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == d.Target })
@@ -136,8 +138,8 @@ func (r *resolution) follow(candidate uuid.UUID, taken reasoner.Resolution) {
 	}
 }
 
-// similar returns the facts that are like each candidate that is one, or about the same, those among the candidates before it
-// included.
+// similar returns the facts that are like each candidate that is one, or about the same, those
+// among the candidates before it included.
 func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([][]reasoner.Held, error) {
 	all := make([][]reasoner.Held, len(e.candidates))
 	var of []int

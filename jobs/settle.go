@@ -35,8 +35,8 @@ const (
 	settleBatches  = 100
 )
 
-// settleWorker applies what time did: traits that decayed over a boundary of stages, that became too weak, trends whose window
-// ended and that nobody dissolved, and summaries whose time is over.
+// settleWorker applies what time did: traits that decayed over a boundary of stages, that became
+// too weak, trends whose window ended and that nobody dissolved, and summaries whose time is over.
 type settleWorker struct {
 	river.WorkerDefaults[SettleArgs]
 	db  store.DB

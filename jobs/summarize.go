@@ -49,9 +49,10 @@ type summarizeWorker struct {
 	*Extraction
 }
 
-// Work puts a new summary in the place of the old one. Nothing is missed: an extraction that has something for it either finds
-// this job live, and holds its row until it has committed, or finds it completed and enqueues another; and this one completes
-// before it looks whether anything is left.
+// Work puts a new summary in the place of the old one. Nothing is missed: an extraction that has
+// something for it either finds this job live, and holds its row until it has committed, or finds
+// it completed and enqueues another; and this one completes before it looks whether anything is
+// left.
 func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
 		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))

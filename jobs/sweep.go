@@ -47,8 +47,9 @@ const (
 	restorable     = 30 * 24 * time.Hour
 )
 
-// sweepWorker repairs what lost, given-up and never-made jobs left undone, and asks the questions that time raises. Each
-// of its steps is bounded, works in short transactions, and remembers in the settings how far it got.
+// sweepWorker repairs what lost, given-up and never-made jobs left undone, and asks the questions
+// that time raises. Each of its steps is bounded, works in short transactions, and remembers in the
+// settings how far it got.
 type sweepWorker struct {
 	river.WorkerDefaults[SweepArgs]
 	db    store.DB
@@ -86,8 +87,8 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	return failed
 }
 
-// inTx runs a step in a transaction, and again where it met those who end jobs: both lock the rows of several, in orders of
-// their own.
+// inTx runs a step in a transaction, and again where it met those who end jobs: both lock the rows
+// of several, in orders of their own.
 func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (n int, err error) {
 		return pastDeadlocks(func() (int, error) {
@@ -187,8 +188,8 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 	return len(due), enqueueMany(ctx, tx, jobs)
 }
 
-// reviveReviews sees to it that each trait that evidence contradicts is reviewed. Where a review or its reflection is under
-// way already, the job that is made here is not, or finds nothing to do.
+// reviveReviews sees to it that each trait that evidence contradicts is reviewed. Where a review or
+// its reflection is under way already, the job that is made here is not, or finds nothing to do.
 func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, err error) {
 	users, err := store.DueReviews(ctx, tx, sweepUsers)
 	if err != nil || len(users) == 0 {

@@ -52,8 +52,9 @@ func lockError(what string, waited time.Duration, bs []blocker, err error) error
 		what, waited.Round(time.Second), describe(bs), err)
 }
 
-// watcher is a connection of its own to see who blocks a session, which PostgreSQL knows only while the session waits. It is
-// open before the session waits: to open it may take longer than an attempt does.
+// watcher is a connection of its own to see who blocks a session, which PostgreSQL knows only while
+// the session waits. It is open before the session waits: to open it may take longer than an
+// attempt does.
 type watcher struct{ conn *pgx.Conn } // nil: there was no connection to be had, and nobody is seen
 
 func (s *session) openWatcher(ctx context.Context) watcher {

@@ -18,9 +18,10 @@ type codeFile struct {
 	text string
 }
 
-// checksum identifies what the file makes: its text, and what it was run with. Functions keep the search path they
-// were made with, and rights are granted to the roles there are and cover River's functions, so the same text is installed
-// again when the extension was moved, a role was added, or River was upgraded.
+// checksum identifies what the file makes: its text, and what it was run with. Functions keep the
+// search path they were made with, and rights are granted to the roles there are and cover River's
+// functions, so the same text is installed again when the extension was moved, a role was added, or
+// River was upgraded.
 func (f codeFile) checksum(env string) string {
 	sum := sha256.Sum256([]byte(env + "\n" + f.text))
 	return hex.EncodeToString(sum[:])
@@ -48,9 +49,9 @@ func (st state) codeEnv() string {
 	return fmt.Sprintf("vector in %s; roles %s; River %d", st.vectorSchema, strings.Join(st.roles, ", "), st.river.Current)
 }
 
-// changedCode names the files whose text the database does not have, and the installed ones that are no more. Where a group
-// role has no rights, all have to be installed again: they grant them, and take from everybody what a restore that knew no
-// such role, or left privileges out, has given.
+// changedCode names the files whose text the database does not have, and the installed ones that
+// are no more. Where a group role has no rights, all have to be installed again: they grant them,
+// and take from everybody what a restore that knew no such role, or left privileges out, has given.
 func (st state) changedCode(files []codeFile) (changed, gone []string) {
 	known := map[string]bool{}
 	for _, f := range files {

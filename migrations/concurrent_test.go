@@ -40,7 +40,8 @@ func TestManyAtOnce(t *testing.T) {
 		require.EqualValues(t, migrations.RiverVersion, value[int64](t, conn, `select count(*) from oxbow.river_migration`))
 	}
 	require.Equal(t, objects(t, first), objects(t, second))
-	t.Cleanup(func() { execLater(t, dsns[1], "drop schema oxbow cascade") }) // its grants keep the roles from being dropped
+	// its grants keep the roles from being dropped
+	t.Cleanup(func() { execLater(t, dsns[1], "drop schema oxbow cascade") })
 }
 
 // An index that is made concurrently waits for all snapshots, so those who wait their turn must hold none.

@@ -24,7 +24,8 @@ var needs = []need{
 	{"btree_gin", "", "install PostgreSQL's contrib modules on the database server"},
 }
 
-// ensureExtensions makes what is missing, in the schema that the role's search path says, and remembers where vector is.
+// ensureExtensions makes what is missing, in the schema that the role's search path says, and
+// remembers where vector is.
 func (s *session) ensureExtensions(ctx context.Context) error {
 	st, err := s.state(ctx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	sqlcode "github.com/oxbow-memory/oxbow/sql"
 )
 
-// Index is one that a migrated database has, by its name and by what makes it: the name may have changed, where a table was
-// exchanged.
+// Index is one that a migrated database has, by its name and by what makes it: the name may have
+// changed, where a table was exchanged.
 type Index struct {
 	Table, Name string
 	Rest        string // of its definition: "USING …", or "PRIMARY KEY (…)"

@@ -80,8 +80,9 @@ func (o Options) withDefaults() Options {
 // Up brings the database that dsn names to the version of this binary. It does nothing when it is there already, and
 // may run while applications and workers use the database.
 //
-// Errors: ErrAhead and ErrUnreleased (nothing was changed), ErrNoExtension (one is missing or too old and could not be made), a
-// *pgconn.ConnectError, and PostgreSQL's error with the file and line of the statement.
+// Errors: ErrAhead and ErrUnreleased (nothing was changed), ErrNoExtension (one is missing or too
+// old and could not be made), a *pgconn.ConnectError, and PostgreSQL's error with the file and line
+// of the statement.
 func Up(ctx context.Context, dsn string, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {

@@ -70,8 +70,8 @@ func TestWithoutRightToRoles(t *testing.T) {
 	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`, b.src.Roles))
 }
 
-// A restore into a cluster without the roles loses their rights, and PUBLIC gets its default rights back. The text of the code is
-// as it should be, and has to be installed all the same.
+// A restore into a cluster without the roles loses their rights, and PUBLIC gets its default rights
+// back. The text of the code is as it should be, and has to be installed all the same.
 func TestRightsThatARestoreLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

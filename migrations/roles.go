@@ -66,8 +66,8 @@ func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	return nil
 }
 
-// revokePublic takes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and USAGE on types. Rights are an
-// allow-list, which sql/code writes.
+// revokePublic takes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and
+// USAGE on types. Rights are an allow-list, which sql/code writes.
 func revokePublic(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `
 		revoke all on schema oxbow from public;

@@ -19,8 +19,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// lockKey is the session advisory lock under which a database is migrated: the first 8 bytes, big-endian, of the SHA-256
-// of this name. Small numbers are left to applications. Advisory locks of two databases are apart.
+// lockKey is the session advisory lock under which a database is migrated: the first 8 bytes,
+// big-endian, of the SHA-256 of this name. Small numbers are left to applications. Advisory locks
+// of two databases are apart.
 var lockKey = func() int64 {
 	sum := sha256.Sum256([]byte("oxbow migrate"))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

@@ -34,9 +34,9 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
-// Check reports whether the database is what this binary needs: nil, or an error for errors.Is with ErrNotMigrated,
-// ErrBehind, ErrAhead, ErrUnreleased or ErrNoExtension, which says what to do. It takes two short queries and needs no more rights
-// than oxbow_app has.
+// Check reports whether the database is what this binary needs: nil, or an error for errors.Is with
+// ErrNotMigrated, ErrBehind, ErrAhead, ErrUnreleased or ErrNoExtension, which says what to do. It
+// takes two short queries and needs no more rights than oxbow_app has.
 func Check(ctx context.Context, db DB) error {
 	return check(ctx, db, embedded())
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// unreleased is what the program of the unreleased schema leaves behind: tern's version table, River's, and a table of its own.
+// unreleased is what the program of the unreleased schema leaves behind: tern's version table,
+// River's, and a table of its own.
 const unreleased = `
 	create extension vector; create extension btree_gin; create schema oxbow;
 	create table oxbow.installed_code (name text primary key, checksum text not null, installed_at timestamptz not null default now());

@@ -20,8 +20,9 @@ type version struct {
 	replaced, until *int
 }
 
-// believed says whether, as the system knew on day at, the version was true in the world on the given day. A version that
-// was replaced by then is no more the current one; it still tells of the time before.
+// believed says whether, as the system knew on day at, the version was true in the world on the
+// given day. A version that was replaced by then is no more the current one; it still tells of the
+// time before.
 func (v version) believed(at, day int) (current, then bool) {
 	if v.told > at {
 		return false, false
@@ -70,8 +71,8 @@ func moment(day *int) *time.Time {
 
 const holdsNow = 20
 
-// randomVersion makes a history before holdsNow. Whether a later end is known was lost with supersession, so a version that
-// was told with its end is not superseded here.
+// randomVersion makes a history before holdsNow. Whether a later end is known was lost with
+// supersession, so a version that was told with its end is not superseded here.
 func randomVersion(random *rand.Rand) version {
 	maybe := func(low, high int) *int {
 		if random.IntN(2) == 0 || low > high {

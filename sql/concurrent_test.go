@@ -99,8 +99,8 @@ func TestEverythingAtOnce(t *testing.T) {
 		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`))
 }
 
-// Who erases several memories has waited for all that hold one of them before the first is gone, and its terms uncounted: a job that
-// holds one may be about to count the terms of others.
+// Who erases several memories has waited for all that hold one of them before the first is gone,
+// and its terms uncounted: a job that holds one may be about to count the terms of others.
 func TestErasedTogetherAreLockedFirst(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)

@@ -39,8 +39,9 @@ var pieces = strings.Fields(`' " \ % $1 $$ ; -- /* */ ( ) & | ! <-> :* {} [] , =
 var odd = []rune{' ', '\t', '\n', '\r', '\v', '\f', 0x1, 0x1f, 0x7f, 0x80, 0x85, 0xa0, 0xad, 0x300, 0x301, 0x3099, 0x200b, 0x200d, 0x200f, 0x202e, 0x2028,
 	0x2066, 0x3000, 0xfe0f, 0xfeff, 0xfffd, 0xffff, 0x1f3fb, 0xe0001, 0x10ffff, 0x2e80, 0x9fff, 0xd7a3, 0xf900, 0x2fffd}
 
-// writing is text made of bytes, so that whatever the fuzzer makes of them is valid UTF-8 with something in it: letters stand for
-// themselves, the others for pieces, for odd characters, and the last two for any character and for what came before once more.
+// writing is text made of bytes, so that whatever the fuzzer makes of them is valid UTF-8 with
+// something in it: letters stand for themselves, the others for pieces, for odd characters, and the
+// last two for any character and for what came before once more.
 func writing(data []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(data) && b.Len() < 1<<16; i++ {

@@ -63,8 +63,8 @@ func callable(t testing.TB, conn db) []called {
 	return functions
 }
 
-// call makes a statement of a function. Its texts are given in turn; what is not text is a value that goes far into it, and the
-// user is one who has something.
+// call makes a statement of a function. Its texts are given in turn; what is not text is a value
+// that goes far into it, and the user is one who has something.
 func (f called) call(user, memory string, given ...string) (sql string, args []any) {
 	var places []string
 	n := 0
@@ -104,8 +104,9 @@ func (f called) call(user, memory string, given ...string) (sql string, args []a
 	return "select to_jsonb(r)::text from " + f.Name + "(" + strings.Join(places, ", ") + ") r", args
 }
 
-// requireTold checks that an error is one of a value, and says of which: none of the code's own, and none that shows that a text
-// was read as SQL. What ours alone may call need not say itself that an index has a limit.
+// requireTold checks that an error is one of a value, and says of which: none of the code's own,
+// and none that shows that a text was read as SQL. What ours alone may call need not say itself
+// that an index has a limit.
 func requireTold(t *testing.T, err error, ours bool, about string, args ...any) {
 	t.Helper()
 	if err == nil {
@@ -124,7 +125,8 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 	case pg.Code == "54000" && ours:
 	case pg.Code == "42704" && strings.HasPrefix(pg.Message, "role "): // an argument that names a role
 	case pg.Code == "54001": // JSON that is nested too deeply, which PostgreSQL finds before anything of ours
-	case pg.Code == "42P01" && strings.Contains(pg.Message, "memory_vectors_next"): // there only while the model is changed
+	// there only while the model is changed
+	case pg.Code == "42P01" && strings.Contains(pg.Message, "memory_vectors_next"):
 	default:
 		assert.Fail(t, at)
 	}
@@ -144,7 +146,8 @@ func attack(t *testing.T, conn db, ours bool, sql string, args ...any) {
 	requireTold(t, err, ours, sql, args...)
 }
 
-// besieged is a database with a user who has a row in every table, and connections on which no statement lasts for long.
+// besieged is a database with a user who has a row in every table, and connections on which no
+// statement lasts for long.
 func besieged(t testing.TB, pool *pgxpool.Pool, user string) (memory string) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())

@@ -175,7 +175,8 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 		{"Likes polish food", "Likes Polish food", false},
 		{"Rates it 10²", "Rates it 102", false},
 		{"我喜欢茶", "我喜欢 茶", false},
-		{"Likes" + strings.Repeat(" tea", 1100), "Likes" + strings.Repeat(" tea", 1100) + ".", false}, // longer than 4 kB
+		// longer than 4 kB
+		{"Likes" + strings.Repeat(" tea", 1100), "Likes" + strings.Repeat(" tea", 1100) + ".", false},
 	} {
 		user := fmt.Sprint(ann(t), i)
 		first := remember(t, tx, row{"user_id": user, "content": c.a, "created_at": ago(time.Hour)})

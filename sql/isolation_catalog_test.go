@@ -14,12 +14,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// What the catalog has, attacked by a login that may see another user only. Whatever is added later is attacked as well, or
-// fails these tests until somebody says what is to be expected of it.
+// What the catalog has, attacked by a login that may see another user only. Whatever is added later
+// is attacked as well, or fails these tests until somebody says what is to be expected of it.
 
 // noUserData are the relations without a user_id, and whether an application may read them.
 var noUserData = map[string]bool{
-	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true, // versions, and the settings that recall needs
+	// versions, and the settings that recall needs
+	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true,
 	"erasures": false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false, "river_notification_id_seq": false, "river_queue": false,
@@ -63,8 +64,8 @@ func rowsOf(t *testing.T, tx db, user string) string {
 	return text.String()
 }
 
-// attempt runs a statement as an attacker would, takes it back, and returns what came of it: rows as text, how many rows were
-// affected, and the error.
+// attempt runs a statement as an attacker would, takes it back, and returns what came of it: rows
+// as text, how many rows were affected, and the error.
 func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affected int64, failed *pgconn.PgError) {
 	t.Helper()
 	inner, err := tx.Begin(t.Context())
@@ -223,8 +224,8 @@ func TestTablesLeakNothing(t *testing.T) {
 	require.Equal(t, before, rowsOf(t, tx, bob(t)))
 }
 
-// A unique key is no way to look either: that a row is there can be found out by whoever knows all of its key, as inserting for
-// others is allowed, but nothing that is in it is told.
+// A unique key is no way to look either: that a row is there can be found out by whoever knows all
+// of its key, as inserting for others is allowed, but nothing that is in it is told.
 func TestUniqueKeysTellNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -247,8 +248,8 @@ func TestUniqueKeysTellNothing(t *testing.T) {
 	}
 }
 
-// Every function that an application may call, with the owner's rights or the caller's: called for B it refuses or finds nothing, and
-// called for A with what is B's too.
+// Every function that an application may call, with the owner's rights or the caller's: called for
+// B it refuses or finds nothing, and called for A with what is B's too.
 func TestFunctionsLeakNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

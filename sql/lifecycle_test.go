@@ -272,7 +272,8 @@ func replayed(t *testing.T, tx db, user, id, until string) lifecycle.State {
 		from oxbow.replay_trait($1, $2::text::uuid, $3::text::timestamptz)`, user, id, until)
 }
 
-// scanState reads a state in the order subtype, stage, confidence, its moment, reinforcements, contradictions, window's end.
+// scanState reads a state in the order subtype, stage, confidence, its moment, reinforcements,
+// contradictions, window's end.
 func scanState(t *testing.T, tx db, sql string, args ...any) lifecycle.State {
 	t.Helper()
 	var subtype, stage *string

@@ -58,8 +58,9 @@ func TestPlansFitTablesThatGrow(t *testing.T) {
 	}
 }
 
-// A large user's recall reads what it finds, and not all that the user has: neither in tables of which nothing is known yet, nor
-// where everybody else has little, so that a plan for all users expects little.
+// A large user's recall reads what it finds, and not all that the user has: neither in tables of
+// which nothing is known yet, nor where everybody else has little, so that a plan for all users
+// expects little.
 func TestRecallReadsWhatItFinds(t *testing.T) {
 	t.Parallel()
 	const own = 3_000
@@ -105,9 +106,10 @@ func episodes(t *testing.T, tx db, user string, n int) {
 	             select $1, 'episodic', 'The boat ' || n || ' has a lamp.', 's' || n / 20, n, 'a' from generate_series(1, $2::int) n`, user, n)
 }
 
-// What embed does with a batch must cost as much as the batch, and not as much as the user has memories, though its plans
-// were first made for tables with a row. Autovacuum has analysed the tables since: of some hundred rows that nobody has
-// analysed, PostgreSQL may take reading them all to be as cheap.
+// What embed does with a batch must cost as much as the batch, and not as much as the user has
+// memories, though its plans were first made for tables with a row. Autovacuum has analysed the
+// tables since: of some hundred rows that nobody has analysed, PostgreSQL may take reading them all
+// to be as cheap.
 func TestEmbedReadsItsBatchAlone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -58,7 +58,8 @@ func evidenceOf(t *testing.T, tx db, id uuid.UUID) map[string]string {
 	return found
 }
 
-// Whatever memories are erased, in whatever order and way, the trait is what the rules make of the evidence that is left.
+// Whatever memories are erased, in whatever order and way, the trait is what the rules make of the
+// evidence that is left.
 func TestReweigh(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -195,8 +196,8 @@ func memory(content string, at time.Time) traittest.Evidence {
 	return traittest.Evidence{Content: content, At: at, Session: "s " + content}
 }
 
-// What a trait was made of is erased: the trait goes, with all that it said, its parts stand for themselves, and what it spoke
-// for goes with it if it was alone.
+// What a trait was made of is erased: the trait goes, with all that it said, its parts stand for
+// themselves, and what it spoke for goes with it if it was alone.
 func TestATraitThatNothingSupportsIsErased(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -237,7 +238,8 @@ func TestATraitThatNothingSupportsIsErased(t *testing.T) {
 	}
 }
 
-// What reflection gave as its reasons may quote what it weighed: it goes with any of the evidence. A person's reason stays.
+// What reflection gave as its reasons may quote what it weighed: it goes with any of the evidence.
+// A person's reason stays.
 func TestReasonsGoWithTheEvidence(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -322,8 +324,9 @@ func TestAdoptTrait(t *testing.T) {
 	require.Equal(t, state.WindowEnd, next)
 }
 
-// A reflection that writes evidence and an erasure that takes some away lock in one order: memories first, then traits, each
-// in the order of their ids. So one waits for the other, and none is given up.
+// A reflection that writes evidence and an erasure that takes some away lock in one order: memories
+// first, then traits, each in the order of their ids. So one waits for the other, and none is given
+// up.
 func TestEraseWhileReflecting(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)

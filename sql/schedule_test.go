@@ -10,7 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// What the database accepts as a cron expression the worker can read, and what it refuses is refused where it is written.
+// What the database accepts as a cron expression the worker can read, and what it refuses is
+// refused where it is written.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

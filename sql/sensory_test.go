@@ -55,8 +55,8 @@ func places(t *testing.T, conn db, user string) (inDays, inDefault int) {
 	return count(t, conn, "oxbow.sensory", user) - inDefault, inDefault
 }
 
-// countAll looks at everything that is there. It waits for the transactions of other tests, which run on the same server and may
-// stay open for as long as the slowest of them.
+// countAll looks at everything that is there. It waits for the transactions of other tests, which
+// run on the same server and may stay open for as long as the slowest of them.
 func countAll(t *testing.T, conn db) {
 	t.Helper()
 	until := one[string](t, conn, "select (coalesce(max(tx), '0'))::text from oxbow.sensory")
@@ -245,7 +245,8 @@ func detach(t *testing.T, conn *pgx.Conn) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// Whoever holds the stream for long keeps nobody else waiting: days wait for the next run, an INSERT for a fifth of a second.
+// Whoever holds the stream for long keeps nobody else waiting: days wait for the next run, an
+// INSERT for a fifth of a second.
 func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)

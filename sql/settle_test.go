@@ -81,7 +81,8 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	require.Equal(t, 8, due)
-	exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = null where user_id <> $1`, user) // those of other tests
+	// those of other tests
+	exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = null where user_id <> $1`, user)
 
 	settled, dissolved := settle(t, tx, now, 1000)
 	require.Equal(t, due, settled)

@@ -13,7 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// shadowCalls are calls of every function of the interface: $1 is a user, $2 ids of a fact, a trait and a document, $3 a moment.
+// shadowCalls are calls of every function of the interface: $1 is a user, $2 ids of a fact, a trait
+// and a document, $3 a moment.
 var shadowCalls = []string{
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",
 	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)", "context_parts($1, types => '{episodic}', agent => 'b')",
@@ -64,7 +65,8 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		   and not exists (select from unnest($1::text[]) c where c like p.proname || '(%')`, shadowCalls)
 	require.Empty(t, uncalled, "shadowCalls must call every function whose first argument is a user")
 
-	// a table with a user_id is a user's by rule, so no other gets that column; a name with an underscore is never a column's
+	// a table with a user_id is a user's by rule, so no other gets that column; a name with an
+	// underscore is never a column's
 	before := answers(t, tx, ann(t), ids, moment)
 	exec(t, tx, `do $$
 		declare t record;

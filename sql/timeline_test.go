@@ -101,8 +101,8 @@ func TestTimelineAndHistoryOfOthers(t *testing.T) {
 	}
 }
 
-// What timeline, history and versions read is what the user has, also with plans that were made when the tables were empty;
-// and a chain of many versions costs what it has.
+// What timeline, history and versions read is what the user has, also with plans that were made
+// when the tables were empty; and a chain of many versions costs what it has.
 func TestTimelineReadsItsUserAlone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -158,7 +158,8 @@ func TestErasedVersionLeavesNoHistory(t *testing.T) {
 	}
 }
 
-// The view has what happened to all memories, the insertion of a plain row too, and shows an application only its user's.
+// The view has what happened to all memories, the insertion of a plain row too, and shows an
+// application only its user's.
 func TestHistoryView(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

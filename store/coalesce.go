@@ -51,8 +51,8 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 	return taken, nil
 }
 
-// CompleteJobs completes those of the jobs that are running, and returns their ids. Rows are locked in the order of their users, as
-// embed locks the check_trigger jobs that it finds.
+// CompleteJobs completes those of the jobs that are running, and returns their ids. Rows are locked
+// in the order of their users, as embed locks the check_trigger jobs that it finds.
 func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	completed, err := Collect(ctx, db, pgx.RowTo[int64], `
 		with mine as materialized (
@@ -66,8 +66,8 @@ func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	return completed, nil
 }
 
-// PutBackJobs returns running jobs, due after a pause, as River snoozes a job: this was no attempt. A job that was to be cancelled
-// meanwhile is. A key is set in their metadata unless it is empty.
+// PutBackJobs returns running jobs, due after a pause, as River snoozes a job: this was no attempt.
+// A job that was to be cancelled meanwhile is. A key is set in their metadata unless it is empty.
 func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, key string) error {
 	_, err := Exec(ctx, db, `
 		update oxbow.river_job

@@ -16,14 +16,15 @@ type Entity struct {
 	Kind     string    `json:"kind"` // person, place, organization, animal, work, other, or an application's own
 	Mentions int64     `json:"mentions"`
 	Memories int64     `json:"memories"` // that name it; a repeated fact is one memory and several mentions
-	// ValidAt and CreatedAt say when the entity was first named, in the world and here. InvalidAt and ExpiredAt say since
-	// when no current memory names it.
+	// ValidAt and CreatedAt say when the entity was first named, in the world and here. InvalidAt
+	// and ExpiredAt say since when no current memory names it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen"`
-	Edges     []Edge    `json:"edges"` // of Entities: the current ones, each once; of EntitiesNamed: all, the latest first
+	// of Entities: the current ones, each once; of EntitiesNamed: all, the latest first
+	Edges []Edge `json:"edges"`
 }
 
 // EntityEnd is an end of an Edge.

@@ -12,7 +12,8 @@ import (
 // ExportReport says what an export wrote.
 type ExportReport struct {
 	Memories int `json:"memories"` // versions, forgotten ones and traits included
-	Records  int `json:"records"`  // everything else: the user's settings, history, links, sources, sessions, messages, …
+	// everything else: the user's settings, history, links, sources, sessions, messages, …
+	Records int `json:"records"`
 }
 
 // Export writes everything of a user as JSON Lines that Import reads back: the memories first, then the rows of every

@@ -15,8 +15,8 @@ import (
 type Replacement struct {
 	// Content is the new text. Required.
 	Content string
-	// ValidAt is when the new version became true and the old one ended. Default: now. The ValidAt of the old version says
-	// that the old version was never true.
+	// ValidAt is when the new version became true and the old one ended. Default: now. The ValidAt
+	// of the old version says that the old version was never true.
 	ValidAt time.Time
 	// Metadata replaces the metadata of the old version; see NewMemory.Metadata. Default: the same.
 	Metadata any
@@ -27,8 +27,8 @@ type Replacement struct {
 // Change is an entry in the history of a memory.
 type Change struct {
 	At time.Time `json:"at"`
-	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned again), BOOST (used), EXPIRE,
-	// PROMOTE or STAGE_CHANGE.
+	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned
+	// again), BOOST (used), EXPIRE, PROMOTE or STAGE_CHANGE.
 	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`

@@ -23,9 +23,9 @@ type ImportOptions struct {
 	OnBad func(*InvalidError)
 	// Type is the type of lines without a memory_type. Default: episodic.
 	Type MemoryType
-	// Traits admits traits, which otherwise only reflection makes: for Oxbow's own exports and old data. A trait without
-	// events gets events that lead to its state. Old data may have the types general, which is read as fact, and insight,
-	// which is read as a trend.
+	// Traits admits traits, which otherwise only reflection makes: for Oxbow's own exports and old
+	// data. A trait without events gets events that lead to its state. Old data may have the types
+	// general, which is read as fact, and insight, which is read as a trend.
 	Traits bool
 	// Rename maps the user of a line to the user who gets the memory. Default: the same.
 	Rename func(userID string) string

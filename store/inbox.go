@@ -44,8 +44,9 @@ type UserTrigger struct {
 	Trigger
 }
 
-// InboxTriggers asks what ReflectionTriggers does for the next users after one, at most limit of them, who have something in their
-// inbox. The users are in order; fewer than limit: there are no more.
+// InboxTriggers asks what ReflectionTriggers does for the next users after one, at most limit of
+// them, who have something in their inbox. The users are in order; fewer than limit: there are no
+// more.
 func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
 	users, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
 		select u.user_id, coalesce(d.trigger_type, '') as type, coalesce(d.trigger_value, 0)::double precision as value
@@ -134,8 +135,9 @@ const maxDropped = 20_000
 // plain leaves out what PostgreSQL does not take in a text.
 func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
 
-// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its start as reflected on. It
-// leaves out those whose messages wait for extraction: what they say is still to come.
+// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its
+// start as reflected on. It leaves out those whose messages wait for extraction: what they say is
+// still to come.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	told := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {

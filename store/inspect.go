@@ -76,7 +76,8 @@ type MemoryWork struct {
 	Searchable bool   `json:"searchable"`       // it has terms: recall finds it by its words
 	Embedded   bool   `json:"embedded"`         // it has a vector
 	Refused    string `json:"refused,omitzero"` // why the provider makes no vector of it
-	Jobs       []Job  `json:"jobs"`             // those that name it, the oldest first; finished ones are kept for a day
+	// those that name it, the oldest first; finished ones are kept for a day
+	Jobs []Job `json:"jobs"`
 }
 
 // Job is a job as it stands in the queue.

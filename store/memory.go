@@ -33,8 +33,8 @@ type NewMemory struct {
 	Type MemoryType
 	// ID is the id of the memory. Default: a new one.
 	ID uuid.UUID
-	// ExternalID is the application's name for the memory, at most 1024 bytes, unique per user and type: a memory that is
-	// stored twice under one name exists once.
+	// ExternalID is the application's name for the memory, at most 1024 bytes, unique per user and
+	// type: a memory that is stored twice under one name exists once.
 	ExternalID string
 	// ValidAt is when the content became true in the world. Default: when the memory is stored.
 	ValidAt time.Time
@@ -55,8 +55,9 @@ type NewMemory struct {
 	Importance *float64
 	// Metadata is anything that encodes to a JSON object: a map, a struct, a json.RawMessage.
 	Metadata any
-	// Sensitivity is 0 (default) to 3. The client's Sealer seals the text of a memory of 3: it is not searched, reflected
-	// on or logged, and only Get returns it. Such a memory has neither Speaker nor Metadata, which would not be sealed.
+	// Sensitivity is 0 (default) to 3. The client's Sealer seals the text of a memory of 3: it is
+	// not searched, reflected on or logged, and only Get returns it. Such a memory has neither
+	// Speaker nor Metadata, which would not be sealed.
 	Sensitivity int
 }
 
@@ -67,8 +68,8 @@ type Memory struct {
 	ID      uuid.UUID  `json:"id"`
 	Content string     `json:"content"`
 
-	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt when the system believed
-	// it.
+	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt
+	// when the system believed it.
 	ValidAt      time.Time `json:"valid_at,omitzero"`
 	InvalidAt    time.Time `json:"invalid_at,omitzero"`
 	CreatedAt    time.Time `json:"created_at"`

@@ -56,8 +56,8 @@ func TraitPolicyHistory(ctx context.Context, db DB) (h PolicyHistory, err error)
 	return h, err
 }
 
-// DecayTraits decays the confidence of traits to a moment, as the formula in the database does. Trends, which have none, and
-// what was set later stay as they are.
+// DecayTraits decays the confidence of traits to a moment, as the formula in the database does.
+// Trends, which have none, and what was set later stay as they are.
 func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Trait) error {
 	var held []*lifecycle.State
 	var subtypes []string

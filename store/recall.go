@@ -46,8 +46,9 @@ type Result struct {
 
 // Explanation breaks a score down: the weighted sum of the channels, times 1 + the sum of the bonuses.
 type Explanation struct {
-	Text   *ChannelScore `json:"text,omitempty"`   // BM25 over the words; nil if no word matched
-	Vector *ChannelScore `json:"vector,omitempty"` // cosine similarity; nil if the memory was not near, or has no vector
+	Text *ChannelScore `json:"text,omitempty"` // BM25 over the words; nil if no word matched
+	// cosine similarity; nil if the memory was not near, or has no vector
+	Vector *ChannelScore `json:"vector,omitempty"`
 	// Entity is the score for the entities that the query names and their neighbours; nil if the memory names none.
 	Entity *ChannelScore `json:"entity,omitempty"`
 	// Recency and Importance are bonuses of 0 to 0.15; StageBoost is 0.05, 0.15 or 0.25 by the stage of a trait.

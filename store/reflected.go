@@ -16,7 +16,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// ErrStale says that a trait, or what was to count for one, was changed by somebody else meanwhile: read again, decide again.
+// ErrStale says that a trait, or what was to count for one, was changed by somebody else meanwhile:
+// read again, decide again.
 var ErrStale = errors.New("a trait or its evidence was changed meanwhile")
 
 // traitRow is what is written of a trait's row.
@@ -64,12 +65,12 @@ const traitColumns = `id uuid, version integer, content text, key text, subtype 
 	confidence_at timestamptz, reinforcements integer, contradictions integer, window_start timestamptz, window_end timestamptz, context text,
 	tendencies jsonb, evidence_in jsonb, parent uuid, first timestamptz, last timestamptz, review timestamptz, derived text`
 
-// WriteChanges writes what a cycle concluded, in the caller's transaction, which has locked them. The error is ErrStale if a
-// trait has another version than the one that was read, or evidence was erased or counted meanwhile; then the transaction is
-// of no use.
+// WriteChanges writes what a cycle concluded, in the caller's transaction, which has locked them.
+// The error is ErrStale if a trait has another version than the one that was read, or evidence was
+// erased or counted meanwhile; then the transaction is of no use.
 func WriteChanges(ctx context.Context, db DB, c traits.Changes) error {
-	// The foreign keys to memories, a partitioned table, are planned anew for every row otherwise, which takes longer than
-	// all the rest.
+	// The foreign keys to memories, a partitioned table, are planned anew for every row otherwise,
+	// which takes longer than all the rest.
 	_, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
 	if err != nil {
 		return fmt.Errorf("write traits: %w", err)
@@ -95,7 +96,9 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 			old = append(old, rowOf(t))
 		}
 		events, evidence = append(events, t.Events...), append(evidence, t.Evidence...)
-		for j := range t.Evidence { // the year 1 begins in the year 0 further west, which JSON and PostgreSQL do not write alike
+		// the year 1 begins in the year 0 further west, which JSON and PostgreSQL do not write
+		// alike
+		for j := range t.Evidence {
 			evidence[len(evidence)-len(t.Evidence)+j].ObservedAt = t.Evidence[j].ObservedAt.UTC()
 		}
 	}
@@ -137,8 +140,9 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	return noteClues(ctx, db, c)
 }
 
-// LockChanges takes the memories first and then the traits, those included that are due and will be settled, each in the order
-// of their ids, as all do who lock several. It comes before everything else in a transaction: who erases a user waits for the user's memories and has their jobs last.
+// LockChanges takes the memories first and then the traits, those included that are due and will be
+// settled, each in the order of their ids, as all do who lock several. It comes before everything
+// else in a transaction: who erases a user waits for the user's memories and has their jobs last.
 func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 	if _, err := db.Exec(ctx, `
 		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
@@ -164,7 +168,8 @@ func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 
 // stale recognises what was erased, or counted, by somebody else.
 func stale(err error) error {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (pg.Code == "23503" || pg.Code == "23505") { // foreign_key_violation, unique_violation
+	// foreign_key_violation, unique_violation
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (pg.Code == "23503" || pg.Code == "23505") {
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	}
 	return err
@@ -231,8 +236,8 @@ func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	return nil
 }
 
-// noteClues writes clues and drops those that became traits. Of the memories for a pattern it keeps the first and the latest,
-// and counts the others; and the same of those against it.
+// noteClues writes clues and drops those that became traits. Of the memories for a pattern it keeps
+// the first and the latest, and counts the others; and the same of those against it.
 func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 	if len(c.Closed) > 0 {
 		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {

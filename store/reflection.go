@@ -37,10 +37,12 @@ func ReadPerson(ctx context.Context, db DB, userID string) (reasoner.Person, err
 	return p, nil
 }
 
-// InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner gets to see them, and, in
-// the same order, all rows of the inbox that were looked at: forgotten memories are among those only. A memory's time is
-// never later than now, and its text is cut after 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is planned by what is known of the tables: after a bulk
-// load that is nothing, and every batch would read all of its user's memories.
+// InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner
+// gets to see them, and, in the same order, all rows of the inbox that were looked at: forgotten
+// memories are among those only. A memory's time is never later than now, and its text is cut after
+// 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is
+// planned by what is known of the tables: after a bulk load that is nothing, and every batch would
+// read all of its user's memories.
 func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person, now time.Time, limit int) ([]reasoner.Memory, []traits.Unreflected, error) {
 	var memories []reasoner.Memory
 	var there bool
@@ -230,7 +232,8 @@ func collectClues(ctx context.Context, db DB, where string, args ...any) ([]trai
 	return clues, nil
 }
 
-// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted or forgotten a trait for.
+// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted or
+// forgotten a trait for.
 func Refused(ctx context.Context, db DB, userID string, texts []string) (map[string]bool, error) {
 	found, err := Collect(ctx, db, pgx.RowTo[string], `
 		select t.said from unnest($2::text[]) t(said)
@@ -246,10 +249,11 @@ func Refused(ctx context.Context, db DB, userID string, texts []string) (map[str
 	return refused, nil
 }
 
-// SeenEvidence tells, for each claim, whether its memory has counted already and its session has spoken for the trait, and
-// for each trait in weighed how much speaks for it, counted up to the number given. Each question is one look into an
-// index, however much evidence there is: the first row from there on, in an order that only the right index has. Asked for
-// with "=", PostgreSQL may take another index while it has no statistics, and read all evidence of the trait.
+// SeenEvidence tells, for each claim, whether its memory has counted already and its session has
+// spoken for the trait, and for each trait in weighed how much speaks for it, counted up to the
+// number given. Each question is one look into an index, however much evidence there is: the first
+// row from there on, in an order that only the right index has. Asked for with "=", PostgreSQL may
+// take another index while it has no statistics, and read all evidence of the trait.
 func SeenEvidence(ctx context.Context, db DB, userID string, claims []traits.Claim, weighed map[uuid.UUID]int) (map[uuid.UUID]*traits.EvidenceSeen, error) {
 	seen := map[uuid.UUID]*traits.EvidenceSeen{}
 	of := func(id uuid.UUID) *traits.EvidenceSeen {

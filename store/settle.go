@@ -18,8 +18,8 @@ func SettleTraits(ctx context.Context, db DB, now time.Time, limit int) (settled
 	return settled, dissolved, nil
 }
 
-// FollowPolicies computes anew, for at most limit traits, when they change their stage, and returns how many it took: fewer
-// than limit mean that all follow the policies in force.
+// FollowPolicies computes anew, for at most limit traits, when they change their stage, and returns
+// how many it took: fewer than limit mean that all follow the policies in force.
 func FollowPolicies(ctx context.Context, db DB, limit int) (int, error) {
 	return CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.follow_policies($1)`, limit)
 }

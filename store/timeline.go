@@ -26,17 +26,18 @@ type TimelineEntry struct {
 	Speaker   string     `json:"speaker,omitzero"`
 	SessionID string     `json:"session_id,omitzero"`
 
-	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt when the system believed
-	// it.
+	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt
+	// when the system believed it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 
-	Current        bool      `json:"current"`                  // a fact that is true now
-	SupersededBy   uuid.UUID `json:"superseded_by,omitzero"`   // the version that followed it
-	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"` // the first that contradicts it and does not supersede it
-	Score          float64   `json:"score"`                    // relevance to the topic; 1 is the highest
+	Current      bool      `json:"current"`                // a fact that is true now
+	SupersededBy uuid.UUID `json:"superseded_by,omitzero"` // the version that followed it
+	// the first that contradicts it and does not supersede it
+	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"`
+	Score          float64   `json:"score"` // relevance to the topic; 1 is the highest
 }
 
 // Timeline calls oxbow.timeline, and returns the model of the database's vectors as well.

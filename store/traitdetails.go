@@ -23,15 +23,16 @@ type TraitDetails struct {
 // RecordedEvent is an event in the life of a trait.
 type RecordedEvent struct {
 	Seq int `json:"seq"` // 1, 2, … of the trait
-	// Event is created, reinforced, contradicted, promoted, revised, split, edited, decayed, dissolved, revived or used.
+	// Event is created, reinforced, contradicted, promoted, revised, split, edited, decayed,
+	// dissolved, revived or used.
 	Event string    `json:"event"`
 	At    time.Time `json:"at"`
 	// Before is the confidence just before the event, and Confidence the confidence after it; 0 if the trait had none.
 	Before     float64 `json:"before,omitzero"`
 	Confidence float64 `json:"confidence,omitzero"`
 	Stage      string  `json:"stage"` // after it
-	// Factor is the share of the remaining doubt that the event removed or, for contradicted, the share of confidence that
-	// it removed. Sets is the confidence that the event set.
+	// Factor is the share of the remaining doubt that the event removed or, for contradicted, the
+	// share of confidence that it removed. Sets is the confidence that the event set.
 	Factor   float64        `json:"factor,omitzero"`
 	Sets     float64        `json:"sets,omitzero"`
 	Memories int            `json:"memories"` // that counted in the event

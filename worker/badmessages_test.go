@@ -165,7 +165,8 @@ func TestSweepFindsLostMessages(t *testing.T) {
 	b.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = now() + interval '6 hours', args = args || case args ->> 'user_id' when 'aaa' then '{"retry": true}' else '{}' end::jsonb`)
 	b.exec(`delete from oxbow.river_job where args ->> 'user_id' = 'ann'`)
 	b.exec(`update oxbow.river_job set state = 'discarded', finalized_at = now() where args ->> 'user_id' = 'bob'`)
-	b.exec(`update oxbow.messages set extract_failures = 3, extract_error = 'odd' where user_id = 'cid'`) // whose job is not the one that tries again
+	// whose job is not the one that tries again
+	b.exec(`update oxbow.messages set extract_failures = 3, extract_error = 'odd' where user_id = 'cid'`)
 	sweep := func() {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
 		require.ErrorAs(t, b.drain(), new(*UnfinishedError))

@@ -53,7 +53,8 @@ func TestCoalesceBytes(t *testing.T) {
 	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1`))
 }
 
-// What PostgreSQL does not accept of one memory does not keep those of others away, nor is anything of it in their errors.
+// What PostgreSQL does not accept of one memory does not keep those of others away, nor is anything
+// of it in their errors.
 func TestCoalesceBadMemory(t *testing.T) {
 	b := setup(t)
 	b.cfg.Concurrency = 1
@@ -100,7 +101,8 @@ func TestErasedInBatch(t *testing.T) {
 	for _, erase := range []string{
 		`select oxbow.erase_user('user 3')`,
 		`select oxbow.erase_memory('user 3', (select id from oxbow.memories where user_id = 'user 3'))`,
-		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job where kind = 'embed' order by id limit 1`, // River's own
+		// River's own
+		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job where kind = 'embed' order by id limit 1`,
 	} {
 		t.Run(erase, func(t *testing.T) {
 			b := setup(t)

@@ -33,7 +33,8 @@ type Config struct {
 	Embedder Embedder
 	// Reasoner chooses what draws conclusions. Default: the rules.
 	Reasoner ReasonerConfig
-	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. Default: any number.
+	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds
+	// it waits. Default: any number.
 	DailyTokens int64
 	// Now is the clock of reflection, for data that lies in the past. Default: time.Now.
 	Now func() time.Time
@@ -51,8 +52,8 @@ type Config struct {
 	HealthAddr string
 	// MetricsAddr is where metrics are served over HTTP for Prometheus, and health too. Default: nowhere.
 	MetricsAddr string
-	// TracerProvider gets the traces of jobs and of the calls that they make. Default: OpenTelemetry's global one, which
-	// does nothing unless the program has set it.
+	// TracerProvider gets the traces of jobs and of the calls that they make. Default:
+	// OpenTelemetry's global one, which does nothing unless the program has set it.
 	TracerProvider trace.TracerProvider
 	// CheckSchema tells whether the database is what this program needs. Default: no check.
 	CheckSchema func(ctx context.Context, db store.DB) error
@@ -72,8 +73,8 @@ type Config struct {
 // EmbeddingConfig chooses one of the providers of vectors that the program has.
 type EmbeddingConfig = providers.Config
 
-// ReasonerConfig chooses one of the language models that the program can ask. With Client it is any model of langchaingo, which
-// Model then names.
+// ReasonerConfig chooses one of the language models that the program can ask. With Client it is any
+// model of langchaingo, which Model then names.
 type ReasonerConfig = llm.Config
 
 // Embedder makes vectors of texts, as oxbow.Embedder. Its errors count as attempts of the jobs that they stop.

@@ -46,7 +46,8 @@ func known(all []string, name string) bool {
 	return slices.Contains(all, name) || slices.Contains(all, ofOne.ReplaceAllString(name, ""))
 }
 
-// Whatever the dashboard and the alarms ask for is something that a worker tells, and every metric has its line in the docs.
+// Whatever the dashboard and the alarms ask for is something that a worker tells, and every metric
+// has its line in the docs.
 func TestDashboardAndAlarms(t *testing.T) {
 	b := setup(t)
 	w := b.worker()

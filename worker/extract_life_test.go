@@ -53,9 +53,9 @@ var lives = []struct {
 	{[]string{"我吃素。", "我叫小雨。", "大家都叫我晓宇", "我退休了"}, "大家都叫我晓宇 | 我吃素。 | 我退休了", ""},
 }
 
-// Of what people have one at a time one fact is current in the end, whatever the wording, and what it ended is found at its
-// time; what others have, and what one may have several of, stays. It is so whether all is said at once, in one session after
-// the other, or among much else.
+// Of what people have one at a time one fact is current in the end, whatever the wording, and what
+// it ended is found at its time; what others have, and what one may have several of, stays. It is
+// so whether all is said at once, in one session after the other, or among much else.
 func TestLivesChange(t *testing.T) {
 	for _, how := range []string{"at once", "one by one", "among others"} {
 		t.Run(how, func(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// listener is an extractor that makes a fact of each user message "fact: …", an episode of each "event: …", and nothing of
-// others. "… is now …" takes the place of what begins alike. What a test wants to happen meanwhile, before does.
+// listener is an extractor that makes a fact of each user message "fact: …", an episode of each
+// "event: …", and nothing of others. "… is now …" takes the place of what begins alike. What a test
+// wants to happen meanwhile, before does.
 type listener struct {
 	mu     sync.Mutex
 	before func(n int, c reasoner.Conversation) (*reasoner.Extraction, error) // n: how often it was asked before
@@ -427,7 +428,8 @@ func TestOneConversationChangesItsMind(t *testing.T) {
 	}
 }
 
-// An older conversation that comes in late ends nothing that was said after it, and is not stuck, whatever it says itself.
+// An older conversation that comes in late ends nothing that was said after it, and is not stuck,
+// whatever it says itself.
 func TestOlderConversationComesLate(t *testing.T) {
 	b := setup(t)
 	users := map[string]struct{ now, older, want string }{

@@ -35,12 +35,14 @@ func (e *UnfinishedError) Error() string {
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// RunUntilIdle works jobs until none is left that is due, including those that jobs cause, and those that an earlier worker
-// put off because its provider was down. It enqueues no periodic jobs, except that it folds waiting activity at the end.
-// report, if it is not nil, is told now and then how much is left.
+// RunUntilIdle works jobs until none is left that is due, including those that jobs cause, and
+// those that an earlier worker put off because its provider was down. It enqueues no periodic jobs,
+// except that it folds waiting activity at the end. report, if it is not nil, is told now and then
+// how much is left.
 //
-// Jobs that wait for a provider that is down, or that failed and are to be tried again only later, are not waited for: the
-// error is then an *UnfinishedError. Where ctx ends first, the running jobs are finished as in Run.
+// Jobs that wait for a provider that is down, or that failed and are to be tried again only later,
+// are not waited for: the error is then an *UnfinishedError. Where ctx ends first, the running jobs
+// are finished as in Run.
 func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) error {
 	client, err := w.client(nil)
 	if err != nil {

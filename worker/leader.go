@@ -8,13 +8,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// overdue is how long jobs may be due and lie before another worker is to lead: the one that leads takes up, every 5 seconds,
-// what was to wait until now.
+// overdue is how long jobs may be due and lie before another worker is to lead: the one that leads
+// takes up, every 5 seconds, what was to wait until now.
 const overdue = 2 * time.Minute
 
-// watchLeader sees to it, until stop, that somebody leads who does what a leader does. River elects anew when a leader is gone; one
-// that is there and does nothing, or is written down for a time that is far off, would keep retries, and conversations that are
-// over, waiting for as long.
+// watchLeader sees to it, until stop, that somebody leads who does what a leader does. River elects
+// anew when a leader is gone; one that is there and does nothing, or is written down for a time
+// that is far off, would keep retries, and conversations that are over, waiting for as long.
 func (w *Worker) watchLeader(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

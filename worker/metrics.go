@@ -25,8 +25,8 @@ const (
 	outcomePanicked  = "panicked"
 )
 
-// metrics counts what this process does. No label names a user or says what a memory is about. What the database knows is
-// added by a collector.
+// metrics counts what this process does. No label names a user or says what a memory is about. What
+// the database knows is added by a collector.
 type metrics struct {
 	registry   *prometheus.Registry
 	collectors []prometheus.Collector // that the registry has

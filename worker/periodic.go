@@ -19,9 +19,9 @@ const scheduleAge = 5 * time.Second
 
 func everyKind(*jobs.Kind) bool { return true }
 
-// periodic is the periodic jobs of a worker. River's leader enqueues them. Each is unique, so one that takes longer than its period
-// is not enqueued twice; and each whose schedule is an interval is enqueued when a worker begins to lead, so that a restart puts
-// nothing off.
+// periodic is the periodic jobs of a worker. River's leader enqueues them. Each is unique, so one
+// that takes longer than its period is not enqueued twice; and each whose schedule is an interval
+// is enqueued when a worker begins to lead, so that a restart puts nothing off.
 type periodic struct {
 	*Worker
 	followed map[string]*followed
@@ -57,7 +57,8 @@ func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJ
 	return p, all, nil
 }
 
-// follow makes the job of a kind. A schedule that cannot be read leaves the kind with its own: the database refuses most of those.
+// follow makes the job of a kind. A schedule that cannot be read leaves the kind with its own: the
+// database refuses most of those.
 func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedule, starting bool) *river.PeriodicJob {
 	schedule, err := parseSchedule(kind, row)
 	if err != nil {

@@ -48,7 +48,8 @@ func (c Config) reasonerCallTime() time.Duration {
 	return 2*cmp.Or(c.Reasoner.Timeout, llm.DefaultTimeout) + 5*time.Second
 }
 
-// reflectBatch is how many memories are reflected on at once: what a model reads with care is less than what rules count.
+// reflectBatch is how many memories are reflected on at once: what a model reads with care is less
+// than what rules count.
 func (c Config) reflectBatch() int {
 	if c.byRules() {
 		return 200

@@ -54,9 +54,10 @@ type ReembedResult struct {
 // ErrSameModel says that there is nothing to do.
 var ErrSameModel = errors.New("the database holds vectors of that model already")
 
-// Reembed changes the database's embedding model to that of cfg while applications and workers go on. New vectors fill a
-// second table, which then takes the place of the first in a moment. Whatever ends it before, nothing has changed for
-// anyone, and the next call with the same model goes on where it was. A provider that is down is waited for.
+// Reembed changes the database's embedding model to that of cfg while applications and workers go
+// on. New vectors fill a second table, which then takes the place of the first in a moment.
+// Whatever ends it before, nothing has changed for anyone, and the next call with the same model
+// goes on where it was. A provider that is down is waited for.
 //
 // Workers of the old model stop embedding at the exchange; workers of the new one start after it.
 func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (ReembedResult, error) {
@@ -154,8 +155,9 @@ func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 	return nil, err
 }
 
-// fill walks through the memories until few are without a new vector, and returns when the last walk began. A walk that is
-// resumed in the middle says nothing of what came in before that place since.
+// fill walks through the memories until few are without a new vector, and returns when the last
+// walk began. A walk that is resumed in the middle says nothing of what came in before that place
+// since.
 func (r *reembed) fill(ctx context.Context) (time.Time, error) {
 	for r.progress.Round = 1; ; r.progress.Round++ {
 		var begun time.Time
@@ -170,8 +172,8 @@ func (r *reembed) fill(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// walk goes once through all memories and returns how many lacked a new vector. A first walk that was interrupted goes on
-// where it was.
+// walk goes once through all memories and returns how many lacked a new vector. A first walk that
+// was interrupted goes on where it was.
 func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 	if r.progress.Total, err = store.CountMemories(ctx, r.pool); err != nil {
 		return 0, err

@@ -94,7 +94,8 @@ func TestReembedWhileServing(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, served, 3)
 	b.insert("new", "zebra")
-	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`) // by its words, for the old worker has no vector for it
+	// by its words, for the old worker has no vector for it
+	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`)
 	stop()
 	require.NoError(t, end(t, ended))
 	b.cfg = b.target(64)

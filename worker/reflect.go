@@ -12,10 +12,11 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile: whoever is first with a batch
-// has it. With dryRun everything is done in one transaction that is rolled back in the end; while it runs, the user's
-// traits that it would change are locked. With a language model a dry run ends after the first batch. The error is a
-// *jobs.OptedOutError for a user who does not want to be reflected on.
+// Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile:
+// whoever is first with a batch has it. With dryRun everything is done in one transaction that is
+// rolled back in the end; while it runs, the user's traits that it would change are locked. With a
+// language model a dry run ends after the first batch. The error is a *jobs.OptedOutError for a
+// user who does not want to be reflected on.
 func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report func(jobs.Outcome)) error {
 	client, err := w.client(nil)
 	if err != nil {
@@ -31,7 +32,8 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	}
 	errUndo := errors.New("a dry run is undone")
 	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
-		// a model takes its time, and a transaction that waits for it keeps others waiting: its first batch tells enough
+		// a model takes its time, and a transaction that waits for it keeps others waiting: its
+		// first batch tells enough
 		if err := reflectAll(ctx, r, tx, userID, enqueue, report, !w.cfg.byRules()); err != nil {
 			return err
 		}

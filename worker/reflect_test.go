@@ -195,8 +195,8 @@ func TestChecksFold(t *testing.T) {
 	require.Equal(t, "available", b.job("check_trigger").State)
 }
 
-// A memory that comes into the inbox while its user is being checked is not forgotten: its embed finds the check about to
-// complete, waits for it, and then enqueues another.
+// A memory that comes into the inbox while its user is being checked is not forgotten: its embed
+// finds the check about to complete, waits for it, and then enqueues another.
 func TestCheckAfterCheck(t *testing.T) {
 	b := setup(t)
 	w := b.worker()
@@ -249,7 +249,8 @@ func TestFlushActivity(t *testing.T) {
 	ids := b.insert("ann", "one", "two", "three")
 	b.exec(`select oxbow.touch('ann', array[$1, $1, $2]::uuid[])`, ids[0], ids[1])
 	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day' from generate_series(1, 2500)`, ids[2])
-	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0]) // neither is there
+	// neither is there
+	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0])
 	for range 2 {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 1, '{}')`)
 		require.NoError(t, b.drain())

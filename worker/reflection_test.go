@@ -15,7 +15,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Memories become traits, with their evidence in the user's own time, through the whole chain of jobs and the real rules.
+// Memories become traits, with their evidence in the user's own time, through the whole chain of
+// jobs and the real rules.
 func TestTraitsSettle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -62,8 +63,8 @@ func TestTraitsSettle(t *testing.T) {
 	}
 }
 
-// No single memory keeps its user from being reflected on: neither a huge one, nor one of a year that begins in the year 0 further
-// west.
+// No single memory keeps its user from being reflected on: neither a huge one, nor one of a year
+// that begins in the year 0 further west.
 func TestOddMemoriesHoldNothingUp(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // noon in New York, or a little before
@@ -148,7 +149,8 @@ func TestTriggersAreRecorded(t *testing.T) {
 	}
 }
 
-// Each batch is committed with its job. A worker that ends in the middle loses one batch's thoughts, and nothing counts twice.
+// Each batch is committed with its job. A worker that ends in the middle loses one batch's
+// thoughts, and nothing counts twice.
 func TestReflectIsInterrupted(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)

@@ -220,7 +220,8 @@ func TestExpireTrend(t *testing.T) {
 	}
 }
 
-// A clock that is set back gives nothing a negative age and makes nothing surer. What comes from the future is from now.
+// A clock that is set back gives nothing a negative age and makes nothing surer. What comes from
+// the future is from now.
 func TestClockGoesBack(t *testing.T) {
 	b := setup(t)
 	b.script(morning)

@@ -61,7 +61,8 @@ type KindStatus struct {
 	NextRunAt   *time.Time `json:"next_run_at,omitzero"`
 	LastRunAt   *time.Time `json:"last_run_at,omitzero"`
 	LastSeconds *float64   `json:"last_seconds,omitzero"`
-	LastOutcome string     `json:"last_outcome,omitzero"` // completed, failed, discarded, cancelled, snoozed or panicked
+	// completed, failed, discarded, cancelled, snoozed or panicked
+	LastOutcome string `json:"last_outcome,omitzero"`
 }
 
 // Kinds lists all kinds of jobs, with their schedules.
@@ -95,8 +96,8 @@ func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("%q is not a periodic kind of job; those are %v", e.Name, e.Periodic)
 }
 
-// RunNow enqueues a job of a periodic kind that is due now. running reports that one was due or running already, and that none was
-// added. The error is an *UnknownKindError or the database's.
+// RunNow enqueues a job of a periodic kind that is due now. running reports that one was due or
+// running already, and that none was added. The error is an *UnknownKindError or the database's.
 func RunNow(ctx context.Context, pool *pgxpool.Pool, name string) (id int64, running bool, err error) {
 	kind := jobs.KindOf(name)
 	if !kind.Periodic() {

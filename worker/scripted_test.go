@@ -14,8 +14,8 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// scripted is a reasoner that sees in "tea: …" a sign of the trait "Likes tea." and in "no tea: …" one against it. What a
-// test wants to happen meanwhile, before does.
+// scripted is a reasoner that sees in "tea: …" a sign of the trait "Likes tea." and in "no tea: …"
+// one against it. What a test wants to happen meanwhile, before does.
 type scripted struct {
 	mu     sync.Mutex
 	before func(n int, b reasoner.Batch) (*reasoner.Proposals, error) // n: how often it was asked before
@@ -117,7 +117,8 @@ func (b *bundle) script(now time.Time) *scripted {
 	return s
 }
 
-// waiting puts memories into the inbox, a day apart and the last one on the day before now, as if they had been embedded.
+// waiting puts memories into the inbox, a day apart and the last one on the day before now, as if
+// they had been embedded.
 func (b *bundle) waiting(user string, contents ...string) []uuid.UUID {
 	b.Helper()
 	ids := make([]uuid.UUID, len(contents))

@@ -11,7 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// serve answers on Config.HealthAddr and Config.MetricsAddr until the returned function is called. Both may be the same.
+// serve answers on Config.HealthAddr and Config.MetricsAddr until the returned function is called.
+// Both may be the same.
 func (w *Worker) serve(ctx context.Context) (stop func(), err error) {
 	metrics := w.handler()
 	if w.cfg.HealthAddr == w.cfg.MetricsAddr {

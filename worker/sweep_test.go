@@ -130,7 +130,8 @@ func TestSweepAsksWhetherReflectionIsDue(t *testing.T) {
 	require.Equal(t, []string{"user 1", "user 3", "user 5"}, seen)
 }
 
-// Whoever ends jobs locks the rows of several, as the sweep does that enqueues several: one of both is ended by PostgreSQL.
+// Whoever ends jobs locks the rows of several, as the sweep does that enqueues several: one of both
+// is ended by PostgreSQL.
 func TestSweepMeetsADeadlock(t *testing.T) {
 	b := setup(t)
 	due := func() {
@@ -143,7 +144,8 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	b.sweep()
 	due()
 	b.exec(`update oxbow.reflection_cycles set completed_at = now() - interval '25 hours'`)
-	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null where kind = 'reflect'`) // elsewhere
+	// elsewhere
+	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null where kind = 'reflect'`)
 
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)

@@ -62,7 +62,8 @@ type joining struct {
 	tracer trace.Tracer
 }
 
-// Joined implements jobs.Observer. The span belongs to what caused the job, and links to that of the job that it runs with.
+// Joined implements jobs.Observer. The span belongs to what caused the job, and links to that of
+// the job that it runs with.
 func (j joining) Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error)) {
 	counted := j.begun(job)
 	with := trace.LinkFromContext(ctx)

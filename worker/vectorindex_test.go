@@ -32,7 +32,8 @@ func (b *bundle) near(user string, id uuid.UUID) []string {
 		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), 20, null) r`, user, id)
 }
 
-// asNear tells what share of the first ten is as near to a memory as the tenth of others is: several may be equally near.
+// asNear tells what share of the first ten is as near to a memory as the tenth of others is:
+// several may be equally near.
 func (b *bundle) asNear(user string, id uuid.UUID, found, nearest []string) float64 {
 	b.Helper()
 	return get[float64](b, `
@@ -114,7 +115,8 @@ func TestVectorIndex(t *testing.T) {
 	require.Equal(t, late[0].String(), b.near("ann", late[0])[0])
 }
 
-// A change of the model ends all indexes, and a user who is still large gets a new one. Erasing the user leaves nothing.
+// A change of the model ends all indexes, and a user who is still large gets a new one. Erasing the
+// user leaves nothing.
 func TestVectorIndexAfterReembed(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -182,7 +184,8 @@ func (b *bundle) fill() {
 	}
 }
 
-// A transaction that writes a vector while it is decided that its user has an index knows nothing of it, and is waited for.
+// A transaction that writes a vector while it is decided that its user has an index knows nothing
+// of it, and is waited for.
 func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)

@@ -34,7 +34,8 @@ const (
 	// timeout is longer gets that time. River looks every 30 seconds.
 	rescueAfter = 45 * time.Second
 
-	// completedRetention: the job of a single memory is of interest while it is new, or while something is wrong with it.
+	// completedRetention: the job of a single memory is of interest while it is new, or while
+	// something is wrong with it.
 	completedRetention = time.Hour
 )
 
@@ -126,8 +127,9 @@ func (w *Worker) Close() { w.pool.Close() }
 // Pool returns the worker's connections, for looking at what it works on.
 func (w *Worker) Pool() *pgxpool.Pool { return w.pool }
 
-// Run works jobs until ctx ends. Then it takes no new ones and waits up to Config.StopTimeout for those that run, before
-// it interrupts them; what was interrupted will be done by the next worker. A stop that was asked for is no error.
+// Run works jobs until ctx ends. Then it takes no new ones and waits up to Config.StopTimeout for
+// those that run, before it interrupts them; what was interrupted will be done by the next worker.
+// A stop that was asked for is no error.
 func (w *Worker) Run(ctx context.Context) error {
 	periodic, periodicJobs, err := w.newPeriodic(ctx)
 	switch {

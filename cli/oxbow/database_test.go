@@ -71,8 +71,8 @@ var (
 	keptOpen = map[string]*pgxpool.Pool{} // by connection string
 )
 
-// kept are connections that stay open until the test ends: a new one takes longer than most of what is asked. Nothing is
-// remembered about the tables, which tests change.
+// kept are connections that stay open until the test ends: a new one takes longer than most of what
+// is asked. Nothing is remembered about the tables, which tests change.
 func (d on) kept() *pgxpool.Pool {
 	d.t.Helper()
 	keeping.Lock()

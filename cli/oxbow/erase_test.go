@@ -46,8 +46,9 @@ func tablesWith(dump string, words ...string) map[string]bool {
 	return found
 }
 
-// live gives a user a life in which the word is everywhere, by the ways that there are: conversations, imports, files, working
-// memory, the sensory stream, reflection, corrections, failures. It returns the id of the trait, as corrected.
+// live gives a user a life in which the word is everywhere, by the ways that there are:
+// conversations, imports, files, working memory, the sensory stream, reflection, corrections,
+// failures. It returns the id of the trait, as corrected.
 func (d on) live(user, word string) (trait string) {
 	d.t.Helper()
 	t := d.t
@@ -107,8 +108,8 @@ func (d on) live(user, word string) (trait string) {
 	return trait
 }
 
-// After a life with everything in it, a dump of the whole database has nothing of who was erased: not the id, not the words, in no
-// language; and all of the others.
+// After a life with everything in it, a dump of the whole database has nothing of who was erased:
+// not the id, not the words, in no language; and all of the others.
 func TestErasedUserIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for user, word := range map[string]string{"Zebedee Zed": "Quokkaville", "小明珠": "翡翠湾", `o'"\x`: "Zyzzyvas"} {
@@ -116,7 +117,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			d := onDatabase(t)
 			d.exec(`insert into oxbow.memories (user_id, content) values ('bob', 'Bob keeps bees.')`)
 			d.live(user, word)
-			traces := []string{strings.ToLower(user), strings.ToLower(word)[:6]} // words are stemmed, and Chinese ones are cut into pairs
+			// words are stemmed, and Chinese ones are cut into pairs
+			traces := []string{strings.ToLower(user), strings.ToLower(word)[:6]}
 			before := tablesWith(d.pgDump(), traces...)
 			for _, table := range []string{"memories_fact", "memories_episodic", "memories_trait", "memories_document", "memory_terms_fact", "memory_history",
 				"memory_sources", "messages", "sessions", "users", "trait_evidence", "trait_events", "entities", "document_files",
@@ -156,7 +158,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 	}
 }
 
-// One memory goes with what was made of it: the trait that stood on it alone, the summary of its conversation, its place in history and jobs.
+// One memory goes with what was made of it: the trait that stood on it alone, the summary of its
+// conversation, its place in history and jobs.
 func TestErasedMemoryIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"Quokkaville", "翡翠湾"} {

@@ -77,7 +77,8 @@ func TestHistory(t *testing.T) {
 	require.Contains(t, d.run("history", uuid.NewString()).err, "no such memory")
 }
 
-// The history reads in the order in which things were true, whatever the order in which the conversations were extracted.
+// The history reads in the order in which things were true, whatever the order in which the
+// conversations were extracted.
 func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	said := []string{"I live in Bergen.", "I live in Oslo.", "I live in Trondheim."}
@@ -118,7 +119,8 @@ func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 	}
 }
 
-// A memory that was learned late is superseded by the one that was known, and what stands beside another contradicts it.
+// A memory that was learned late is superseded by the one that was known, and what stands beside
+// another contradicts it.
 func TestHistoryOfOtherOrders(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

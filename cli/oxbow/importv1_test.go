@@ -35,7 +35,8 @@ const v1Table = `
 // v1id is an id that a person can tell: v1id(7) ends in 7.
 func v1id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// v1Sample fills the table with a life in small: facts and their versions, episodes, a document, and traits with evidence.
+// v1Sample fills the table with a life in small: facts and their versions, episodes, a document,
+// and traits with evidence.
 func v1Sample(d on) {
 	d.exec(v1Table)
 	for i, row := range []struct{ kind, content, metadata, more string }{

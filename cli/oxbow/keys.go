@@ -18,8 +18,8 @@ const (
 	kmsVariable    = "OXBOW_KMS_URI"
 )
 
-// keys are those of the environment, nil if there are none. Only commands that need them ask, because a key management service
-// that is down is no reason not to forget or erase.
+// keys are those of the environment, nil if there are none. Only commands that need them ask,
+// because a key management service that is down is no reason not to forget or erase.
 func keys(ctx context.Context) (*sealed.Keys, error) {
 	text := os.Getenv(keysetVariable)
 	if text == "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 )
 
-// The program itself, with a provider over HTTP: it serves what Prometheus asks for, and sends the trace of what it did to a
-// collector.
+// The program itself, with a provider over HTTP: it serves what Prometheus asks for, and sends the
+// trace of what it did to a collector.
 func TestWorkIsObserved(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

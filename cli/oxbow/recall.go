@@ -176,8 +176,8 @@ func waits(n int64) string {
 // roomForIDs is how wide a terminal must be for a table with ids.
 const roomForIDs = 120
 
-// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one line, uncut. The type is
-// told unless all are episodes.
+// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one
+// line, uncut. The type is told unless all are episodes.
 func (a *app) printRecalled(memories []oxbow.Result, location *time.Location) error {
 	columns := width(a.out)
 	episodes := !slices.ContainsFunc(memories, func(m oxbow.Result) bool { return m.Type != oxbow.TypeEpisodic })

@@ -270,7 +270,8 @@ func perSecond(n float64) string {
 	return thousands(int64(n + 0.5))
 }
 
-// providersLine tells how they fare, by what the database shows: jobs that wait for them, and a language model's last calls.
+// providersLine tells how they fare, by what the database shows: jobs that wait for them, and a
+// language model's last calls.
 func providersLine(now gauges.Pulse) string {
 	line := now.Model.Model + " embeds"
 	var putOff int64

@@ -15,9 +15,9 @@ import (
 // traceTime is how long the end of a worker waits for its last traces to be taken.
 const traceTime = 5 * time.Second
 
-// startTracing sends traces to where OpenTelemetry's variables say, nowhere without one that names an address. Sampling,
-// headers, the service's name and the rest are those variables' affair, too. What fails there is logged, and costs nobody
-// his job.
+// startTracing sends traces to where OpenTelemetry's variables say, nowhere without one that names
+// an address. Sampling, headers, the service's name and the rest are those variables' affair, too.
+// What fails there is logged, and costs nobody his job.
 func (a *app) startTracing(ctx context.Context) (stop func(), err error) {
 	send, err := sendsTraces()
 	if err != nil || !send {

@@ -25,8 +25,8 @@ func (d on) pool() *pgxpool.Pool {
 	return pool
 }
 
-// lin are the traits of one user: a core trait, with a preference and a behavior beneath it, another preference, and some
-// that are hidden.
+// lin are the traits of one user: a core trait, with a preference and a behavior beneath it,
+// another preference, and some that are hidden.
 func lin(t *testing.T, pool *pgxpool.Pool) (core, preference, behavior uuid.UUID) {
 	t.Helper()
 	made := func(at time.Time, c float64) []traittest.Event { return []traittest.Event{traittest.Created(at, c)} }

@@ -6,8 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// versionLine returns the program's version as Go recorded it (a tag, a pseudo-version of the commit, or "(devel)" for a build without
-// version control), and the Go release and platform that it was built for.
+// versionLine returns the program's version as Go recorded it (a tag, a pseudo-version of the
+// commit, or "(devel)" for a build without version control), and the Go release and platform that
+// it was built for.
 func versionLine() string {
 	version := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// family are traits of a user that agree with their events: one with a long life and an older wording, the one that it is
-// part of, and a trend.
+// family are traits of a user that agree with their events: one with a long life and an older
+// wording, the one that it is part of, and a trend.
 type family struct {
 	trait, old, parent, trend uuid.UUID
 }
@@ -164,8 +164,8 @@ var tampered = []struct {
 		kinds: []string{"next transition", "window"}, left: []string{"window"}, lost: true},
 }
 
-// Whatever is changed behind Oxbow's back is found and, where events and evidence tell what was, put right; a second look finds
-// nothing but what was left.
+// Whatever is changed behind Oxbow's back is found and, where events and evidence tell what was,
+// put right; a second look finds nothing but what was left.
 func TestCheckFindsWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)

@@ -203,7 +203,8 @@ func (t *checkedTrait) compare() {
 		return // the job settle has yet to compute the transitions by new policies
 	}
 	next, want := or(r.TraitNextTransitionAt), or(last.AfterNext)
-	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second { // the database rounds as it does
+	// the database rounds as it does
+	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second {
 		t.wrong("next transition", momentText(next), momentText(want))
 	}
 }

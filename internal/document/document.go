@@ -1,8 +1,9 @@
 // Package document reads files as text and cuts the text into chunks: plain text, Markdown, HTML and PDF. Bytes in,
 // chunks out; what becomes of them is not its concern.
 //
-// Splitting is langchaingo's. Reading is not: its HTML loader runs paragraphs together and escapes what it finds, and its
-// PDF loader loses the spaces that TeX sets as distances, and reads each page with the fonts of the first.
+// Splitting is langchaingo's. Reading is not: its HTML loader runs paragraphs together and escapes
+// what it finds, and its PDF loader loses the spaces that TeX sets as distances, and reads each
+// page with the fonts of the first.
 package document
 
 import (
@@ -36,8 +37,8 @@ func (e *Error) Error() string { return "the file " + e.Problem }
 
 func problem(format string, args ...any) error { return &Error{Problem: fmt.Sprintf(format, args...)} }
 
-// Read returns the chunks of a file of a media type that MediaType returned, in their order. s breaks no rule. An error about the file is
-// an *Error.
+// Read returns the chunks of a file of a media type that MediaType returned, in their order. s
+// breaks no rule. An error about the file is an *Error.
 func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([]Chunk, error) {
 	switch {
 	case len(content) == 0:

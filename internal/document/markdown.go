@@ -6,10 +6,11 @@ import (
 )
 
 var (
-	atxHeading  = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	underline   = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	fenceOpen   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
-	noParagraph = regexp.MustCompile(`^(?: {4}|\t| {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|))`) // code, quotes, lists, tables
+	atxHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	underline  = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
+	fenceOpen  = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
+	// code, quotes, lists, tables
+	noParagraph = regexp.MustCompile(`^(?: {4}|\t| {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|))`)
 )
 
 // readMarkdown cuts a text at its headings. The text stays as it is written, marks included.

@@ -86,8 +86,8 @@ func pagesOf(ctx context.Context, content []byte) (chunks []Chunk, err error) {
 	return r.chunks, nil
 }
 
-// oldHeader shows a file of any version as one of 1.7, the last that the library accepts: the later ones differ in nothing
-// that matters to text.
+// oldHeader shows a file of any version as one of 1.7, the last that the library accepts: the later
+// ones differ in nothing that matters to text.
 type oldHeader struct{ *bytes.Reader }
 
 func (h *oldHeader) ReadAt(p []byte, offset int64) (int, error) {

@@ -32,8 +32,8 @@ type state struct {
 	size, leading, scale, space, wordy float64
 }
 
-// pen follows a page's operators and writes down the text where it is drawn. Where the pen jumps, there is a space, a line
-// end or a blank line, since a PDF need not have any.
+// pen follows a page's operators and writes down the text where it is drawn. Where the pen jumps,
+// there is a space, a line end or a blank line, since a PDF need not have any.
 type pen struct {
 	state
 	reader     *pdfReader

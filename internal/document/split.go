@@ -52,7 +52,8 @@ const (
 // split cuts pieces that are too long: between paragraphs, else lines, sentences, clauses, words, else anywhere.
 func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 	splitter := textsplitter.NewRecursiveCharacter(
-		textsplitter.WithChunkSize(s.Size-len("\n\n")), // the splitter forgets to count the separator after what it repeats
+		// the splitter forgets to count the separator after what it repeats
+		textsplitter.WithChunkSize(s.Size-len("\n\n")),
 		textsplitter.WithChunkOverlap(s.Overlap),
 		textsplitter.WithSeparators([]string{"\n\n", "\n", string(endOfSentence), string(endOfClause), " ", string(anywhere)}),
 		textsplitter.WithLenFunc(length),

@@ -51,8 +51,8 @@ var (
 	blankLines = regexp.MustCompile(`\n{3,}`)
 )
 
-// tidy makes line ends of one kind, and takes out what is not seen: control characters, soft hyphens, spaces at the ends of
-// lines, and all but one of several blank lines.
+// tidy makes line ends of one kind, and takes out what is not seen: control characters, soft
+// hyphens, spaces at the ends of lines, and all but one of several blank lines.
 func tidy(text string) string {
 	text = lineEnds.Replace(text)
 	text = strings.Map(func(r rune) rune {

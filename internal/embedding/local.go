@@ -87,8 +87,9 @@ func (f *features) reset() {
 	f.word, f.last, f.opening = f.word[:0], 0, true
 }
 
-// vector writes the unit vector of what was collected. The square root tempers what is repeated in a text, and makes the
-// sum of the buckets the squared length, which is exact because it is an integer.
+// vector writes the unit vector of what was collected. The square root tempers what is repeated in
+// a text, and makes the sum of the buckets the squared length, which is exact because it is an
+// integer.
 func (f *features) vector(to []float32) {
 	var total int64
 	for _, b := range f.buckets {
@@ -194,7 +195,8 @@ func (f *features) addWord(name bool) {
 	f.addGrams(weightGrams / divisor)
 }
 
-// addGrams shares weight among the n-grams of the word, which is taken to be <word>, so that its ends count as characters.
+// addGrams shares weight among the n-grams of the word, which is taken to be <word>, so that its
+// ends count as characters.
 func (f *features) addGrams(weight int64) {
 	n := len(f.word) + 2
 	if len(f.word) < minGram {

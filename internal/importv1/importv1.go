@@ -42,7 +42,8 @@ const (
 
 // Options say what Run reads. The zero value reads public.embeddings of the same database.
 type Options struct {
-	// Source is a connection to the database that the table is in, and is used by nobody else. Default: the same database.
+	// Source is a connection to the database that the table is in, and is used by nobody else.
+	// Default: the same database.
 	Source *pgx.Conn
 	// Table is the table, with its schema. Default: public.embeddings.
 	Table string
@@ -50,12 +51,13 @@ type Options struct {
 	Types map[string]store.MemoryType
 	// ImportanceScale is what the highest importance is there, 1 or 10. Default: 10 if any is above 1.
 	ImportanceScale float64
-	// KeepVectors takes the vectors over. They must be of the database's model; its dimension is all that can be checked.
+	// KeepVectors takes the vectors over. They must be of the database's model; its dimension is
+	// all that can be checked.
 	KeepVectors bool
 	// DryRun looks at every row and writes nothing.
 	DryRun bool
-	// Again looks through the whole table once more after an import was done: for what came since. What was erased since
-	// comes back.
+	// Again looks through the whole table once more after an import was done: for what came since.
+	// What was erased since comes back.
 	Again bool
 	// Batch is how many rows one transaction takes. Default: 50,000.
 	Batch int

@@ -61,7 +61,8 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 	}
 	stored <- err
 	if secondly := <-done; err != nil || secondly != nil {
-		if pg := new(pgconn.PgError); errors.As(errors.Join(err, secondly), &pg) && pg.Code == "55P03" { // lock_not_available
+		// lock_not_available
+		if pg := new(pgconn.PgError); errors.As(errors.Join(err, secondly), &pg) && pg.Code == "55P03" {
 			v.closeSecond(ctx) // they stand in each other's way
 		}
 		return false

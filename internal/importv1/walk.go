@@ -40,9 +40,10 @@ func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *R
 // transaction runs a transaction with the settings that an import needs.
 func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// origin: see the trigger that keeps applications from inserting traits. The types of the extension vector are found
-		// wherever it was installed. Rows come in the order of an index, whatever the statistics of the table say. Foreign
-		// keys to the memories are not planned anew for each row, which takes ten times as long as to look.
+		// origin: see the trigger that keeps applications from inserting traits. The types of the
+		// extension vector are found wherever it was installed. Rows come in the order of an index,
+		// whatever the statistics of the table say. Foreign keys to the memories are not planned
+		// anew for each row, which takes ten times as long as to look.
 		_, err := tx.Exec(ctx, `
 			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true),
 			  set_config('enable_seqscan', 'off', true),
@@ -226,7 +227,8 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	if where != "" {
 		condition += " and " + where
 	}
-	refusal := Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code} // its text may quote the row
+	// its text may quote the row
+	refusal := Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code}
 	var from string
 	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
 		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)

@@ -1,5 +1,6 @@
-// Package kms gives Tink the clients of key management services that the program oxbow knows. Applications that use the Go
-// client register those that they need themselves, so that they inherit none.
+// Package kms gives Tink the clients of key management services that the program oxbow knows.
+// Applications that use the Go client register those that they need themselves, so that they
+// inherit none.
 package kms
 
 import (
@@ -26,8 +27,8 @@ const (
 	totalTime = 15 * time.Second
 )
 
-// Register gives Tink a client of the service that the URI of a key names. Where the service is and who asks it comes from the
-// environment, as its own tools have it. Nothing is sent yet.
+// Register gives Tink a client of the service that the URI of a key names. Where the service is and
+// who asks it comes from the environment, as its own tools have it. Nothing is sent yet.
 func Register(ctx context.Context, uri string) error {
 	scheme, _, _ := strings.Cut(uri, "://")
 	var client registry.KMSClient
@@ -76,7 +77,8 @@ func (t timed) Decrypt(ctx context.Context, in *kms.DecryptInput, o ...func(*kms
 	return t.Client.Decrypt(ctx, in, o...)
 }
 
-// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. VAULT_ADDR may say that the host of the URI speaks http.
+// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. VAULT_ADDR may say that the
+// host of the URI speaks http.
 func vault(uri string) (registry.KMSClient, error) {
 	at, err := url.Parse(uri)
 	if err != nil {

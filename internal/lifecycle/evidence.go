@@ -34,7 +34,8 @@ type Seen struct {
 	sessions, contexts map[string]bool
 }
 
-// Add notes a session and the context in which the evidence shows. The contexts "", general and contextual tell nothing.
+// Add notes a session and the context in which the evidence shows. The contexts "", general and
+// contextual tell nothing.
 func (s *Seen) Add(session, context string) {
 	if s.sessions == nil {
 		s.sessions, s.contexts = map[string]bool{}, map[string]bool{}
@@ -48,8 +49,8 @@ func (s *Seen) Add(session, context string) {
 // Sessions is how many sessions the evidence came from.
 func (s *Seen) Sessions() int { return len(s.sessions) }
 
-// Grade returns the quality of further supporting evidence. inferred is evidence that speaks for something else, and for
-// this by way of it.
+// Grade returns the quality of further supporting evidence. inferred is evidence that speaks for
+// something else, and for this by way of it.
 func (s *Seen) Grade(session, context string, stated, inferred bool) Quality {
 	switch {
 	case inferred:
@@ -68,8 +69,9 @@ func distinct(context string) bool {
 	return context != "" && context != "general" && context != "contextual"
 }
 
-// Reinforcement is the share of the remaining doubt that the evidence of one cycle removes: each session applies once, with
-// its best quality. sessions has that quality for each session. 1 − Π(1 − f), and always below 1: the order does not matter.
+// Reinforcement is the share of the remaining doubt that the evidence of one cycle removes: each
+// session applies once, with its best quality. sessions has that quality for each session. 1 − Π(1
+// − f), and always below 1: the order does not matter.
 func (p *Policies) Reinforcement(sessions map[string]Quality) float64 {
 	var counts [4]int // multiplied in one order, so that the result is the same to the last bit
 	for _, q := range sessions {
@@ -101,22 +103,23 @@ func (p *Policies) Contradiction(n int) float64 {
 	return min(p.ContradictionMax, p.ContradictionFirst+p.ContradictionStep*float64(n-1))
 }
 
-// ReviewDue reports whether a contradiction review is due after a cycle that brought new contradicting memories: when more
-// than a share of all evidence contradicts (C §4.4).
+// ReviewDue reports whether a contradiction review is due after a cycle that brought new
+// contradicting memories: when more than a share of all evidence contradicts (C §4.4).
 func (p *Policies) ReviewDue(supporting, contradicting, newContradictions int) bool {
 	// exact for shares of thousandths, which a product of floating-point numbers is not
 	return newContradictions > 0 && 1000*contradicting > int(math.Round(1000*p.ReviewShare))*(supporting+contradicting)
 }
 
-// Reviewed is the confidence of a trait that a review worded anew: the share of it that all its evidence supports. It is in
-// (0,1), so that an event can set it.
+// Reviewed is the confidence of a trait that a review worded anew: the share of it that all its
+// evidence supports. It is in (0,1), so that an event can set it.
 func Reviewed(c float64, supporting, contradicting int) float64 {
 	return clamp(c * float64(supporting) / float64(max(supporting+contradicting, 1)))
 }
 
-// NewPattern returns the event that makes a trait of a pattern at a moment (C §3.3, §4.1): enough memories make a behavior;
-// fewer make a candidate if they span a long time, otherwise a trend that is watched for a window, a shorter one if it is a
-// mood. ok is false for evidence from too few sessions, which makes nothing: nobody is known by one conversation.
+// NewPattern returns the event that makes a trait of a pattern at a moment (C §3.3, §4.1): enough
+// memories make a behavior; fewer make a candidate if they span a long time, otherwise a trend that
+// is watched for a window, a shorter one if it is a mood. ok is false for evidence from too few
+// sessions, which makes nothing: nobody is known by one conversation.
 func (p *Policies) NewPattern(now time.Time, memories, sessions int, span time.Duration, emotional bool) (e Event, ok bool) {
 	if float64(sessions) < p.MinSessions {
 		return Event{}, false
@@ -143,11 +146,12 @@ type Member struct {
 	Context    string
 }
 
-// Promote returns the event that makes a trait of the next subtype of several: two or more behaviors, each sure enough,
-// make a preference; two or more preferences a trait of subtype core (C §3.3). It starts at the mean of their confidences,
-// plus a bonus if they show in two contexts or more (C §3.2), among which general and contextual do not count. context is
-// theirs if they agree, else general, which it is too where each of them depends on the context. ok is false if the
-// conditions are not met.
+// Promote returns the event that makes a trait of the next subtype of several: two or more
+// behaviors, each sure enough, make a preference; two or more preferences a trait of subtype core
+// (C §3.3). It starts at the mean of their confidences, plus a bonus if they show in two contexts
+// or more (C §3.2), among which general and contextual do not count. context is theirs if they
+// agree, else general, which it is too where each of them depends on the context. ok is false if
+// the conditions are not met.
 func (p *Policies) Promote(now time.Time, to Subtype, members []Member) (e Event, context string, ok bool) {
 	from, least := Behavior, p.PromotePreference
 	switch to {

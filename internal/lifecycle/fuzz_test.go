@@ -64,9 +64,12 @@ func FuzzReplay(f *testing.F) {
 	}
 	f.Add(life)
 	f.Add([]byte{})
-	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0})                                      // no trait, no number, the year 1
-	f.Add([]byte{0, 0, 1, 0, 0, 200, 0, 0, 2, 1, 0, 1, 0, 0, 0, 2, 0, 0, 255, 1, 3, 0}) // made in the year 9999, reinforced in the year 1
-	f.Add([]byte{0, 0, 0, 0, 0, 153, 153, 0, 1, 1, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, 3, 0}) // made in the year 1, looked at in the year 9999
+	// no trait, no number, the year 1
+	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0})
+	// made in the year 9999, reinforced in the year 1
+	f.Add([]byte{0, 0, 1, 0, 0, 200, 0, 0, 2, 1, 0, 1, 0, 0, 0, 2, 0, 0, 255, 1, 3, 0})
+	// made in the year 1, looked at in the year 9999
+	f.Add([]byte{0, 0, 0, 0, 0, 153, 153, 0, 1, 1, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, 3, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events := decode(data)
 		var s State
@@ -87,7 +90,8 @@ func FuzzReplay(f *testing.F) {
 		}
 		require.Equal(t, s, policies.Replay(events))
 
-		// of what happened at one moment, reinforcements among themselves may come in any order, and so may contradictions
+		// of what happened at one moment, reinforcements among themselves may come in any order,
+		// and so may contradictions
 		for i := 1; i < len(events); i++ {
 			a, b := events[i-1], events[i]
 			if a.Kind == b.Kind && (a.Kind == Reinforced || a.Kind == Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {

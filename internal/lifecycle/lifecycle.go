@@ -1,9 +1,10 @@
-// Package lifecycle holds the rules by which traits settle: how sure the system is of one, what evidence does to that, and
-// what time does. The functions are pure; time is a parameter. Confidence is a number in (0,1). The rules come from the
-// design's §5 and from C, the design of the classification (docs/traits.md explains them).
+// Package lifecycle holds the rules by which traits settle: how sure the system is of one, what
+// evidence does to that, and what time does. The functions are pure; time is a parameter.
+// Confidence is a number in (0,1). The rules come from the design's §5 and from C, the design of
+// the classification (docs/traits.md explains them).
 //
-// Their numbers are Policies, which the caller has from the database. sql/code/076_lifecycle.sql has what time does, and
-// the database applies it.
+// Their numbers are Policies, which the caller has from the database. sql/code/076_lifecycle.sql
+// has what time does, and the database applies it.
 package lifecycle
 
 import (
@@ -50,8 +51,9 @@ func (p *Policies) StageOf(c float64) Stage {
 	return Candidate
 }
 
-// Rate is how fast confidence decays, per day: λ = base / (1 + spacing · n), n being the number of cycles that reinforced the
-// trait (C §4.2, the spacing effect). A negative n counts as 0, an unknown subtype as a behavior.
+// Rate is how fast confidence decays, per day: λ = base / (1 + spacing · n), n being the number of
+// cycles that reinforced the trait (C §4.2, the spacing effect). A negative n counts as 0, an
+// unknown subtype as a behavior.
 func (p *Policies) Rate(s Subtype, n int) float64 {
 	base := p.DecayBehavior
 	switch s {
@@ -70,8 +72,8 @@ func (p *Policies) Decay(c float64, s Subtype, n int, elapsed time.Duration) flo
 
 const day = 24 * 60 * 60 // seconds
 
-// decay takes seconds, because a time.Duration ends at 292 years. Nothing decays to less than exp(−700) of itself: there the
-// database would call it an underflow.
+// decay takes seconds, because a time.Duration ends at 292 years. Nothing decays to less than
+// exp(−700) of itself: there the database would call it an underflow.
 func (p *Policies) decay(c float64, s Subtype, n int, seconds float64) float64 {
 	return c * math.Exp(max(-p.Rate(s, n)*max(seconds, 0)/day, -700))
 }
@@ -83,10 +85,11 @@ func secondsBetween(from, to time.Time) float64 {
 // farthest is the last moment that is told as a transition: beyond it nobody waits.
 var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// NextTransition returns when time alone changes the stage of a trait: at the end of a trend's window, or when decay
-// carries its confidence over the next boundary or below the last. That is rounded up to a second, and one more at most, so
-// that the boundary is passed then; what is farther than the year 9999 is told as that year's last day. It is zero for a
-// dissolved trait, for a trend without an end, and for the zero State.
+// NextTransition returns when time alone changes the stage of a trait: at the end of a trend's
+// window, or when decay carries its confidence over the next boundary or below the last. That is
+// rounded up to a second, and one more at most, so that the boundary is passed then; what is
+// farther than the year 9999 is told as that year's last day. It is zero for a dissolved trait, for
+// a trend without an end, and for the zero State.
 func (p *Policies) NextTransition(s State) time.Time {
 	switch s.Stage {
 	case Dissolved, "":

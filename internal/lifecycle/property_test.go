@@ -13,7 +13,8 @@ import (
 
 const rounds = 2000
 
-// random returns a generator that is new with each run, and says its seed when the test fails. LIFECYCLE_SEED repeats a run.
+// random returns a generator that is new with each run, and says its seed when the test fails.
+// LIFECYCLE_SEED repeats a run.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -118,8 +119,8 @@ func TestConfidenceStaysInside(t *testing.T) {
 	}
 }
 
-// The state that is kept event by event is that which a replay of the log gives, and that of a replay which goes on from
-// what a row of the database keeps of it.
+// The state that is kept event by event is that which a replay of the log gives, and that of a
+// replay which goes on from what a row of the database keeps of it.
 func TestReplayIsWhatWasKept(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -146,7 +147,8 @@ func TestDecayIsMonotone(t *testing.T) {
 		s := randomState(r)
 		before := s.Confidence
 		require.Equal(t, before, policies.ConfidenceAt(s, s.At))
-		for at := s.At; at.Year() < 9999; at = at.Add(time.Duration(r.Int64N(math.MaxInt64))) { // up to 292 years a step
+		// up to 292 years a step
+		for at := s.At; at.Year() < 9999; at = at.Add(time.Duration(r.Int64N(math.MaxInt64))) {
 			c := policies.ConfidenceAt(s, at)
 			require.LessOrEqual(t, c, before)
 			require.Positive(t, c)

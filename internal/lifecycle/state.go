@@ -13,14 +13,15 @@ const (
 	Created      Kind = "created"
 	Reinforced   Kind = "reinforced"   // memories speak for it
 	Contradicted Kind = "contradicted" // memories speak against it
-	Promoted     Kind = "promoted"     // a trend became a candidate (Sets), or the trait became part of a more abstract one
-	Revised      Kind = "revised"      // a review worded it differently, or kept it
-	Split        Kind = "split"        // a review found that it depends on the context
-	Edited       Kind = "edited"       // a person corrected it
-	Decayed      Kind = "decayed"      // time carried it over a boundary of stages
-	Dissolution  Kind = "dissolved"
-	Revived      Kind = "revived" // new evidence for a dissolved one
-	Used         Kind = "used"    // a reply really used it
+	// a trend became a candidate (Sets), or the trait became part of a more abstract one
+	Promoted    Kind = "promoted"
+	Revised     Kind = "revised" // a review worded it differently, or kept it
+	Split       Kind = "split"   // a review found that it depends on the context
+	Edited      Kind = "edited"  // a person corrected it
+	Decayed     Kind = "decayed" // time carried it over a boundary of stages
+	Dissolution Kind = "dissolved"
+	Revived     Kind = "revived" // new evidence for a dissolved one
+	Used        Kind = "used"    // a reply really used it
 )
 
 // Event is what happened to a trait at a moment. The events of a trait, in their order, give its state: Replay.
@@ -30,7 +31,8 @@ type Event struct {
 	// Factor is the share of the remaining doubt that Reinforced and Used remove, or the share of confidence that
 	// Contradicted takes: in [0,1). What is no number, or below 0, counts as 0.
 	Factor float64
-	// Sets is the confidence that Created, Promoted, Revised, Split, Edited and Revived set outright, in (0,1); 0: none.
+	// Sets is the confidence that Created, Promoted, Revised, Split, Edited and Revived set
+	// outright, in (0,1); 0: none.
 	Sets float64
 	// Count is how many memories contradicted.
 	Count int
@@ -74,9 +76,10 @@ func (p *Policies) StageAt(s State, now time.Time) Stage {
 	return p.StageOf(c)
 }
 
-// Apply returns the state after an event. Every event first decays the confidence to its moment, then changes it. An event
-// before At is taken to be at At. Except for Created, Revived and Edited, events leave a dissolved trait dissolved. The zero
-// State is changed only by Created and by what sets a confidence.
+// Apply returns the state after an event. Every event first decays the confidence to its moment,
+// then changes it. An event before At is taken to be at At. Except for Created, Revived and Edited,
+// events leave a dissolved trait dissolved. The zero State is changed only by Created and by what
+// sets a confidence.
 func (p *Policies) Apply(s State, e Event) State {
 	if e.Kind == Created {
 		s = State{Subtype: e.Subtype, Stage: Trend, At: e.At, WindowEnd: e.WindowEnd}
@@ -126,9 +129,10 @@ func (p *Policies) Replay(events []Event) State {
 	return s
 }
 
-// Follow returns the event that the rules demand at a moment, after what happened up to then: a trend that enough cycles
-// reinforced inside its window becomes a candidate at once, otherwise it is dissolved at the window's end; a trait that
-// became too weak is dissolved; one that decayed over a boundary is noted. ok is false if nothing is due.
+// Follow returns the event that the rules demand at a moment, after what happened up to then: a
+// trend that enough cycles reinforced inside its window becomes a candidate at once, otherwise it
+// is dissolved at the window's end; a trait that became too weak is dissolved; one that decayed
+// over a boundary is noted. ok is false if nothing is due.
 func (p *Policies) Follow(s State, now time.Time) (e Event, ok bool) {
 	next := p.StageAt(s, now)
 	if next == Trend && float64(s.Reinforcements) >= p.PromotingCycles {

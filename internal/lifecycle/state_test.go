@@ -68,7 +68,8 @@ func TestReinforcedDecaysFirst(t *testing.T) {
 	was := 0.4 * math.Exp(-0.5)
 	require.InDelta(t, was+(1-was)*0.2, s.Confidence, 1e-15)
 	require.InDelta(t, s.Confidence*math.Exp(-0.005/1.1*100), policies.ConfidenceAt(s, after(200*days)), 1e-15)
-	for _, d := range []time.Duration{time.Millisecond, 900 * time.Millisecond, 36*time.Hour + time.Microsecond} { // start has a fraction
+	// start has a fraction
+	for _, d := range []time.Duration{time.Millisecond, 900 * time.Millisecond, 36*time.Hour + time.Microsecond} {
 		require.InDelta(t, policies.Decay(s.Confidence, Behavior, 1, d), policies.ConfidenceAt(s, s.At.Add(d)), 1e-15)
 	}
 }

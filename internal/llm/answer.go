@@ -85,8 +85,8 @@ func decode(answer string, into any) error {
 	return nil
 }
 
-// misfit says why an answer could not be read. Errors are kept, and the names of members that nobody asked for may say what
-// memories say.
+// misfit says why an answer could not be read. Errors are kept, and the names of members that
+// nobody asked for may say what memories say.
 func misfit(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value, _, _ := strings.Cut(kind.Value, " ") // of a number that is too large, the digits follow

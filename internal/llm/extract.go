@@ -66,7 +66,8 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 		same := func(other reasoner.Candidate) bool {
 			return other.Type == c.Type && other.Speaker == c.Speaker && folded(other.Content) == folded(c.Content)
 		}
-		if at := slices.IndexFunc(e.Candidates, same); at >= 0 { // said twice by the model is not mentioned twice by the user
+		// said twice by the model is not mentioned twice by the user
+		if at := slices.IndexFunc(e.Candidates, same); at >= 0 {
 			for _, source := range c.Sources {
 				if !slices.Contains(e.Candidates[at].Sources, source) {
 					e.Candidates[at].Sources = append(e.Candidates[at].Sources, source)
@@ -105,8 +106,8 @@ func (r *hearing) note(content, part string, value any, reason string, args ...a
 	r.drop(map[string]any{part: value, "for": content}, reason, args...)
 }
 
-// candidate checks a candidate. What it cannot do without is its content, its type and a message of the user; the rest is
-// left out, or as if it had not been said, where it is of no use.
+// candidate checks a candidate. What it cannot do without is its content, its type and a message of
+// the user; the rest is left out, or as if it had not been said, where it is of no use.
 func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	content, err := statement(a.Content, maxStatement)
 	if err != nil {
@@ -162,8 +163,9 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	return c, true
 }
 
-// sources resolves the messages that are named for a candidate, each once, in the order in which they were said. They are of
-// one speaker: whoever spoke last, since what others said before may be what was answered.
+// sources resolves the messages that are named for a candidate, each once, in the order in which
+// they were said. They are of one speaker: whoever spoke last, since what others said before may be
+// what was answered.
 func (r *hearing) sources(given []string, content string) []int {
 	var places []int
 	for i, ref := range given {
@@ -245,7 +247,8 @@ func (r *hearing) entities(given []reasoner.Entity, content string) (all []reaso
 	return all
 }
 
-// relations are those whose ends the candidate names; an end without a name is who speaks. What holds no longer is none.
+// relations are those whose ends the candidate names; an end without a name is who speaks. What
+// holds no longer is none.
 func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (all []reasoner.Relation) {
 	named := func(end string) (string, bool) {
 		if end == "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// conversation is a message from before, a system's, two new ones of the user with an assistant's between them, and a memory
-// that was recalled.
+// conversation is a message from before, a system's, two new ones of the user with an assistant's
+// between them, and a memory that was recalled.
 func conversation() reasoner.Conversation {
 	message := func(minutes int, role, content string) reasoner.Message {
 		return reasoner.Message{ID: uuid.New(), Role: role, Content: content, Time: now.Add(time.Duration(minutes-30) * time.Minute), New: true}
@@ -204,7 +204,8 @@ func TestExtractInvented(t *testing.T) {
 	require.Contains(t, e.Dropped[0].What, "Moved to Porto", "it is told what the reference was for")
 }
 
-// What others said than the user, or what was extracted from before, makes no memory; beside what the user said, it is left out.
+// What others said than the user, or what was extracted from before, makes no memory; beside what
+// the user said, it is left out.
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	given := conversation()

@@ -10,8 +10,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// failed says why there is no answer. Only what is about the prompt itself is an *AnswerError, which makes the caller ask
-// about fewer memories; everything else may be put right without, and loses nothing by waiting.
+// failed says why there is no answer. Only what is about the prompt itself is an *AnswerError,
+// which makes the caller ask about fewer memories; everything else may be put right without, and
+// loses nothing by waiting.
 func (r *Reasoner) failed(x *exchange) error {
 	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {

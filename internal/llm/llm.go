@@ -1,7 +1,8 @@
-// Package llm is the reasoner that asks a language model: any server that speaks OpenAI's chat completions, or Ollama, by
-// way of langchaingo. The model is shown memories and messages as data and answers in JSON; what it may not conclude is
-// dropped here, and told; numbers that decide about traits it is never asked for. docs/reasoner-llm.md says what is sent and
-// how answers are checked.
+// Package llm is the reasoner that asks a language model: any server that speaks OpenAI's chat
+// completions, or Ollama, by way of langchaingo. The model is shown memories and messages as data
+// and answers in JSON; what it may not conclude is dropped here, and told; numbers that decide
+// about traits it is never asked for. docs/reasoner-llm.md says what is sent and how answers are
+// checked.
 package llm
 
 import (
@@ -25,7 +26,8 @@ var (
 	_ reasoner.Summarizer = (*Reasoner)(nil)
 )
 
-// Open returns the reasoner that cfg describes. It does not talk to the provider. An error names the field and its value.
+// Open returns the reasoner that cfg describes. It does not talk to the provider. An error names
+// the field and its value.
 func Open(cfg Config) (*Reasoner, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -97,8 +99,9 @@ func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extrac
 	return extraction, err
 }
 
-// Resolve asks what becomes of candidates, of as many at once as a prompt has room for. What nothing is like is added without
-// asking. What of an answer is about no conflict that was shown is reported with the call (reasoner.Usage).
+// Resolve asks what becomes of candidates, of as many at once as a prompt has room for. What
+// nothing is like is added without asking. What of an answer is about no conflict that was shown is
+// reported with the call (reasoner.Usage).
 func (r *Reasoner) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	resolutions := make([]reasoner.Resolution, len(conflicts))
 	for _, d := range dockets(now, conflicts, resolutions) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 )
 
-// manner is how a server is asked. Servers that speak OpenAI's protocol differ in what they know of it; where one refuses
-// a parameter, it is asked without, from then on.
+// manner is how a server is asked. Servers that speak OpenAI's protocol differ in what they know of
+// it; where one refuses a parameter, it is asked without, from then on.
 type manner struct {
 	format      format
 	limit       limit
@@ -133,8 +133,8 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 		}
 		return model, options, nil
 	}
-	// Everything is given, since the library fills gaps from environment variables of its own. The transport replaces the
-	// token.
+	// Everything is given, since the library fills gaps from environment variables of its own. The
+	// transport replaces the token.
 	made := []openai.Option{openai.WithBaseURL(r.cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 		openai.WithModel(r.cfg.Model), openai.WithHTTPClient(client)}
 	switch how.format {

@@ -14,8 +14,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// The prompts: for each purpose a file with what the model is (system) and what it is shown (data), and what both have in
-// common.
+// The prompts: for each purpose a file with what the model is (system) and what it is shown (data),
+// and what both have in common.
 //
 //go:embed prompts/*.tmpl
 var promptFiles embed.FS

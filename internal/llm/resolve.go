@@ -125,8 +125,8 @@ func (a resolveAnswer) complete() error {
 	return nil
 }
 
-// decide enters an answer into resolutions. What it says of a conflict, and cannot be followed, stands there as the reason; it
-// returns what is about no conflict.
+// decide enters an answer into resolutions. What it says of a conflict, and cannot be followed,
+// stands there as the reason; it returns what is about no conflict.
 func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (refused notes) {
 	for _, place := range d.place {
 		resolutions[place] = added("no answer")

@@ -69,7 +69,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// What is answered of memories that were not shown for a conflict, or of conflicts that there are none of, changes nothing.
+// What is answered of memories that were not shown for a conflict, or of conflicts that there are
+// none of, changes nothing.
 func TestResolveInvented(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// schema is a JSON schema, in the part of the language that OpenAI's strict mode knows: every member is required, others
-// are not allowed.
+// schema is a JSON schema, in the part of the language that OpenAI's strict mode knows: every
+// member is required, others are not allowed.
 type schema = openai.ResponseFormatJSONSchemaProperty
 
 // What a model may choose from.

@@ -83,8 +83,8 @@ func (s sessions) name(session string) string {
 // local is a time as its user's clock and calendar show it.
 func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") }
 
-// clock returns how times are shown for reflection: without a known time zone as dates alone, since the hour and the day of
-// the week would be those of UTC.
+// clock returns how times are shown for reflection: without a known time zone as dates alone, since
+// the hour and the day of the week would be those of UTC.
 func clock(zoneKnown bool) func(time.Time) string {
 	if zoneKnown {
 		return local

@@ -20,8 +20,8 @@ type summaryData struct {
 	Before []string // the summary so far, or nothing
 }
 
-// Summarize asks for a summary of what was told so far. Messages that read as instructions are not shown. Where nobody but an
-// assistant said something new, nothing is asked.
+// Summarize asks for a summary of what was told so far. Messages that read as instructions are not
+// shown. Where nobody but an assistant said something new, nothing is asked.
 func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
 	messages := slices.DeleteFunc(slices.Clone(told.Messages), func(m reasoner.Message) bool { return instructs(m.Content) })
 	talk := listen(reasoner.Conversation{Now: told.Now, Language: told.Language, Messages: messages})
@@ -49,7 +49,8 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 	return summary, err
 }
 
-// check takes a summary that can be kept: short, in one paragraph, in a language in which something was said, and no instruction.
+// check takes a summary that can be kept: short, in one paragraph, in a language in which something
+// was said, and no instruction.
 func (a summaryAnswer) check(from []string) (string, error) {
 	if a.Summary == nil {
 		return "", problemf("the member %q is missing: an empty text if there is nothing to tell", "summary")

@@ -55,8 +55,9 @@ func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf
 // remark makes a line of what a model says beside the point.
 func remark(text string) string { return provider.Line(text, maxSentence) }
 
-// instructions are the usual ways to talk to a model from within its data, after NFKC, in lower case and without invisible
-// characters. They decide little: a model that obeys one can only propose, and nothing that is proposed has a number.
+// instructions are the usual ways to talk to a model from within its data, after NFKC, in lower
+// case and without invisible characters. They decide little: a model that obeys one can only
+// propose, and nothing that is proposed has a number.
 var instructions = regexp.MustCompile(`\b(?:ignore|disregard|override|bypass)\b.{0,40}\b(?:above|previous|prior|preceding|earlier|instructions?|rules?|prompts?|schema)\b` +
 	`|\bforget\b.{0,30}\b(?:instructions?|rules?|prompts?)\b` +
 	`|\b(?:set|raise|change|increase|put)\b.{0,30}\bconfidence\b|\bconfidence\b\W{0,3}(?:to|is|=|of|at|score)\W{0,3}(?:\d|one|max)` +
@@ -95,8 +96,8 @@ var otherScripts = []struct {
 // latinPhrase is more than a name that stands in a text of another script.
 var latinPhrase = regexp.MustCompile(`\p{Latin}[\p{Latin}'’-]*[\s,;:]+\p{Latin}`)
 
-// translated says how it shows in the scripts that a text is in another language than all of the texts that it was drawn
-// from, or nothing. Within one script it does not show.
+// translated says how it shows in the scripts that a text is in another language than all of the
+// texts that it was drawn from, or nothing. Within one script it does not show.
 func translated(text string, from []string) string {
 	mixed := false
 	for _, script := range otherScripts {

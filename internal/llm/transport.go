@@ -32,8 +32,8 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// transport sends the key, limits the time and the size of an answer, notes how it ended, and tells Ollama what the library
-// has no option for.
+// transport sends the key, limits the time and the size of an answer, notes how it ended, and tells
+// Ollama what the library has no option for.
 type transport struct {
 	server provider.Server
 }

@@ -55,7 +55,8 @@ func acquire(ctx context.Context, path string, mode lockMode) (*fileLock, error)
 }
 
 func (l *fileLock) release() {
-	// Not left to Close: a child process between its fork and its exec has the descriptor too, and would hold the lock on.
+	// Not left to Close: a child process between its fork and its exec has the descriptor too, and
+	// would hold the lock on.
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	_ = l.file.Close() // nothing was written
 }

@@ -83,8 +83,9 @@ func startServer(ctx context.Context) (*localpg.Server, error) {
 	return server, server.Stop(ctx) // KeepRunning: this ends our use of it and nothing else
 }
 
-// Stop stops the private server and deletes its databases, and what killed tests left of servers of their own: those end by
-// themselves when their files are gone. With OXBOW_TEST_DATABASE_URL there is nothing to stop.
+// Stop stops the private server and deletes its databases, and what killed tests left of servers of
+// their own: those end by themselves when their files are gone. With OXBOW_TEST_DATABASE_URL there
+// is nothing to stop.
 func Stop(ctx context.Context) error {
 	err := removeAllBut(ctx, "")
 	left, globErr := filepath.Glob(filepath.Join(memoryDir(), "oxbow-test-*"))
@@ -95,8 +96,8 @@ func Stop(ctx context.Context) error {
 	return err
 }
 
-// removeAllBut removes the private servers of this user but those of the boot that keep is of: where there was less room in memory
-// a while ago, somebody may be using one on a disk.
+// removeAllBut removes the private servers of this user but those of the boot that keep is of:
+// where there was less room in memory a while ago, somebody may be using one on a disk.
 func removeAllBut(ctx context.Context, keep string) error {
 	cache, err := cacheDir()
 	if err != nil {
@@ -123,8 +124,9 @@ func removeAllBut(ctx context.Context, keep string) error {
 	return errors.Join(errs...)
 }
 
-// baseDir is where the private server lies: in memory where there is room, else in the user's cache directory. Each
-// database of a test is some 600 files that are made and removed, which on ext4 takes as long as the tests (docs/decisions.md).
+// baseDir is where the private server lies: in memory where there is room, else in the user's cache
+// directory. Each database of a test is some 600 files that are made and removed, which on ext4
+// takes as long as the tests (docs/decisions.md).
 func baseDir() (string, error) {
 	dir := memoryDir()
 	err := os.Mkdir(dir, 0o755)
@@ -155,7 +157,9 @@ func ownedByUs(info os.FileInfo) bool {
 
 // roomInMemory reports whether the file system of dir and the machine's memory both have memoryNeeded.
 func roomInMemory(dir string) bool {
-	const memoryNeeded = 4 << 30 // bytes, to be on the safe side: 114 MB was what a run of everything had taken when it was looked at
+	// bytes, to be on the safe side: 114 MB was what a run of everything had taken when it was
+	// looked at
+	const memoryNeeded = 4 << 30
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < memoryNeeded {
 		return false

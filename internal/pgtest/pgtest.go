@@ -159,8 +159,9 @@ func Drop(ctx context.Context, dsn string) error {
 	return err
 }
 
-// Dir returns a directory for a PostgreSQL of a test's own, in memory where the tests' PostgreSQL is, else below /tmp. The account
-// that runs PostgreSQL may write there. It is removed after the test.
+// Dir returns a directory for a PostgreSQL of a test's own, in memory where the tests' PostgreSQL
+// is, else below /tmp. The account that runs PostgreSQL may write there. It is removed after the
+// test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	parent := memoryDir()

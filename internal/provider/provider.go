@@ -1,4 +1,5 @@
-// Package provider is what the providers of models have in common: how a request is sent to one, and what is kept of its answer.
+// Package provider is what the providers of models have in common: how a request is sent to one,
+// and what is kept of its answer.
 package provider
 
 import (
@@ -27,8 +28,9 @@ type Server struct {
 	MaxAnswer int           // in bytes
 }
 
-// Send sends a request with the key, and reads all of the answer, whatever its status. The answer's own body is empty after it:
-// SetBody gives it another one. It returns ErrTimeout where the server took too long, but not where the caller stopped waiting.
+// Send sends a request with the key, and reads all of the answer, whatever its status. The answer's
+// own body is empty after it: SetBody gives it another one. It returns ErrTimeout where the server
+// took too long, but not where the caller stopped waiting.
 func (s Server) Send(req *http.Request) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), s.Timeout)
 	defer cancel()
@@ -65,8 +67,9 @@ func SetBody(resp *http.Response, body []byte) {
 	resp.ContentLength = int64(len(body))
 }
 
-// Problem finds what the server says of an error, in the forms that are in use: in a line of at most 300 characters, and OpenAI's
-// word for it. Anything else is left out, because some servers send the request, with its texts, back. The key is cut out of it.
+// Problem finds what the server says of an error, in the forms that are in use: in a line of at
+// most 300 characters, and OpenAI's word for it. Anything else is left out, because some servers
+// send the request, with its texts, back. The key is cut out of it.
 func (s Server) Problem(body []byte) (message, code string) {
 	var answer struct {
 		Error   json.RawMessage `json:"error"`
@@ -94,7 +97,8 @@ func (s Server) Problem(body []byte) (message, code string) {
 	return Line(message, 300), code
 }
 
-// Line makes a line of at most n characters of any text, and an ellipsis where it was longer. It is shown in terminals and logs.
+// Line makes a line of at most n characters of any text, and an ellipsis where it was longer. It is
+// shown in terminals and logs.
 func Line(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		if Unprintable(r) {
@@ -118,7 +122,8 @@ func Beginning(text string, n int) string {
 	return text
 }
 
-// RetryAfter reads either form of the header of that name: seconds, or a date. It is 0 to 24 hours, and 0 where it says neither.
+// RetryAfter reads either form of the header of that name: seconds, or a date. It is 0 to 24 hours,
+// and 0 where it says neither.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	value := header.Get("Retry-After")

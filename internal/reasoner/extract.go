@@ -12,8 +12,9 @@ import (
 type Extractor interface {
 	// Name tells extractors apart in the records.
 	Name() string
-	// Extract proposes what is worth remembering of the new messages of a conversation. What an assistant said is nothing
-	// about the user, and what was recalled into the conversation is not proposed again.
+	// Extract proposes what is worth remembering of the new messages of a conversation. What an
+	// assistant said is nothing about the user, and what was recalled into the conversation is not
+	// proposed again.
 	Extract(ctx context.Context, c Conversation) (Extraction, error)
 	// Resolve says, for each conflict in order, what becomes of a candidate beside the memories that are like it.
 	Resolve(ctx context.Context, now time.Time, conflicts []Conflict) ([]Resolution, error)
@@ -95,8 +96,10 @@ type Candidate struct {
 	Relations  []Relation // and how these belong together
 	Time       time.Time  // when it was true or happened; zero: when its first message was said
 	Negates    bool       // it says that something is so no longer, or was wrong
-	About      []string   // what it tells of that people have one of at a time (home, job, employer, name), or what a taste is about: memories about the same are its conflicts, however unlike
-	Sources    []uuid.UUID
+	// what it tells of that people have one of at a time (home, job, employer, name), or what a
+	// taste is about: memories about the same are its conflicts, however unlike
+	About   []string
+	Sources []uuid.UUID
 }
 
 // Extraction is what Extract proposes.

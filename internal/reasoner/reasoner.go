@@ -1,9 +1,10 @@
 // Package reasoner says what reflection asks of a reasoner, and what a reasoner may answer.
 //
-// A reasoner proposes, the code decides. It names patterns, says which memories speak for or against which trait, and which
-// traits belong together. It never says a number: confidence, stage, quality and dates are computed from the evidence
-// (internal/lifecycle). What it names that it was not shown is dropped; what it says about sensitive matters is dropped;
-// and what memories say is data for it, never instructions.
+// A reasoner proposes, the code decides. It names patterns, says which memories speak for or
+// against which trait, and which traits belong together. It never says a number: confidence, stage,
+// quality and dates are computed from the evidence (internal/lifecycle). What it names that it was
+// not shown is dropped; what it says about sensitive matters is dropped; and what memories say is
+// data for it, never instructions.
 package reasoner
 
 import (
@@ -21,8 +22,9 @@ import (
 type Reasoner interface {
 	// Name tells reasoners apart in the records, such as "rules-v1" or "openai/gpt-5-mini".
 	Name() string
-	// Keys returns the keys of the patterns that it sees in memories: the clues and traits of these are looked up before
-	// Reflect is asked. A reasoner that does not know returns nil, and gets the latest.
+	// Keys returns the keys of the patterns that it sees in memories: the clues and traits of these
+	// are looked up before Reflect is asked. A reasoner that does not know returns nil, and gets
+	// the latest.
 	Keys(memories []Memory) []string
 	// Reflect proposes what follows from a batch of memories.
 	Reflect(ctx context.Context, batch Batch) (Proposals, error)
@@ -57,8 +59,9 @@ type Trait struct {
 	Edited     bool      // the user worded it: it is not to be worded differently
 }
 
-// Clue is a pattern that is no visible trait yet, with the memories that were noted for it. Of a reasoner that names the keys of
-// patterns, it also has those that speak for the trend or the candidate of that key.
+// Clue is a pattern that is no visible trait yet, with the memories that were noted for it. Of a
+// reasoner that names the keys of patterns, it also has those that speak for the trend or the
+// candidate of that key.
 type Clue struct {
 	Key     string
 	Content string
@@ -79,14 +82,16 @@ type Sighting struct {
 // Batch is what is reflected on at once.
 type Batch struct {
 	Now time.Time // in the user's time zone, as all times of the batch
-	// ZoneKnown is whether the user has a time zone. Otherwise all times are UTC: dates are near enough, hours and days of the
-	// week say nothing.
+	// ZoneKnown is whether the user has a time zone. Otherwise all times are UTC: dates are near
+	// enough, hours and days of the week say nothing.
 	ZoneKnown bool
 	Language  string   // BCP 47 of the user; empty: not known
 	Memories  []Memory // the earliest first
-	Traits    []Trait  // live ones, the surest first; of the dissolved ones those that a key names, and those that the user dissolved (Edited)
-	Clues     []Clue
-	Visible   int // how many traits the user has in the stages emerging, established and core
+	// live ones, the surest first; of the dissolved ones those that a key names, and those that the
+	// user dissolved (Edited)
+	Traits  []Trait
+	Clues   []Clue
+	Visible int // how many traits the user has in the stages emerging, established and core
 }
 
 // Proposals are what a reasoner concludes. The order within each list is the order of application.
@@ -107,7 +112,8 @@ type Dropped struct {
 // Pattern is something that recurs, and is no trait yet. Whether it becomes one, and in which stage, follows from its
 // evidence and that of the clue with the same key; evidence from fewer than two sessions is noted as a clue.
 type Pattern struct {
-	Key       string    `json:"key,omitzero"`       // the same whenever the same pattern is seen; empty: made from the content
+	// the same whenever the same pattern is seen; empty: made from the content
+	Key       string    `json:"key,omitzero"`
 	Content   string    `json:"content,omitzero"`   // a short sentence, in the language of the memories
 	Context   string    `json:"context,omitzero"`   // work, personal, social, learning, general; empty: general
 	Emotional bool      `json:"emotional,omitzero"` // a mood: a trend of it is watched for 14 days and not 30
@@ -130,8 +136,9 @@ type Reinforcement struct {
 
 // Contradiction says that memories speak against a trait.
 type Contradiction struct {
-	Trait    uuid.UUID `json:"trait,omitzero"`
-	Key      string    `json:"key,omitzero"` // instead of Trait: of a pattern; where that is no trait yet, the evidence is noted until it is
+	Trait uuid.UUID `json:"trait,omitzero"`
+	// instead of Trait: of a pattern; where that is no trait yet, the evidence is noted until it is
+	Key      string    `json:"key,omitzero"`
 	Evidence []Support `json:"evidence,omitzero"`
 	Reason   string    `json:"reason,omitzero"`
 }
@@ -195,7 +202,8 @@ type AnswerError struct {
 	Answer  string // the beginning of it
 }
 
-// AnswerErrorText is in the text of every AnswerError. The answer is not: errors are kept, and it may say what memories say.
+// AnswerErrorText is in the text of every AnswerError. The answer is not: errors are kept, and it
+// may say what memories say.
 const AnswerErrorText = "the reasoner's answer is of no use"
 
 func (e *AnswerError) Error() string {

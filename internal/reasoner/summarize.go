@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Summarizer tells in short what a conversation was about. It may be used by several goroutines at once. Its errors are those
-// of a Reasoner.
+// Summarizer tells in short what a conversation was about. It may be used by several goroutines at
+// once. Its errors are those of a Reasoner.
 type Summarizer interface {
 	// Name tells summarizers apart in the records.
 	Name() string

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// word is a word of a plain text: letters and digits, "'s" and the like by themselves. A run of Chinese characters is one
-// word, hanWord, whatever it says.
+// word is a word of a plain text: letters and digits, "'s" and the like by themselves. A run of
+// Chinese characters is one word, hanWord, whatever it says.
 type word struct {
 	text       string
 	deciphered string // with letters for the digits in it; empty where that is the same
@@ -63,8 +63,8 @@ func split(rs []rune) []word {
 	return text
 }
 
-// letter tells whether a character belongs to a word: letters and digits, an apostrophe before a letter and behind one, and
-// what may stand for a letter between two of them.
+// letter tells whether a character belongs to a word: letters and digits, an apostrophe before a
+// letter and behind one, and what may stand for a letter between two of them.
 func letter(rs []rune, i int) bool {
 	switch r := rs[i]; {
 	case r < unicode.MaxASCII:
@@ -86,7 +86,8 @@ func clauseEnd(r rune) bool { return strings.ContainsRune(".!?;:,\n。、…", r
 // tie tells whether a symbol may be put into a word to hide it.
 func tie(r rune) bool { return strings.ContainsRune("-*._·•~|^`+/\\", r) }
 
-// decipher puts letters in the place of the digits and signs that are used for them. A word without a letter is a number.
+// decipher puts letters in the place of the digits and signs that are used for them. A word without
+// a letter is a number.
 func decipher(text string) string {
 	if !strings.ContainsAny(text, "0134578@$") || strings.IndexFunc(text, latin) < 0 {
 		return ""
@@ -96,8 +97,9 @@ func decipher(text string) string {
 
 var cipher = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s")
 
-// spelt finds single letters set apart, at least three in a row, and returns the text with words made of them, and all the
-// letters of each such run. A wider gap than the least within a run is one between words.
+// spelt finds single letters set apart, at least three in a row, and returns the text with words
+// made of them, and all the letters of each such run. A wider gap than the least within a run is
+// one between words.
 func spelt(text []word) (whole []word, letters []string) {
 	for i := 0; i < len(text); {
 		j := i

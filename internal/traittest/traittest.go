@@ -1,5 +1,5 @@
-// Package traittest makes traits for tests, as a reflection would leave them: the row, the events that lead to its state, and
-// the memories that count as evidence.
+// Package traittest makes traits for tests, as a reflection would leave them: the row, the events
+// that lead to its state, and the memories that count as evidence.
 package traittest
 
 import (

@@ -1,6 +1,7 @@
-// Package chaos drives applications and workers against a PostgreSQL of its own while it kills, cuts, delays and confuses
-// whatever it can, and checks at the end that nothing came of it. What is done and when follows from a seed; how the
-// processes then meet does not, so a seed that failed may have to run more than once to fail again.
+// Package chaos drives applications and workers against a PostgreSQL of its own while it kills,
+// cuts, delays and confuses whatever it can, and checks at the end that nothing came of it. What is
+// done and when follows from a seed; how the processes then meet does not, so a seed that failed
+// may have to run more than once to fail again.
 package chaos
 
 import (
@@ -28,9 +29,11 @@ type Options struct {
 	Duration time.Duration // of the faults; the healing comes on top
 	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
 	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
-	Patient  bool          // every client comes to the end of its plan, however much longer than Duration that takes a slow machine
-	Out      io.Writer     // the report
-	Notes    io.Writer     // what goes on meanwhile
+	// every client comes to the end of its plan, however much longer than Duration that takes a
+	// slow machine
+	Patient bool
+	Out     io.Writer // the report
+	Notes   io.Writer // what goes on meanwhile
 
 	parent string // of the directory of the run; "": that of temporary files
 }

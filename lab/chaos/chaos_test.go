@@ -52,8 +52,8 @@ func TestChaos(t *testing.T) {
 	t.Run("atomic", func(t *testing.T) { r.requireAtomic(t, conn) })
 }
 
-// requireAtomic lets the answer to the erasure of a user be lost. What a crash takes, which is what is not logged, does not tell
-// that half of it was done; a memory that is missing does.
+// requireAtomic lets the answer to the erasure of a user be lost. What a crash takes, which is what
+// is not logged, does not tell that half of it was done; a memory that is missing does.
 func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	row := r.row(t, func(row *written) bool {
@@ -87,7 +87,8 @@ var looks = map[string][]func(*checker, context.Context) (int, error){
 	"orphan": {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs}, "isolation": {(*checker).marks, (*checker).isolation},
 }
 
-// plant is something wrong. sql is run without triggers and foreign keys, and returns the id, or the user, that is to be named.
+// plant is something wrong. sql is run without triggers and foreign keys, and returns the id, or
+// the user, that is to be named.
 type plant struct{ check, what, sql string }
 
 var plants = []plant{

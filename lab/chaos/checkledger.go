@@ -112,8 +112,9 @@ func (k *checker) compare(w *write, row *written, life outcome, found there, ok 
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// marks reads every row of every table as text. A mark in it must be of the row's own user, in a life that was not erased, and
-// of a text that was neither erased nor rolled back; and no id of an erased memory may be there.
+// marks reads every row of every table as text. A mark in it must be of the row's own user, in a
+// life that was not erased, and of a text that was neither erased nor rolled back; and no id of an
+// erased memory may be there.
 func (k *checker) marks(ctx context.Context) (int, error) {
 	bad := map[mark]string{} // number -1: the whole life
 	erased := map[string]bool{}

@@ -17,7 +17,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
-// actionTime is how long a client waits for the answer to an action, patientActionTime how long one does that is to come to the end.
+// actionTime is how long a client waits for the answer to an action, patientActionTime how long one
+// does that is to come to the end.
 const (
 	actionTime        = 5 * time.Second
 	patientActionTime = 30 * time.Second
@@ -327,7 +328,8 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 		return err
 	})
 	if err == nil && c.number%2 == 0 && a.Kind == "recall" {
-		if found, err := c.oxbow.Recall(ctx, oxbow.Query{UserID: user, Text: question}); err == nil { // reports what was used
+		// reports what was used
+		if found, err := c.oxbow.Recall(ctx, oxbow.Query{UserID: user, Text: question}); err == nil {
 			for _, m := range found.Memories {
 				texts = append(texts, m.Content)
 			}

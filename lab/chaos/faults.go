@@ -114,8 +114,8 @@ func (r *run) burst(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// migrate does what an operator does with a new version: migrates, in several places at once, while workers are restarted. One
-// of the migrations is killed on the way.
+// migrate does what an operator does with a new version: migrates, in several places at once, while
+// workers are restarted. One of the migrations is killed on the way.
 func (r *run) migrate(ctx context.Context, f Fault) error {
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {

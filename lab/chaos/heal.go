@@ -10,8 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// drainTime is how long a system without faults may take to have nothing left to do. The jobs of workers that were killed are
-// taken up after 45 seconds and what a call of a provider may take, and River looks every 30.
+// drainTime is how long a system without faults may take to have nothing left to do. The jobs of
+// workers that were killed are taken up after 45 seconds and what a call of a provider may take,
+// and River looks every 30.
 const drainTime = 10 * time.Minute
 
 // long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.

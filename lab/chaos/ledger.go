@@ -26,8 +26,9 @@ const (
 
 func (o outcome) String() string { return [...]string{"never", "failed", "unknown", "acknowledged"}[o] }
 
-// judge tells what is known after a statement, or several of one transaction that commits itself, ended with an error. What
-// pgconn.SafeToRetry says is not asked: pgx 5.12 says so too ("conn closed") where a connection ends before the answer to COMMIT.
+// judge tells what is known after a statement, or several of one transaction that commits itself,
+// ended with an error. What pgconn.SafeToRetry says is not asked: pgx 5.12 says so too ("conn
+// closed") where a connection ends before the answer to COMMIT.
 func judge(err error) outcome {
 	var answered *pgconn.PgError
 	var connect *pgconn.ConnectError

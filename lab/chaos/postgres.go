@@ -32,8 +32,8 @@ type postgres struct {
 	server *localpg.Server
 }
 
-// startPostgres makes the cluster. It does not wait for the disk: what is killed here is processes, and what a process has
-// written the system keeps.
+// startPostgres makes the cluster. It does not wait for the disk: what is killed here is processes,
+// and what a process has written the system keeps.
 func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	p := &postgres{config: localpg.Config{DataDir: filepath.Join(dir, "postgres"), Database: database,
 		Settings: map[string]string{"fsync": "off", "max_connections": "200", "shared_buffers": "64MB", "log_min_messages": "warning"}}}

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// proxy stands between all clients and workers and the server, as a network does: it can cut connections, stall, and carry
-// what is sent but not what is answered, which is how a client does not learn whether it committed.
+// proxy stands between all clients and workers and the server, as a network does: it can cut
+// connections, stall, and carry what is sent but not what is answered, which is how a client does
+// not learn whether it committed.
 type proxy struct {
 	dir      string
 	target   string

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Every text that a run writes has a mark in it: whose it is, in which life of that user (erasing a user ends one), and which
-// text it is. Wherever a mark turns up, it can be told whether it may be there.
+// Every text that a run writes has a mark in it: whose it is, in which life of that user (erasing a
+// user ends one), and which text it is. Wherever a mark turns up, it can be told whether it may be
+// there.
 type mark struct{ user, life, number int }
 
 func (m mark) String() string { return fmt.Sprintf("zk%02de%02dn%05d", m.user, m.life, m.number) }

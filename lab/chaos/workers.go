@@ -160,7 +160,8 @@ func (c *crew) keep(ctx context.Context, i int) {
 	}
 }
 
-// prepare makes the command of the next worker of a slot. Slots with an even number reason by rules, the others ask a model.
+// prepare makes the command of the next worker of a slot. Slots with an even number reason by
+// rules, the others ask a model.
 func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File, error) {
 	args := []string{"work", "--concurrency", "2", "--stop-timeout", "5s"}
 	if s.now != "" {

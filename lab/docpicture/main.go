@@ -1,5 +1,6 @@
-// Docpicture writes what docs/traits.md shows of a trait's life: the picture docs/life-of-a-trait.svg, and the tables between
-// the page's markers. All numbers come from package lifecycle.
+// Docpicture writes what docs/traits.md shows of a trait's life: the picture
+// docs/life-of-a-trait.svg, and the tables between the page's markers. All numbers come from
+// package lifecycle.
 //
 //	go -C lab run ./docpicture [-check]
 //

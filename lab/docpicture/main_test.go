@@ -67,7 +67,8 @@ func TestFillRefusesOtherMarkers(t *testing.T) {
 	}
 }
 
-// The story's numbers are those that a replay of its events gives, and it goes through everything that the page tells of.
+// The story's numbers are those that a replay of its events gives, and it goes through everything
+// that the page tells of.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	moments := tell(story)

@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// The picture's measures, in pixels. Two panels stand one above the other, since the first months are full and the years
-// after them empty: each has a date axis of its own.
+// The picture's measures, in pixels. Two panels stand one above the other, since the first months
+// are full and the years after them empty: each has a date axis of its own.
 const (
 	width       = 1080.0
 	left, right = 52.0, 108.0 // of the plots: the numbers, and the names of the stages
@@ -24,7 +24,8 @@ const (
 	height      = secondTop + plotHeight*secondMax + 60
 )
 
-// A class for each colour, with another for dark surroundings. The ground is drawn too, so that it is readable on any page.
+// A class for each colour, with another for dark surroundings. The ground is drawn too, so that it
+// is readable on any page.
 const style = `
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328; }
 .title { font-size: 19px; font-weight: 600; }

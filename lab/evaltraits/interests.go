@@ -22,8 +22,8 @@ type Interest struct {
 	Match []string `json:"match"` // words of which a trait that sees it has one
 }
 
-// ReadPersonas reads {"USER":{"name":N,"interests":[{"kind":K,"name":N,"match":[WORD,…]},…]},…}. They come in the order of
-// their users' names. An error names the person, the field and the value.
+// ReadPersonas reads {"USER":{"name":N,"interests":[{"kind":K,"name":N,"match":[WORD,…]},…]},…}.
+// They come in the order of their users' names. An error names the person, the field and the value.
 func ReadPersonas(r io.Reader) ([]Persona, error) {
 	var file map[string]struct {
 		Name      string     `json:"name"`
@@ -80,9 +80,10 @@ type Sensible struct {
 	Category string `json:"category"`
 }
 
-// SeenInterests compares the sentences of the visible traits of each user with the person's interests. An interest is seen
-// when a trait contains one of its words (upper and lower case alike), and a trait counts for one interest only: as many
-// as possible are seen, by a maximum matching. sensitive tells the category of a text in which no trait may be; nil: none is.
+// SeenInterests compares the sentences of the visible traits of each user with the person's
+// interests. An interest is seen when a trait contains one of its words (upper and lower case
+// alike), and a trait counts for one interest only: as many as possible are seen, by a maximum
+// matching. sensitive tells the category of a text in which no trait may be; nil: none is.
 func SeenInterests(personas []Persona, traits map[string][]string, sensitive func(text string) (category string, ok bool)) TraitReport {
 	report := TraitReport{Persons: make([]PersonReport, 0, len(personas))}
 	for _, p := range personas {
@@ -129,8 +130,8 @@ func seenOf(p Persona, traits []string) PersonReport {
 	return r
 }
 
-// matching returns a maximum matching of a bipartite graph by augmenting paths (Kuhn): for each left node its right node,
-// -1 if it has none.
+// matching returns a maximum matching of a bipartite graph by augmenting paths (Kuhn): for each
+// left node its right node, -1 if it has none.
 func matching(edges [][]int, right int) []int {
 	owner := make([]int, right)
 	for j := range owner {

@@ -6,9 +6,10 @@
 //
 //	{"USER": {"name": N, "interests": [{"kind": K, "name": N, "match": [WORD, …]}, …]}, …}
 //
-// It loads the memories into a database of its own on the tests' PostgreSQL, embeds them, and reflects on each person with the
-// clock at the end of the person's records. An interest is seen when a trait of stage emerging or higher contains one of its
-// words; a trait counts for one interest. The exit status is 1 if a trait is in a sensitive category.
+// It loads the memories into a database of its own on the tests' PostgreSQL, embeds them, and
+// reflects on each person with the clock at the end of the person's records. An interest is seen
+// when a trait of stage emerging or higher contains one of its words; a trait counts for one
+// interest. The exit status is 1 if a trait is in a sensitive category.
 package main
 
 import (

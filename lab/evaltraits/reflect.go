@@ -24,8 +24,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reflectOn loads the records into a database that is dropped afterwards, and returns what the visible traits of each user say
-// after reflection.
+// reflectOn loads the records into a database that is dropped afterwards, and returns what the
+// visible traits of each user say after reflection.
 func reflectOn(ctx context.Context, records string, reasoner llm.Config) (traits map[string][]string, err error) {
 	dsn, err := pgtest.Create(ctx)
 	if err != nil {
@@ -117,8 +117,8 @@ func embed(ctx context.Context, pool *pgxpool.Pool, user string) error {
 	return nil
 }
 
-// reflectOnUser puts all facts and episodes of a user into the inbox and reflects at the time of the latest of them. It returns
-// the visible traits, the surest first.
+// reflectOnUser puts all facts and episodes of a user into the inbox and reflects at the time of
+// the latest of them. It returns the visible traits, the surest first.
 func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, user string) ([]string, error) {
 	var now time.Time
 	if err := pool.QueryRow(ctx, `

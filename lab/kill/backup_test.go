@@ -26,9 +26,10 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// While applications write and two workers work, some jobs of them failing, a database is dumped, copied and recovered to a
-// moment of its past, and a standby takes over when the server dies. Each of the four has exactly the transactions that it is to
-// have, and a worker brings each to where nothing is left to do and nothing was done twice. This runs what docs/backup.md says.
+// While applications write and two workers work, some jobs of them failing, a database is dumped,
+// copied and recovered to a moment of its past, and a standby takes over when the server dies. Each
+// of the four has exactly the transactions that it is to have, and a worker brings each to where
+// nothing is left to do and nothing was done twice. This runs what docs/backup.md says.
 func TestBackupsUnderLoad(t *testing.T) {
 	t.Parallel()
 	l := newLoad(t)
@@ -65,7 +66,8 @@ type load struct {
 	acks    []ack
 }
 
-// ack is a transaction that the application was told to have committed; the positions in the log are from before and after.
+// ack is a transaction that the application was told to have committed; the positions in the log
+// are from before and after.
 type ack struct {
 	n             int
 	before, after uint64
@@ -187,7 +189,8 @@ func (l *load) withProvider(dsn string, args ...string) *exec.Cmd {
 		"--embedding-url", l.provider.url)...)
 }
 
-// writeFor commits transactions of two memories, a message and a row of the application's own, until the server is gone.
+// writeFor commits transactions of two memories, a message and a row of the application's own,
+// until the server is gone.
 func (l *load) writeFor(ctx context.Context, writer int) {
 	conn, err := pgx.Connect(ctx, l.dsn(appName, appName))
 	if err != nil {
@@ -280,8 +283,8 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 	return n
 }
 
-// keepBusy waits for a moment that is busy, and sees to it that the next ones are too: until the connection's transaction ends,
-// nobody can change the two jobs.
+// keepBusy waits for a moment that is busy, and sees to it that the next ones are too: until the
+// connection's transaction ends, nobody can change the two jobs.
 func (l *load) keepBusy(conn *pgx.Conn) {
 	require.Eventually(l, func() bool {
 		_, err := conn.Exec(l.Context(), `rollback; begin`)
@@ -375,7 +378,8 @@ func (l *load) restoreDump(transactions []int32) {
 	require.Equal(l, l.count(fresh.DSN(appName), functions), l.count(early, functions))
 }
 
-// recover brings a copy to the restore point: it has what was acknowledged before, and nothing that began to commit after it.
+// recover brings a copy to the restore point: it has what was acknowledged before, and nothing that
+// began to commit after it.
 func (l *load) recover(point uint64, written []ack) {
 	signal := filepath.Join(l.dir("recovered"), "recovery.signal")
 	l.run(exec.CommandContext(l.Context(), "mv", filepath.Join(l.dir("recovered"), "standby.signal"), signal))
@@ -435,7 +439,8 @@ func (l *load) promoted(dsn string) {
 	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, patience, 20*time.Millisecond)
 }
 
-// works lets a worker bring a restored database to where nothing is left to do, and looks whether each thing was done once.
+// works lets a worker bring a restored database to where nothing is left to do, and looks whether
+// each thing was done once.
 func (l *load) works(dsn string, transactions []int32) {
 	l.Helper()
 	conn := l.connect(dsn)

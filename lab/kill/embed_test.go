@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// However often the worker is killed while it embeds what many users inserted one by one, every memory gets its vector and its
-// terms, and a repeated fact is folded and counted once.
+// However often the worker is killed while it embeds what many users inserted one by one, every
+// memory gets its vector and its terms, and a repeated fact is folded and counted once.
 func TestKilledEmbeddingLeavesTheSameVectors(t *testing.T) {
 	t.Parallel()
 	points := []string{failpoint.EmbedComputed, failpoint.EmbedWritten, failpoint.EmbedCommitted}

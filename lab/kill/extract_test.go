@@ -12,8 +12,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// However often the worker is killed during an extraction, every message is extracted once, and the memories are those of an
-// undisturbed run. OXBOW_KILLS and OXBOW_KILL_MESSAGES make it a long run: make kill-extract.
+// However often the worker is killed during an extraction, every message is extracted once, and the
+// memories are those of an undisturbed run. OXBOW_KILLS and OXBOW_KILL_MESSAGES make it a long run:
+// make kill-extract.
 func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 	t.Parallel()
 	points := []string{failpoint.ExtractDecided, failpoint.ExtractWritten, failpoint.ExtractDone, failpoint.ExtractCommitted}
@@ -48,8 +49,8 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 	}
 }
 
-// extracted is all that extraction wrote, without ids and the columns of the wall clock. Summaries tell of what had come by then,
-// which differs.
+// extracted is all that extraction wrote, without ids and the columns of the wall clock. Summaries
+// tell of what had come by then, which differs.
 func (k *killing) extracted(dsn string) (lines []string) {
 	conn := k.connect(dsn)
 	defer conn.Close(context.Background())

@@ -11,8 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/importv1"
 )
 
-// An import of version 1 that is killed in every stage, before and after a commit, resumes where it was: what it leaves in the
-// end is what an undisturbed import leaves.
+// An import of version 1 that is killed in every stage, before and after a commit, resumes where it
+// was: what it leaves in the end is what an undisturbed import leaves.
 func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 	t.Parallel()
 	k := newKilling(t)

@@ -119,8 +119,9 @@ func (k *killing) connect(dsn string) *pgx.Conn {
 	return conn
 }
 
-// killAtPoints kills a command once at each point, at the first time it comes there. With OXBOW_KILLS it goes on until it
-// has killed that often, at a later time or at a random moment too. Each command takes up what the last one left.
+// killAtPoints kills a command once at each point, at the first time it comes there. With
+// OXBOW_KILLS it goes on until it has killed that often, at a later time or at a random moment too.
+// Each command takes up what the last one left.
 func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration, args ...string) (killed map[string]int) {
 	k.Helper()
 	killed = map[string]int{}
@@ -140,8 +141,9 @@ func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration
 	return killed
 }
 
-// killAt runs a command that kills itself at a named point ("name:nth"), or is killed after a time. It reports whether the
-// command was killed, and then does at once what the next worker does 45 seconds later: it rescues the jobs.
+// killAt runs a command that kills itself at a named point ("name:nth"), or is killed after a time.
+// It reports whether the command was killed, and then does at once what the next worker does 45
+// seconds later: it rescues the jobs.
 func (k *killing) killAt(dsn, point string, after time.Duration, args ...string) bool {
 	k.Helper()
 	cmd := k.command(dsn, args...)

@@ -45,8 +45,8 @@ func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	k.oxbow(wild, "check")
 }
 
-// prepare imports the records and embeds them, while the queue of reflections is paused. It returns the end of the day of
-// the last memory.
+// prepare imports the records and embeds them, while the queue of reflections is paused. It returns
+// the end of the day of the last memory.
 func (k *killing) prepare(records string) (now string) {
 	k.oxbow(k.dsn, "import", records)
 	conn := k.connect(k.dsn)

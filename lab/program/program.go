@@ -17,8 +17,9 @@ var (
 	built    = map[string]bool{}
 )
 
-// Build returns the path of the program, built with the tags from the source as it is at the first call. Processes share the
-// file, and an unchanged program is not linked again. It is not the file of make build, which a developer may be writing.
+// Build returns the path of the program, built with the tags from the source as it is at the first
+// call. Processes share the file, and an unchanged program is not linked again. It is not the file
+// of make build, which a developer may be writing.
 func Build(ctx context.Context, tags ...string) (string, error) {
 	building.Lock()
 	defer building.Unlock()

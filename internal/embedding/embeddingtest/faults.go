@@ -22,7 +22,8 @@ func Status(code int, message string) Fault {
 	}}
 }
 
-// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative time it does not say.
+// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative
+// time it does not say.
 func TooManyRequests(after time.Duration) Fault {
 	return Fault{respond: func(_ *Server, w http.ResponseWriter, _ *http.Request) bool {
 		if after >= 0 {

@@ -115,9 +115,9 @@ func Nothing(r Request) Reply {
 	return Say(Reflection{}.JSON())
 }
 
-// Conclude makes an answer for Server.Answer that sees content in all memories that contain any of the words: as a
-// reinforcement where a trait says it already, and otherwise as a pattern, of the clue that says it if there is one. Every
-// trait is kept.
+// Conclude makes an answer for Server.Answer that sees content in all memories that contain any of
+// the words: as a reinforcement where a trait says it already, and otherwise as a pattern, of the
+// clue that says it if there is one. Every trait is kept.
 func Conclude(content string, containing ...string) func(Request) Reply {
 	return func(r Request) Reply {
 		memories := r.Memories(containing...)

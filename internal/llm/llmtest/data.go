@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Item is a memory, a trait, a clue, a message or a conflict as a prompt shows it; what does not belong to its kind is empty.
+// Item is a memory, a trait, a clue, a message or a conflict as a prompt shows it; what does not
+// belong to its kind is empty.
 type Item struct {
 	Ref     string `json:"ref"`
 	Time    string `json:"time"`
@@ -30,8 +31,8 @@ type Item struct {
 	Text     string `json:"text"`
 }
 
-// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait, supporting, contradicting; of
-// an extraction messages, recalled; of a resolution conflicts.
+// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait,
+// supporting, contradicting; of an extraction messages, recalled; of a resolution conflicts.
 func (r Request) Data(name string) []Item {
 	for _, m := range r.Messages {
 		if m.Role != "user" {
@@ -65,14 +66,15 @@ func lines(text string) func(yield func(line, rest string) bool) {
 	}
 }
 
-// Memories returns the references of the memories that the prompt shows and whose text contains any of the words; without
-// words, of all.
+// Memories returns the references of the memories that the prompt shows and whose text contains any
+// of the words; without words, of all.
 func (r Request) Memories(containing ...string) []string { return refs(r.Data("memories"), containing) }
 
 // Traits does the same for traits.
 func (r Request) Traits(containing ...string) []string { return refs(r.Data("traits"), containing) }
 
-// Said returns the references of the new messages of the user whose text contains any of the words; without words, of all.
+// Said returns the references of the new messages of the user whose text contains any of the words;
+// without words, of all.
 func (r Request) Said(containing ...string) []string {
 	var said []Item
 	for _, m := range r.Data("messages") {

@@ -80,9 +80,9 @@ func (a Resolutions) JSON() string {
 	return written(map[string]Resolutions{"resolutions": append(Resolutions{}, a...)})
 }
 
-// Remember makes an answer for Server.Answer that proposes content as a fact where new messages of the user contain any of
-// the words. A candidate that a memory says already in the same words is mentioned, every other one added; of the rest
-// nothing follows.
+// Remember makes an answer for Server.Answer that proposes content as a fact where new messages of
+// the user contain any of the words. A candidate that a memory says already in the same words is
+// mentioned, every other one added; of the rest nothing follows.
 func Remember(content string, containing ...string) func(Request) Reply {
 	return func(r Request) Reply {
 		if said := r.Said(containing...); r.Purpose == "extract" && len(said) > 0 {

@@ -14,8 +14,10 @@ import (
 	"testing"
 )
 
-// Server answers with what Answer was given; until then, that nothing follows from the memories, that a trait is to be kept,
-// that nothing was said worth remembering or telling, and that a candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's fails the test.
+// Server answers with what Answer was given; until then, that nothing follows from the memories,
+// that a trait is to be kept, that nothing was said worth remembering or telling, and that a
+// candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's
+// fails the test.
 type Server struct {
 	t       testing.TB
 	http    *httptest.Server

@@ -90,7 +90,8 @@ func ContextExceeded() Reply {
 	return StatusCode(http.StatusBadRequest, "context_length_exceeded", "This model's maximum context length is 8192 tokens, however your messages resulted in 9001 tokens.")
 }
 
-// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative time it does not say.
+// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative
+// time it does not say.
 func TooManyRequests(after time.Duration) Reply {
 	return Reply{func(s *Server, w http.ResponseWriter, r *http.Request, request Request) {
 		if after >= 0 {

@@ -50,7 +50,8 @@ func (s *sentence) attributesOf() []attribute {
 		r := reading{sentence: *s}
 		s.looked = true
 		switch {
-		case s.chinese() && s.hasZh(hasSupposed), !s.chinese() && s.has(headsSupposed) && supposedEn.has(s.tokens): // nothing is said to be so
+		// nothing is said to be so
+		case s.chinese() && s.hasZh(hasSupposed), !s.chinese() && s.has(headsSupposed) && supposedEn.has(s.tokens):
 		case s.chinese():
 			s.found = known(attributesZh(s.text))
 		default:
@@ -60,7 +61,8 @@ func (s *sentence) attributesOf() []attribute {
 	return s.found
 }
 
-// known leaves out what is said twice, and that there is none of what the same sentence tells the value of: 我换工作了，现在在腾讯上班.
+// known leaves out what is said twice, and that there is none of what the same sentence tells the
+// value of: 我换工作了，现在在腾讯上班.
 func known(found []attribute) []attribute {
 	if len(found) < 2 {
 		return found
@@ -153,7 +155,8 @@ func (r *reading) employerOf(job attribute, i int) []attribute {
 // vagueEn begin what is no value.
 var vagueEn = words.Set("vague.en")
 
-// ownedAt reads "my favourite tea is jasmine", "my phone number is 555 0199", "my wife's name is Ines" at the token "my".
+// ownedAt reads "my favourite tea is jasmine", "my phone number is 555 0199", "my wife's name is
+// Ines" at the token "my".
 func (r *reading) ownedAt(i int) (attribute, bool) {
 	all := r.tokens
 	for j := i + 1; j < len(all) && j <= i+5; j++ {
@@ -305,7 +308,8 @@ func roleEn(w string) bool {
 // valueEnds end a value.
 var valueEnds = words.Set("value-ends")
 
-// valueFrom returns what is said from the i-th token on, up to the next mark or conjunction, without articles; at most eight words.
+// valueFrom returns what is said from the i-th token on, up to the next mark or conjunction,
+// without articles; at most eight words.
 func (r *reading) valueFrom(i int) string {
 	var words []string
 	for j := i; j < len(r.tokens) && len(words) < 8; j++ {
@@ -474,7 +478,8 @@ func attributeZhAt(text string) (attribute, bool) {
 			if first, _ := utf8.DecodeRuneInString(v); n == 0 || n > 16 || key == "name" && (n > 8 || strings.ContainsRune(notNameZh, first)) || strings.HasSuffix(w, "住") && (n < 2 || strings.ContainsRune("了过着不院校的得", first)) {
 				continue
 			}
-			if (strings.Contains(w, "换到") || strings.Contains(w, "加入")) && !lexis.ContainsAny(text, companiesZh) { // 我加入了跑步群
+			// 我加入了跑步群
+			if (strings.Contains(w, "换到") || strings.Contains(w, "加入")) && !lexis.ContainsAny(text, companiesZh) {
 				continue
 			}
 			return attribute{key: key, value: v}, true

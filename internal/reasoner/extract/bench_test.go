@@ -22,8 +22,8 @@ type records struct {
 	gold     map[uuid.UUID]bool
 }
 
-// readRecords reads a file such as `oxbow eval` reads: memories, which are taken as messages, and questions with the memories that
-// answer them.
+// readRecords reads a file such as `oxbow eval` reads: memories, which are taken as messages, and
+// questions with the memories that answer them.
 func readRecords(tb testing.TB, path string) records {
 	tb.Helper()
 	file, err := os.Open(path)
@@ -81,8 +81,9 @@ func (r records) batches() []reasoner.Conversation {
 	return all
 }
 
-// BenchmarkRecords extracts from the file that OXBOW_EXTRACT_RECORDS names, and reports how many candidates it makes of a message,
-// how many messages each of them cites, and which share of the messages that answer a question one of them cites.
+// BenchmarkRecords extracts from the file that OXBOW_EXTRACT_RECORDS names, and reports how many
+// candidates it makes of a message, how many messages each of them cites, and which share of the
+// messages that answer a question one of them cites.
 func BenchmarkRecords(b *testing.B) {
 	path := os.Getenv("OXBOW_EXTRACT_RECORDS")
 	if path == "" {

@@ -21,8 +21,9 @@ var (
 	adverbsSelfEn = words.Set("adverbs-self.en")
 )
 
-// clauses takes a sentence apart that says several things of one person, each of which may change without the others: "I live in
-// Berlin and work as a nurse at Charité", 我住在北京，是一名护士. Each part stands alone.
+// clauses takes a sentence apart that says several things of one person, each of which may change
+// without the others: "I live in Berlin and work as a nurse at Charité", 我住在北京，是一名护士.
+// Each part stands alone.
 func clauses(s sentence, t *talk) []sentence {
 	if len(s.text) > maxClauses {
 		return []sentence{s}
@@ -112,8 +113,8 @@ func standing(head, tail string) (string, bool) {
 	return subject + tail, true
 }
 
-// separate tells whether two statements are better kept apart: each says of itself what may change. loose tells that the second
-// has a subject of its own.
+// separate tells whether two statements are better kept apart: each says of itself what may change.
+// loose tells that the second has a subject of its own.
 func separate(first, second *sentence, t *talk, loose bool) bool {
 	a, b := first.attributesOf(), second.attributesOf()
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
-// What somebody did, told in few words and without a feeling, is no news, and yet shows a habit when it comes again: "I went
-// to the gym today".
+// What somebody did, told in few words and without a feeling, is no news, and yet shows a habit
+// when it comes again: "I went to the gym today".
 var (
 	didEn = phrasesIn(words.List("did.en"))
 	// what may come before it, and what says by itself that the one who speaks did it

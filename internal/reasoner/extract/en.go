@@ -124,8 +124,8 @@ func afterMark(text string, i int) bool {
 // tailsOfOrder begin what somebody says of themselves in a sentence that asks for something.
 var tailsOfOrder = []string{", I ", ", I'm ", ", I’m ", ", I've ", ", I’ve ", ", my ", ", we ", " because I ", " because I'm ", " because my ", " since I ", " since I'm ", " since my ", " as I ", " as I'm ", " - I ", " that I ", " that I'm ", " that I’m ", " that my ", " that we "}
 
-// tailOfOrder returns what a sentence that asks for something says of the speaker: "Find me a dentist, I live in Porto"; "" if
-// nothing.
+// tailOfOrder returns what a sentence that asks for something says of the speaker: "Find me a
+// dentist, I live in Porto"; "" if nothing.
 func tailOfOrder(text string) string {
 	for _, mark := range tailsOfOrder {
 		if i := strings.Index(text, mark); i >= 0 {
@@ -141,8 +141,8 @@ func tailOfOrder(text string) string {
 
 var tagsEn = words.Set("tags.en")
 
-// withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?"); "" if it is a
-// question.
+// withoutTag returns a statement without what only asks whether the other agrees ("We had rain all
+// week, didn't we?"); "" if it is a question.
 func withoutTag(text string) string {
 	i := strings.LastIndexByte(text, ',')
 	if i <= 0 || strings.Count(strings.TrimSpace(text[i+1:]), " ") > 2 {
@@ -181,7 +181,8 @@ func trimEn(text string, t *talk) string {
 		switch {
 		case marked:
 			rest = strings.TrimLeft(rest, ",!.-: —–…")
-		case n < len(all) && !named && all[n].capital && t.takesPart(all[n].lower) && strings.IndexAny(text[all[n].end:], ",!.") == 0: // "Hey Ines, …"
+		// "Hey Ines, …"
+		case n < len(all) && !named && all[n].capital && t.takesPart(all[n].lower) && strings.IndexAny(text[all[n].end:], ",!.") == 0:
 		case named || !slices.Contains(bareFillers, joinWords(all[:n])):
 			return text
 		}

@@ -97,7 +97,8 @@ func namesEn(s *sentence, talk *talk, add func(name, kind string)) {
 			i++
 			continue
 		}
-		if before := s.text[:t.start]; strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "“") { // a title, or what somebody said
+		// a title, or what somebody said
+		if before := s.text[:t.start]; strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "“") {
 			for i++; i < len(all) && all[i].capital && s.text[all[i-1].end:all[i].start] == " "; i++ {
 			}
 			continue
@@ -240,7 +241,8 @@ func namesZh(text string, add func(name, kind string)) {
 	}
 }
 
-// personZh returns the name of a person that text begins with, where a surname, a mark or a word of doing shows its end; else "".
+// personZh returns the name of a person that text begins with, where a surname, a mark or a word of
+// doing shows its end; else "".
 func personZh(text string) string {
 	first, end := decode(text)
 	if !surnameZh[first] {

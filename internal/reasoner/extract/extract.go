@@ -1,6 +1,6 @@
-// Package extract is the extractor, and the summarizer, that needs no model and no network: rules for English and Chinese that say which
-// messages hold something worth remembering, and what becomes of it beside what is held already. docs/extraction-rules.md tells
-// what it cannot see.
+// Package extract is the extractor, and the summarizer, that needs no model and no network: rules
+// for English and Chinese that say which messages hold something worth remembering, and what
+// becomes of it beside what is held already. docs/extraction-rules.md tells what it cannot see.
 package extract
 
 import (
@@ -28,8 +28,8 @@ func (*Extractor) Name() string { return "rules-v1" }
 var _ reasoner.Extractor = (*Extractor)(nil)
 
 const (
-	// enough is how much matter a message has to have, in words that carry any, unless it says something of the speaker that is
-	// worth remembering however short it is.
+	// enough is how much matter a message has to have, in words that carry any, unless it says
+	// something of the speaker that is worth remembering however short it is.
 	enough = 4.5
 	// thin is below which a sentence is left out of what is kept of its message.
 	thin = 1.2
@@ -210,7 +210,8 @@ func noteOf(i int, kept []reading, attached string, weight float64) note {
 	return note{message: i, last: i, sentences: kept, content: content, weight: weight}
 }
 
-// space writes text after what is there: with a full stop between where there is no mark, and a space unless both are Chinese.
+// space writes text after what is there: with a full stop between where there is no mark, and a
+// space unless both are Chinese.
 func space(b *strings.Builder, text string) {
 	if b.Len() > 0 {
 		before := lastRune(b.String())
@@ -239,8 +240,8 @@ func cutAt(text string, n int) string {
 	return text[:n]
 }
 
-// questionBefore returns the question that the i-th message answers: the last sentence of the message before it, if somebody else
-// asked one of the speaker there. Else "".
+// questionBefore returns the question that the i-th message answers: the last sentence of the
+// message before it, if somebody else asked one of the speaker there. Else "".
 func questionBefore(messages []reasoner.Message, i int) string {
 	if i == 0 {
 		return ""
@@ -345,8 +346,8 @@ var (
 	goesOnZh = words.List("goes-on.zh")
 )
 
-// joins tells whether a note goes on from the one before it, by the same speaker with no more than one message between: short
-// both, and about the same.
+// joins tells whether a note goes on from the one before it, by the same speaker with no more than
+// one message between: short both, and about the same.
 func joins(messages []reasoner.Message, a, b *note) bool {
 	first, second := &messages[a.last], &messages[b.message]
 	gap := b.message - a.last
@@ -473,8 +474,8 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	return c
 }
 
-// tasteAbout returns what a taste is about, or a skill, or what is over: "taste:coffee" of "I love strong coffee", and of "I don't
-// drink coffee any more", which are to be compared.
+// tasteAbout returns what a taste is about, or a skill, or what is over: "taste:coffee" of "I love
+// strong coffee", and of "I don't drink coffee any more", which are to be compared.
 func tasteAbout(c *reasoner.Candidate) string {
 	if c.Type != "fact" || c.Category != reasoner.StablePreference && c.Category != reasoner.ShortPreference && c.Category != reasoner.Skill && !c.Negates {
 		return ""
@@ -514,8 +515,8 @@ func futureOf(sentences []reading) bool {
 	return false
 }
 
-// importanceOf is 0.3 to 0.6 for what happened, by how much is said of it and with how much feeling; what says who somebody is has
-// its own.
+// importanceOf is 0.3 to 0.6 for what happened, by how much is said of it and with how much
+// feeling; what says who somebody is has its own.
 func importanceOf(n *note, best *reading, e *reasoner.Emotion) float64 {
 	x := 0.3 + 0.2*math.Min(1, math.Max(0, (n.weight-enough)/25))
 	if e != nil {

@@ -421,7 +421,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A document that is pasted into a conversation is read as far as a conversation goes. Reading that is not linear would take hours.
+// A document that is pasted into a conversation is read as far as a conversation goes. Reading that
+// is not linear would take hours.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

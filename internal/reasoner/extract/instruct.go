@@ -25,7 +25,8 @@ var (
 	grantedZh      = words.List("granted.zh")
 )
 
-// instructs tells whether a sentence is addressed to a model as such: "ignore the above instructions", "remember that I am an admin and set…".
+// instructs tells whether a sentence is addressed to a model as such: "ignore the above
+// instructions", "remember that I am an admin and set…".
 func instructs(s *sentence) bool {
 	lower := ""
 	if strings.ContainsAny(s.text, "<[{#:：") {

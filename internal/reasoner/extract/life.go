@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Where somebody lives and works changes, and is said in many ways. In English it is read from a verb after "I", whatever
-// little words stand between: "I've just moved back to Oslo", "I'm now working for Siemens as an engineer".
+// Where somebody lives and works changes, and is said in many ways. In English it is read from a
+// verb after "I", whatever little words stand between: "I've just moved back to Oslo", "I'm now
+// working for Siemens as an engineer".
 
 var (
 	// what may stand between the words of a phrase
@@ -87,7 +88,8 @@ words:
 	if n := r.lifePhrase(worksEn, j, nil); n > 0 && !was && (verb != "worked" || has) {
 		return r.workAt(j+n, denied, false, verb)
 	}
-	if verb == "at" && is && strings.Contains(strings.ToLower(r.text), "job") { // "I changed jobs, and I'm at Siemens now"
+	// "I changed jobs, and I'm at Siemens now"
+	if verb == "at" && is && strings.Contains(strings.ToLower(r.text), "job") {
 		return r.workAt(j, denied, false, "job")
 	}
 	return nil
@@ -125,7 +127,8 @@ func (r *reading) markedBetween(i, j int) bool {
 	return strings.ContainsAny(r.text[r.tokens[i].end:r.tokens[j].start], ",.;:!?()—–")
 }
 
-// lifePhrase returns how many tokens a phrase takes that begins at the i-th, with what may stand between its words; 0: none does.
+// lifePhrase returns how many tokens a phrase takes that begins at the i-th, with what may stand
+// between its words; 0: none does.
 func (r *reading) lifePhrase(p phrases, i int, between map[string]bool) int {
 	longest := 0
 next:
@@ -165,7 +168,8 @@ func (r *reading) homeAt(from, to int, denied bool) []attribute {
 				return r.homeAt(from, j+1, denied)
 			}
 		}
-		if last == "on" && to < len(r.tokens) && !r.tokens[to].capital && r.tokens[to].lower != "the" { // "I live on pizza"
+		// "I live on pizza"
+		if last == "on" && to < len(r.tokens) && !r.tokens[to].capital && r.tokens[to].lower != "the" {
 			return nil
 		}
 	case "with", "settled": // "I live with Anna in Oslo"
@@ -287,7 +291,8 @@ func (r *reading) endAt(from, to int, denied, passive, ing bool) []attribute {
 		}
 	}
 	if to < len(r.tokens) && !r.markedBetween(to-1, to) {
-		if w := r.tokens[to].lower; !afterJobEn[w] || w == "at" && r.tokens[from].lower == "out" { // "I lost my job interview notes"
+		// "I lost my job interview notes"
+		if w := r.tokens[to].lower; !afterJobEn[w] || w == "at" && r.tokens[from].lower == "out" {
 			return nil
 		}
 	}

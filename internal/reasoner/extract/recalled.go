@@ -117,8 +117,8 @@ func (r *recall) repeat(text string) bool {
 	return false
 }
 
-// used returns the recalled memories that a new reply of the assistant really used: it has words of theirs that nobody had said in
-// the conversation before, and that few of the others have.
+// used returns the recalled memories that a new reply of the assistant really used: it has words of
+// theirs that nobody had said in the conversation before, and that few of the others have.
 func (r *recall) used(c reasoner.Conversation) []uuid.UUID {
 	if len(r.held) == 0 {
 		return nil

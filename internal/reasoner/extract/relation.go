@@ -97,7 +97,8 @@ func (r *reading) relationsOfAttributes(entities []reasoner.Entity, add func(str
 	}
 }
 
-// relationsEn reads "my sister Anna", "my wife is called Ines", "Tom, my brother", "Anna is my boss", "a dog named Max", "I study at".
+// relationsEn reads "my sister Anna", "my wife is called Ines", "Tom, my brother", "Anna is my
+// boss", "a dog named Max", "I study at".
 func (r *reading) relationsEn(entities []reasoner.Entity, add func(string, *reasoner.Entity)) {
 	all := r.tokens
 	// begins and ends return the entity whose name begins, or ends, with a token

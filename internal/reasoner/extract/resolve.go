@@ -12,8 +12,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
 )
 
-// Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both say. The only error is that of
-// ctx.
+// Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both
+// say. The only error is that of ctx.
 func (*Extractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	all := make([]reasoner.Resolution, len(conflicts))
 	for i := range conflicts {
@@ -319,8 +319,8 @@ const (
 	replaces           // another value, or none
 )
 
-// relates returns what s means for h by their attributes, and by which. If h tells of more than s does, s replaces nothing: the
-// rest would be lost.
+// relates returns what s means for h by their attributes, and by which. If h tells of more than s
+// does, s replaces nothing: the rest would be lost.
 func (s *sense) relates(h *sense) (key string, r relation) {
 	if h.sentences > 1 || len(h.attributes) == 0 {
 		return "", unrelated
@@ -394,7 +394,8 @@ func within(part, whole string) bool {
 // maxCloser is how many words, or characters of Chinese, tell a thing more closely.
 const maxCloser = 3
 
-// denies tells whether s says that what h says is not so, or no longer: of the same things one says yes and the other no.
+// denies tells whether s says that what h says is not so, or no longer: of the same things one says
+// yes and the other no.
 func (s *sense) denies(h *sense) bool {
 	if s.negated == h.negated || len(s.objects) == 0 || len(h.objects) == 0 || h.sentences > 1 {
 		return false

@@ -28,8 +28,9 @@ type point struct {
 	han   bool
 }
 
-// Summarize returns the sentences that say most, as they were said: what the summary so far has, and what is new, a line for
-// each who said or asked something. What an assistant, the system or a tool said is left out. The only error is that of ctx.
+// Summarize returns the sentences that say most, as they were said: what the summary so far has,
+// and what is new, a line for each who said or asked something. What an assistant, the system or a
+// tool said is left out. The only error is that of ctx.
 func (*Extractor) Summarize(ctx context.Context, told reasoner.Told) (string, error) {
 	t := talkOf(told.Messages)
 	before := pointsBefore(told.Before, t)

@@ -44,8 +44,8 @@ var (
 	attachments   = words.List("attachments")
 )
 
-// split takes a message apart: its sentences, and the notes that stand for what was attached to it ("[image: a red bicycle]").
-// Code and what is quoted from elsewhere are left out.
+// split takes a message apart: its sentences, and the notes that stand for what was attached to it
+// ("[image: a red bicycle]"). Code and what is quoted from elsewhere are left out.
 func split(content string) (sentences []sentence, attached string) {
 	text := cutAt(content, maxRead)
 	if strings.Contains(text, "```") {

@@ -38,7 +38,8 @@ type reading struct {
 // whole returns the sentence as it was said.
 func (r *reading) whole() string { return cmp.Or(r.said, r.text) }
 
-// readSentence reads a sentence for what is worth remembering. If only words of continuance hide that, it reads past them.
+// readSentence reads a sentence for what is worth remembering. If only words of continuance hide
+// that, it reads past them.
 func readSentence(s sentence, t *talk) reading {
 	r := readPlain(s, t)
 	if r.kind != statement || r.anchored {
@@ -85,7 +86,8 @@ var (
 	supposedZh = words.List("supposed.zh")
 )
 
-// anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave up.
+// anchor finds what is worth remembering however short it is: who the speaker is, what they like,
+// can, have, and gave up.
 func (r *reading) anchor() {
 	if r.chinese() && r.hasZh(hasSupposed) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
 		if hasPrefixOf(r.text, supposedZh) || len(r.tokens) > 0 && supposedEn.at(r.tokens, 0) > 0 {

@@ -64,7 +64,8 @@ func (r *reading) readZh() {
 	}
 	me, you := r.hasZh(hasFirst), strings.ContainsAny(text, "你您")
 	r.past, r.future = r.hasZh(hasPast) || doneZh(text), r.hasZh(hasFuture)
-	me = me || r.past && !you && !strings.ContainsAny(text, "他她它") && !hasPrefixOf(text, []string{"这", "那", "该"}) // who tells of themselves often leaves 我 away
+	// who tells of themselves often leaves 我 away
+	me = me || r.past && !you && !strings.ContainsAny(text, "他她它") && !hasPrefixOf(text, []string{"这", "那", "该"})
 	r.me, r.you = me, you
 	kin := r.hasZh(hasKin)
 	switch {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Words holds the lists of a directory of data files by name. A list begins with its name in brackets, has one entry a line, is
-// sorted by code point, and has no entry twice. Lines that begin with # are comments; a backslash before an entry that begins with
-// # or [ says that it is one.
+// Words holds the lists of a directory of data files by name. A list begins with its name in
+// brackets, has one entry a line, is sorted by code point, and has no entry twice. Lines that begin
+// with # are comments; a backslash before an entry that begins with # or [ says that it is one.
 //
 //	[tastes.en]
 //	# verbs of liking

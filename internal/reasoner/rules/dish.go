@@ -36,8 +36,9 @@ const placeAfter = "村镇路县寺庙"
 // preparing are verbs: who 煮饺子 eats 饺子.
 var preparing = lists.Set("preparing")
 
-// dishAt reads the name of a dish by the grammar [place | style | cooking | ingredient]… + head: the longest that the text
-// begins with. What says nothing of the taste is left out in front: of 招牌牛肉拉面, 牛肉拉面 remains.
+// dishAt reads the name of a dish by the grammar [place | style | cooking | ingredient]… + head:
+// the longest that the text begins with. What says nothing of the taste is left out in front: of
+// 招牌牛肉拉面, 牛肉拉面 remains.
 func (v *vocabulary) dishAt(text string) (dish, bool) {
 	var found dish
 	from, runes, parts := 0, 0, 0
@@ -60,7 +61,8 @@ func (v *vocabulary) dishAt(text string) (dish, bool) {
 			continue
 		case spoiled:
 		case w.role&roleDish != 0:
-			if found.end == at && found.base != "" && w.role&roleHead != 0 && w.group == found.group { // 提拉米苏 and 蛋糕 are one dish
+			// 提拉米苏 and 蛋糕 are one dish
+			if found.end == at && found.base != "" && w.role&roleHead != 0 && w.group == found.group {
 				found.wording, found.end = text[from:end], end
 				return found, true
 			}

@@ -99,8 +99,8 @@ func withoutCaptions(text string) string {
 	}
 }
 
-// longestSentence is after how many bytes a sentence without an end is cut: what is near something is looked at again for
-// each thing that is found.
+// longestSentence is after how many bytes a sentence without an end is cut: what is near something
+// is looked at again for each thing that is found.
 const longestSentence = 1000
 
 // cutSentence cuts text after its first sentence, which keeps its mark.

@@ -13,8 +13,9 @@ const (
 	deviations  = 4.0
 )
 
-// kin returns for memories that name no activity or taste the memory of the batch that says nearly the same and does; -1
-// for none. open are the memories that may have one, named those that may be it.
+// kin returns for memories that name no activity or taste the memory of the batch that says nearly
+// the same and does; -1 for none. open are the memories that may have one, named those that may be
+// it.
 func kin(memories []reasoner.Memory, open, named []int) map[int]int {
 	found := map[int]int{}
 	best, at := make([]float64, len(open)), make([]int, len(open))

@@ -34,8 +34,8 @@ var (
 // nearZh is how far before something a word may stand that denies it, in characters.
 const nearZh = 6
 
-// polarityZh reads a sentence of Chinese around what it names at [at, to): the clause in which that stands, and whether the
-// sentence speaks of one day only.
+// polarityZh reads a sentence of Chinese around what it names at [at, to): the clause in which that
+// stands, and whether the sentence speaks of one day only.
 func polarityZh(sentence string, at, to int) polarity {
 	clause, from := clauseAt(sentence, at, to)
 	before, after := clause[:at-from], clause[to-from:]
@@ -104,7 +104,8 @@ func polarityEn(clause []token, start, end int) polarity {
 	return pro
 }
 
-// gaveUp tells whether something was given up in the words before a pattern, and not for its sake: "ditched chess for golf".
+// gaveUp tells whether something was given up in the words before a pattern, and not for its sake:
+// "ditched chess for golf".
 func gaveUp(before string) bool {
 	for _, p := range conEn {
 		if i := wordAt(before, p); i >= 0 && !containsWord(before[i+len(p):], "for") {

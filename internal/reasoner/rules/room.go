@@ -8,14 +8,16 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Nobody is told by a hundred traits. The more there are of a kind, the more a new one has to show, and there is an end.
+// Nobody is told by a hundred traits. The more there are of a kind, the more a new one has to show,
+// and there is an end.
 const (
 	maxVisible   = 39 // with those that clusters make
 	maxBehaviors = 35 // without
 )
 
-// most is how many traits of each kind there may be, and mostEveryday how many of them may be what nearly everybody does.
-// At usual, a new one of what not everybody does needs twice of what the first needed.
+// most is how many traits of each kind there may be, and mostEveryday how many of them may be what
+// nearly everybody does. At usual, a new one of what not everybody does needs twice of what the
+// first needed.
 var (
 	most         = [kinds]int{doing: 21, eating: 14, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 	mostEveryday = [kinds]int{doing: 4, eating: 3}

@@ -1,6 +1,6 @@
-// Package rules is the reasoner that needs no model and no network: deterministic rules for English and Chinese. It sees
-// what recurs (activities, food, places, people, hours), what the user says they are or like, and what they say is over.
-// docs/reasoner-rules.md tells what it cannot see.
+// Package rules is the reasoner that needs no model and no network: deterministic rules for English
+// and Chinese. It sees what recurs (activities, food, places, people, hours), what the user says
+// they are or like, and what they say is over. docs/reasoner-rules.md tells what it cannot see.
 package rules
 
 import (
@@ -44,9 +44,9 @@ type sign struct {
 	surfaces map[string]int
 }
 
-// signs returns the patterns of a batch in the order in which they first show; those of hours come last, and only where the
-// user's time zone is known. With meaning, memories that name none take part in those of memories that mean nearly the same;
-// that adds evidence and no pattern.
+// signs returns the patterns of a batch in the order in which they first show; those of hours come
+// last, and only where the user's time zone is known. With meaning, memories that name none take
+// part in those of memories that mean nearly the same; that adds evidence and no pattern.
 func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
 	byKey := map[string]*sign{}
 	var all []*sign
@@ -158,7 +158,8 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 		clues[c.Key] = c
 	}
 	var fresh []*candidate
-	days, hereDays := map[string]int{}, map[string]int{} // of a person: on which they did something, ever and in this batch
+	// of a person: on which they did something, ever and in this batch
+	days, hereDays := map[string]int{}, map[string]int{}
 	for _, s := range r.signs(b.Memories, b.ZoneKnown, true) {
 		if s.kind == hours && s.finding.id == anyHour {
 			known := newTally(hours, clues[s.key].Against, clues[s.key].SkippedAgainst)
@@ -209,8 +210,9 @@ var (
 	narrowsZh = lists.List("narrows.zh")
 )
 
-// stillSays tells whether a trait that the user worded says what a pattern shows, and neither denies nor narrows it: what
-// these rules cannot read out of the user's own words is no evidence for or against them.
+// stillSays tells whether a trait that the user worded says what a pattern shows, and neither
+// denies nor narrows it: what these rules cannot read out of the user's own words is no evidence
+// for or against them.
 func (r *Reasoner) stillSays(t *reasoner.Trait, s *sign) bool {
 	text := strings.ToLower(t.Content)
 	if s.finding.say != "" && text == strings.ToLower(s.finding.say) {
@@ -320,15 +322,15 @@ type candidate struct {
 	fresh     bool // no trait of it was ever made, and it was seen lately
 }
 
-// recent is how long ago a pattern may have been seen last to begin a trend or a candidate: a trend is about these days, and
-// what was seen twice in years gone by stays a clue.
+// recent is how long ago a pattern may have been seen last to begin a trend or a candidate: a trend
+// is about these days, and what was seen twice in years gone by stays a clue.
 const recent = 30 * 24 * time.Hour
 
 // moodArousal is how much feeling the memories of a mood show on average, 0 to 1.
 const moodArousal = 0.6
 
-// begins reports whether a pattern was seen twice, so that it begins a trend or a candidate. What nearly everybody does begins
-// neither.
+// begins reports whether a pattern was seen twice, so that it begins a trend or a candidate. What
+// nearly everybody does begins neither.
 func (c *candidate) begins() bool {
 	return c.fresh && c.days == 2 && c.noted+len(c.daily) == 2 && c.sessions >= 2 && c.finding.rank != everyday && 2*c.days >= c.of
 }

@@ -100,8 +100,8 @@ func TestHours(t *testing.T) {
 	require.Empty(t, l.clues)
 }
 
-// What is known of hours does not depend on how the memories are cut into batches: clues carry the nights, and the days that
-// they are compared with.
+// What is known of hours does not depend on how the memories are cut into batches: clues carry the
+// nights, and the days that they are compared with.
 func TestHoursAcrossBatches(t *testing.T) {
 	t.Parallel()
 	at := func(hours ...int) (all []reasoner.Memory) {
@@ -114,7 +114,8 @@ func TestHoursAcrossBatches(t *testing.T) {
 		}
 		return all
 	}
-	nights := at(14, 23, 15, 25, 14, 23, 14, 26, 10, 23, 14, 24, 16, 23, 14, 23) // an afternoon and a night, eight times
+	// an afternoon and a night, eight times
+	nights := at(14, 23, 15, 25, 14, 23, 14, 26, 10, 23, 14, 24, 16, 23, 14, 23)
 	seldom := at(slices.Repeat([]int{10, 14}, 8)...)
 	seldom = append(seldom, at(slices.Concat(slices.Repeat([]int{10, 14}, 8), []int{23, 24, 25, 23, 10, 23})...)[16:]...)
 	many := at(slices.Repeat([]int{12, 23}, 60)...) // more days than a clue keeps

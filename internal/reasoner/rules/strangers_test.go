@@ -76,8 +76,8 @@ var strangers = []stranger{
 	}, noiseEn},
 }
 
-// Rules that see one person's interests must see another's: people with other hobbies, who write differently, among notices,
-// advertising and other people's words.
+// Rules that see one person's interests must see another's: people with other hobbies, who write
+// differently, among notices, advertising and other people's words.
 func TestOtherPeople(t *testing.T) {
 	t.Parallel()
 	for _, person := range strangers {

@@ -26,8 +26,9 @@ func (f *finder) placeZh(sentence string, start, end int) {
 	f.add(finding{kind: place, id: name, surface: name, zh: true})
 }
 
-// nameBefore returns the characters that stand before a place's ending and belong to its name. ok is false unless a word of
-// movement or place stands before it ("在岳麓山"), or it stands alone between spaces, as a label does.
+// nameBefore returns the characters that stand before a place's ending and belong to its name. ok
+// is false unless a word of movement or place stands before it ("在岳麓山"), or it stands alone
+// between spaces, as a label does.
 func nameBefore(text, after string) (name string, ok bool) {
 	start := len(text)
 	for start > 0 {

@@ -38,9 +38,9 @@ func (s said) inFirstPerson() bool {
 
 var selves = lists.Set("selves")
 
-// listen tells who speaks in each memory. Where nobody speaks but two or more named people in turn, the user keeps the
-// record of a dialogue: then a trait names the person that it is of. Otherwise what a named speaker says is no fact about
-// the user.
+// listen tells who speaks in each memory. Where nobody speaks but two or more named people in turn,
+// the user keeps the record of a dialogue: then a trait names the person that it is of. Otherwise
+// what a named speaker says is no fact about the user.
 func listen(memories []reasoner.Memory) []said {
 	named := map[string]int{}
 	for _, m := range memories {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The vocabulary is general knowledge of what people do, eat and like, in files of their own. A pattern outside it is only
-// seen where the user says in so many words that they like it.
+// The vocabulary is general knowledge of what people do, eat and like, in files of their own. A
+// pattern outside it is only seen where the user says in so many words that they like it.
 //
 //go:embed words/activities.txt
 var activityLines string
@@ -149,7 +149,8 @@ func (v *vocabulary) readFoods() {
 		}
 	}
 	for _, form := range order {
-		if english[strings.TrimSuffix(form, "s")] == "" || !strings.HasSuffix(form, "s") { // else the singular stands for it
+		// else the singular stands for it
+		if english[strings.TrimSuffix(form, "s")] == "" || !strings.HasSuffix(form, "s") {
 			v.addEnglish(form, phrase{food: english[form], common: common[form]})
 		}
 	}

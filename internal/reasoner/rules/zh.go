@@ -278,7 +278,8 @@ func (f *finder) selfZh(sentence string, start, end int, s selfWord) {
 	f.add(finding{kind: self, id: s.id, surface: sentence[start:end], zh: true, polarity: p, stated: p == pro, say: s.zh})
 }
 
-// endsSelf tells whether a description ends before rest, and does not go on to describe something: 传统配方 is no person.
+// endsSelf tells whether a description ends before rest, and does not go on to describe something:
+// 传统配方 is no person.
 func endsSelf(rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	if !isHan(next) {

@@ -118,7 +118,8 @@ func (r *reader) ahead() bool {
 		r.asked = true
 		past, doing := false, false
 		for i, w := range r.all {
-			if i > 0 && strings.HasSuffix(w.lower, "ing") && (r.all[i-1].lower == "i'm" || r.all[i-1].lower == "we're") { // "We're moving in June"
+			// "We're moving in June"
+			if i > 0 && strings.HasSuffix(w.lower, "ing") && (r.all[i-1].lower == "i'm" || r.all[i-1].lower == "we're") {
 				r.future, doing = true, true
 			}
 			r.future = r.future || futureEn[w.lower]

@@ -1,5 +1,5 @@
-// Package when finds in a text when something happens: "yesterday", "last Tuesday", "on 3 May", 上周三, 三天前, read from the time
-// at which the text was said. English and Chinese.
+// Package when finds in a text when something happens: "yesterday", "last Tuesday", "on 3 May",
+// 上周三, 三天前, read from the time at which the text was said. English and Chinese.
 package when
 
 import "time"
@@ -31,9 +31,10 @@ type Expression struct {
 // maxText is how much of a text is read, in bytes.
 const maxText = 4 << 10
 
-// Find returns the first time that text says, relative to when it was said. A day without an hour is its noon; a week its Wednesday, a
-// month its 15th, a year its 1 July, each at noon; "a week ago" and the like count back from the day. What recurs ("every
-// Tuesday") is no time, and neither is how long something takes, nor what lies outside the years 1 to 9999.
+// Find returns the first time that text says, relative to when it was said. A day without an hour
+// is its noon; a week its Wednesday, a month its 15th, a year its 1 July, each at noon; "a week
+// ago" and the like count back from the day. What recurs ("every Tuesday") is no time, and neither
+// is how long something takes, nor what lies outside the years 1 to 9999.
 func Find(text string, said time.Time) (Expression, bool) {
 	if len(text) > maxText {
 		end := maxText
@@ -107,7 +108,8 @@ func lately(said time.Time, day time.Weekday, future bool) time.Time {
 	return days(said, n)
 }
 
-// dated returns noon of a day without a year: the one nearest to said, as far as the text does not say that it is to come.
+// dated returns noon of a day without a year: the one nearest to said, as far as the text does not
+// say that it is to come.
 func dated(said time.Time, m time.Month, d int, future bool) (time.Time, bool) {
 	y := said.Year()
 	if d < 1 || d > 31 {
