@@ -1,4 +1,10 @@
-// Package worker assembles what works the jobs: the pool of connections, the store, the embedding provider and River.
+// Package worker runs Oxbow's background jobs: it embeds memories, extracts them from messages,
+// reflects on them, and maintains the database.
+//
+//	w, err := worker.New(ctx, worker.Config{DatabaseURL: url})
+//	if err != nil { … }
+//	defer w.Close()
+//	err = w.Run(ctx) // until ctx is cancelled
 package worker
 
 import (
@@ -22,62 +28,64 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Config says what to work on and how. DatabaseURL is required.
+// Config configures a Worker. Only DatabaseURL is required.
 type Config struct {
-	// DatabaseURL names the database. pgx's own parameters may be in it, such as pool_max_conns, or, for a pooler that
-	// shares connections by transaction, default_query_exec_mode=exec.
+	// DatabaseURL is the connection string of the database. It may contain pgx parameters such as
+	// pool_max_conns or, for a pooler in transaction mode, default_query_exec_mode=exec.
 	DatabaseURL string
-	// Embedding chooses the provider of vectors. Default: the local one.
+	// Embedding selects the embedding provider. Default: the local one.
 	Embedding EmbeddingConfig
-	// Embedder makes vectors in the place of Embedding. oxbow.NewEmbedder makes one of any embedder of langchaingo.
+	// Embedder replaces Embedding. oxbow.NewEmbedder makes one from any langchaingo embedder.
 	Embedder Embedder
-	// Reasoner chooses what draws conclusions. Default: the rules.
+	// Reasoner selects the reasoner. Default: the built-in rules.
 	Reasoner ReasonerConfig
-	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds
-	// it waits. Default: any number.
+	// DailyTokens is the maximum number of tokens that the reflections of one user may use in 24
+	// hours. Further reflections wait. Default: unlimited.
 	DailyTokens int64
-	// Now is the clock of reflection, for data that lies in the past. Default: time.Now.
+	// Now is the clock of reflection, for historical data. Default: time.Now.
 	Now func() time.Time
-	// Concurrency is how many embed jobs run at once. Default: the number of CPUs, 2 to 4; for a provider that is asked
-	// over a network 8.
+	// Concurrency is the number of embed jobs that run at once, 1 to 1000. Default: for the local
+	// embedder the number of CPUs, but at least 2 and at most 4; for other providers 8.
 	Concurrency int
-	// PollOnly leaves LISTEN alone, which poolers that share connections by transaction do not carry. Jobs are found by
-	// polling, as they are anyway when no notification comes.
+	// PollOnly disables LISTEN, which poolers in transaction mode do not support. Jobs are then
+	// found by polling only.
 	PollOnly bool
-	// PollInterval is how often the queue of new memories is looked at. Default 100 ms.
+	// PollInterval is how often the queue of new memories is polled, at least 10 ms. Default: 100 ms.
 	PollInterval time.Duration
-	// StopTimeout is how long running jobs may go on when the worker is stopped. Default 30 seconds.
+	// StopTimeout is how long running jobs may continue after the worker is stopped. Default: 30 seconds.
 	StopTimeout time.Duration
-	// HealthAddr is where health and readiness are served over HTTP, such as "127.0.0.1:8080". Default: nowhere.
+	// HealthAddr is the HTTP address that serves health and readiness, such as "127.0.0.1:8080".
+	// Default: none.
 	HealthAddr string
-	// MetricsAddr is where metrics are served over HTTP for Prometheus, and health too. Default: nowhere.
+	// MetricsAddr is the HTTP address that serves Prometheus metrics and health. Default: none.
 	MetricsAddr string
-	// TracerProvider gets the traces of jobs and of the calls that they make. Default:
-	// OpenTelemetry's global one, which does nothing unless the program has set it.
+	// TracerProvider records the traces of jobs and of the calls that they make. Default: the
+	// global provider of OpenTelemetry, which does nothing unless the program has set it.
 	TracerProvider trace.TracerProvider
-	// CheckSchema tells whether the database is what this program needs. Default: no check.
+	// CheckSchema returns an error if the schema does not fit this program. Default: no check.
 	CheckSchema func(ctx context.Context, db store.DB) error
-	// Logger gets what is done. Default: nothing is logged.
+	// Logger is the worker's logger. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast        bool                // tests: no staggered start of maintenance
-	overdue     time.Duration       // see the constant
-	scheduleAge time.Duration       // see the constant
-	lastWait    time.Duration       // see the constant
-	thinks      reasoner.Reasoner   // tests: the reasoner, whatever Reasoner says
-	extracts    reasoner.Extractor  // tests: the extractor
-	summarizes  reasoner.Summarizer // tests: the summarizer; nil: the rules
-	reembedPage int                 // how many memories one step of Reembed looks at and commits
+	fast        bool                // for tests: start maintenance without staggering
+	overdue     time.Duration       // default: the constant overdue
+	scheduleAge time.Duration       // default: the constant scheduleAge
+	lastWait    time.Duration       // default: the constant lastWait
+	thinks      reasoner.Reasoner   // for tests: replaces Reasoner
+	extracts    reasoner.Extractor  // for tests: the extractor
+	summarizes  reasoner.Summarizer // for tests: the summarizer; nil means the rules
+	reembedPage int                 // memories per transaction of Reembed
 }
 
-// EmbeddingConfig chooses one of the providers of vectors that the program has.
+// EmbeddingConfig selects one of the built-in embedding providers.
 type EmbeddingConfig = providers.Config
 
-// ReasonerConfig chooses one of the language models that the program can ask. With Client it is any
-// model of langchaingo, which Model then names.
+// ReasonerConfig selects one of the built-in language model providers. Client accepts any model of
+// langchaingo; Model then is its name.
 type ReasonerConfig = llm.Config
 
-// Embedder makes vectors of texts, as oxbow.Embedder. Its errors count as attempts of the jobs that they stop.
+// Embedder turns texts into vectors; see oxbow.Embedder. A job fails with the error of its embedder,
+// which counts as an attempt.
 type Embedder interface {
 	Model() string
 	Dimension() int
@@ -126,8 +134,8 @@ func (c Config) local() bool {
 	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.ProviderLocal)
 }
 
-// callTime limits one call of the embedder. A call may take several requests when a provider refuses texts, so it is
-// somewhat more than the limit of a request.
+// callTime limits one call of the embedder. A call may take several requests when a provider
+// refuses texts, so the limit is higher than that of a request.
 func (c Config) callTime() time.Duration {
 	switch {
 	case c.local():
@@ -140,25 +148,25 @@ func (c Config) callTime() time.Duration {
 	return 35 * time.Second
 }
 
-// callTexts is how many texts one call has: few where a call takes long, so that little is lost with one that fails.
+// callTexts is the number of texts per call. Slow providers get fewer, so that a failed call loses little.
 func (c Config) callTexts() int {
 	switch {
 	case c.local():
 		return 128
 	case c.Embedding.Provider == providers.ProviderOllama:
-		return 8 // its server is asked for one text at a time
+		return 8 // its server embeds one text at a time
 	}
 	return 64
 }
 
-// openPool connects, and fails with pgx's error where the database does not answer.
+// openPool opens the connection pool and configures its connections.
 func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
 	if !strings.Contains(c.DatabaseURL, "pool_max_conns") {
-		// one for each job, and those of River itself: fetching, completing, listening, leading
+		// one for each job, and 6 for River's own fetching, completing, listening and leader election
 		cfg.MaxConns = int32(c.Concurrency + defaultWorkers + reflectWorkers + extractWorkers + 6)
 	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {

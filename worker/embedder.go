@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// embedder tells the jobs of a provider's errors in their words.
+// embedder translates a provider's errors into those of package jobs.
 type embedder struct{ embedding.Embedder }
 
 func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -27,7 +27,7 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return nil, err
 }
 
-// openEmbedder returns the embedder that is configured.
+// openEmbedder returns the configured embedder.
 func (c Config) openEmbedder() (embedding.Embedder, error) {
 	if c.Embedder != nil {
 		return c.Embedder, nil

@@ -2,8 +2,9 @@ package worker
 
 import "context"
 
-// Extract works the messages of a session off at once, those that wait for quiet included, and
-// tells of each batch. Messages on which extraction failed are left to the jobs.
+// Extract processes the waiting messages of a session immediately, including those that wait for the
+// session to become quiet. It calls report after each batch. Messages whose extraction has failed are
+// left to the jobs.
 func (w *Worker) Extract(ctx context.Context, userID, sessionID string, report func(messages int)) error {
 	x := w.jobs().Extraction()
 	for {

@@ -9,13 +9,13 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// errorHandler reports failed jobs. River itself logs them below the level that is looked at.
+// errorHandler logs failed jobs. River logs them at a level that riverLogger drops.
 type errorHandler struct{ log *slog.Logger }
 
 func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
 	level := slog.LevelWarn
 	if job.Attempt >= job.MaxAttempts {
-		level = slog.LevelError // it is not tried again
+		level = slog.LevelError // the last attempt
 	}
 	h.log.Log(ctx, level, "a job failed", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "of", job.MaxAttempts, "error", err)
 	return nil
@@ -27,7 +27,7 @@ func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, va
 	return nil
 }
 
-// endings decides how a job ends that neither succeeded nor failed.
+// endings decides how a job ends if it was erased or interrupted while it ran.
 type endings struct{ river.MiddlewareDefaults }
 
 func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
@@ -35,14 +35,14 @@ func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context
 	switch {
 	case err == nil:
 	case errors.Is(err, rivertype.ErrNotFound):
-		return nil // it was erased while it ran
+		return nil // the job was erased while it ran
 	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely):
-		return river.JobSnooze(0) // cut short by a stop: it is taken up again at once, and this was no attempt
+		return river.JobSnooze(0) // interrupted by a stop: it is due again at once, and this does not count as an attempt
 	}
 	return err
 }
 
-// riverLogger passes on what River has to say from warnings on; it describes each of its own steps below that.
+// riverLogger returns a logger that drops River's messages below the level warning.
 func riverLogger(log *slog.Logger) *slog.Logger { return slog.New(fromWarn{log.Handler()}) }
 
 type fromWarn struct{ slog.Handler }

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// gaugesAge is how old what the database said may be: several who scrape ask it once.
+	// gaugesAge is how long the database's gauges are cached, so that several scrapers cause one query.
 	gaugesAge = 5 * time.Second
-	// gaugesTime is how long a scrape waits for the database.
+	// gaugesTime limits how long a scrape waits for the database.
 	gaugesTime = 8 * time.Second
 )
 
-// collector reports at each scrape the gauges of the database, the pool and the providers.
+// collector collects the gauges of the database, the pool and the providers at each scrape.
 type collector struct {
 	worker *Worker
 
@@ -136,7 +136,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// database asks what it was not asked a moment ago.
+// database returns the database's gauges, at most gaugesAge old.
 func (g *collector) database() (gauges.Gauges, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Health is what /readyz answers.
+// Health is the response of /readyz.
 type Health struct {
 	Ready    bool           `json:"ready"`
-	Database string         `json:"database"` // "ok", or what is wrong
+	Database string         `json:"database"` // "ok" or the problem
 	Worker   string         `json:"worker"`
 	Provider ProviderHealth `json:"provider"`
 }
 
-// ProviderHealth is how the embedding provider fares. One that is down does not make a worker unready: memories are
-// indexed by their words meanwhile, and no other worker would fare better.
+// ProviderHealth is the state of the embedding provider. A worker stays ready while its provider is
+// down: memories are still indexed by their words, and another worker would have the same problem.
 type ProviderHealth struct {
 	Model    string    `json:"model"`
-	Status   string    `json:"status"` // "ok", "not asked yet", or what is wrong
+	Status   string    `json:"status"` // "ok", "not asked yet" or the problem
 	WorkedAt time.Time `json:"worked_at,omitzero"`
 	RetryAt  time.Time `json:"retry_at,omitzero"`
 }
 
-// Health looks at everything that the worker needs.
+// Health checks everything that the worker needs.
 func (w *Worker) Health(ctx context.Context) Health {
 	h := Health{Database: "ok", Worker: "ok", Provider: w.providerHealth()}
 	if err := w.checkStill(ctx); err != nil {
@@ -37,7 +37,7 @@ func (w *Worker) Health(ctx context.Context) Health {
 	return h
 }
 
-// checkStill repeats the checks of New: a migration or a reembed may have come since.
+// checkStill repeats the checks of New, because a migration or a reembed may have run since.
 func (w *Worker) checkStill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -59,10 +59,10 @@ func (w *Worker) providerHealth() ProviderHealth {
 	return h
 }
 
-// health answers
+// health returns the handler of
 //
-//	/healthz  200 while the process lives
-//	/readyz   200 while it works jobs of a database that is as it should be, else 503; what is wrong in JSON
+//	/healthz  200 while the process runs
+//	/readyz   200 if the worker works jobs and the database passes its checks, otherwise 503; the body is Health as JSON
 func (w *Worker) health() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
@@ -72,7 +72,7 @@ func (w *Worker) health() *http.ServeMux {
 		if !h.Ready {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(rw).Encode(h) // the client may be gone
+		_ = json.NewEncoder(rw).Encode(h) // the client may have disconnected
 	})
 	return mux
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// soon is how far ahead RunUntilIdle waits for a job that is to be tried again.
+// soon is how far ahead RunUntilIdle waits for a retry.
 const soon = 3 * time.Second
 
-// UnfinishedError says that jobs are left which cannot be worked now.
+// UnfinishedError reports that jobs remain that cannot be worked now.
 type UnfinishedError struct {
-	Jobs int64 // how many wait
-	Err  error // why, where that is known
+	Jobs int64 // the number of waiting jobs
+	Err  error // the reason, nil if unknown
 }
 
 func (e *UnfinishedError) Error() string {
@@ -35,14 +35,13 @@ func (e *UnfinishedError) Error() string {
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// RunUntilIdle works jobs until none is left that is due, including those that jobs cause, and
-// those that an earlier worker put off because its provider was down. It enqueues no periodic jobs,
-// except that it folds waiting activity at the end. report, if it is not nil, is told now and then
-// how much is left.
+// RunUntilIdle works jobs until none is due. This includes the jobs that jobs enqueue, and those that
+// an earlier worker postponed because its provider was down. It enqueues no periodic jobs, except that
+// it folds waiting activity at the end. If report is not nil, it is called repeatedly with the
+// remaining backlog.
 //
-// Jobs that wait for a provider that is down, or that failed and are to be tried again only later,
-// are not waited for: the error is then an *UnfinishedError. Where ctx ends first, the running jobs
-// are finished as in Run.
+// RunUntilIdle does not wait for jobs whose provider is down or whose retry is more than 3 seconds
+// away; it then returns an *UnfinishedError. If ctx ends first, running jobs are finished as in Run.
 func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) error {
 	client, err := w.client(nil)
 	if err != nil {
@@ -66,8 +65,8 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	return w.unfinished(left)
 }
 
-// waitUntilIdle returns when the queue was found idle twice in a row, because a job is counted as
-// running while its worker completes it, and no activity waits that was not tried to fold.
+// waitUntilIdle returns when the queue was idle twice in a row and no unfolded activity waits. Once is
+// not enough, because a job counts as running while its worker completes it.
 func (w *Worker) waitUntilIdle(
 	ctx context.Context, client *river.Client[pgx.Tx], report func(store.Backlog),
 ) (store.Backlog, error) {
@@ -86,7 +85,7 @@ func (w *Worker) waitUntilIdle(
 			idle = 0
 		} else if idle++; idle == 2 {
 			oldest, err := store.OldestActivity(ctx, w.pool)
-			if err != nil || oldest == 0 || oldest == folded { // folded: it could not be
+			if err != nil || oldest == 0 || oldest == folded { // equal to folded: folding failed
 				return left, err
 			}
 			if _, err := client.Insert(ctx, jobs.FlushActivityArgs{}, nil); err != nil {
@@ -102,7 +101,7 @@ func (w *Worker) waitUntilIdle(
 	}
 }
 
-// waitingKinds are the kinds of jobs that wait for a provider that is down.
+// waitingKinds returns the kinds of jobs whose provider is down.
 func (w *Worker) waitingKinds() []string {
 	return jobs.Names(func(k *jobs.Kind) bool {
 		return k.Embedder && w.provider.Status().Down() || k.Reasoner && w.thinker.Status().Down()

@@ -8,13 +8,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// overdue is how long jobs may be due and lie before another worker is to lead: the one that leads
-// takes up, every 5 seconds, what was to wait until now.
+// overdue is how long due jobs may stay untouched before the leader is deposed. A working leader makes
+// scheduled jobs available every 5 seconds.
 const overdue = 2 * time.Minute
 
-// watchLeader sees to it, until stop, that somebody leads who does what a leader does. River elects
-// anew when a leader is gone; one that is there and does nothing, or is written down for a time
-// that is far off, would keep retries, and conversations that are over, waiting for as long.
+// watchLeader deposes a leader that does not do its work, until stop is called. River elects a new
+// leader only when the old one's term expires. A leader that hangs, or whose term was recorded with an
+// expiry far in the future, would delay retries and the extraction of finished conversations until then.
 func (w *Worker) watchLeader(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

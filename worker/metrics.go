@@ -15,21 +15,21 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// How a job ended, in the label outcome.
+// The values of the label outcome: how a job ended.
 const (
 	outcomeCompleted = "completed"
-	outcomeSnoozed   = "snoozed" // it waits for something: a provider, a model, a limit; this was no attempt
-	outcomeFailed    = "failed"  // it is tried again
+	outcomeSnoozed   = "snoozed" // waits for a provider, a model or a limit; does not count as an attempt
+	outcomeFailed    = "failed"  // will be retried
 	outcomeDiscarded = "discarded"
 	outcomeCancelled = "cancelled"
 	outcomePanicked  = "panicked"
 )
 
-// metrics counts what this process does. No label names a user or says what a memory is about. What
-// the database knows is added by a collector.
+// metrics are the metrics of this process. No label identifies a user or the content of a memory. The
+// collector adds the gauges of the database.
 type metrics struct {
 	registry   *prometheus.Registry
-	collectors []prometheus.Collector // that the registry has
+	collectors []prometheus.Collector // all that are registered
 
 	jobs         *prometheus.CounterVec
 	jobDuration  *prometheus.HistogramVec
@@ -48,7 +48,7 @@ type metrics struct {
 	traits       *prometheus.CounterVec
 }
 
-// Bounds of the histograms, in seconds.
+// Bucket bounds of the histograms, in seconds.
 var (
 	fromMilliseconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	waitingTimes     = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 900, 3600, 21600}
@@ -101,7 +101,7 @@ func (m *metrics) add(collectors ...prometheus.Collector) {
 	m.collectors = append(m.collectors, collectors...)
 }
 
-// expect makes the series that alarms look at, so that the first one of its kind is an increase.
+// expect creates the series that alarms use at zero, so that the first event is an increase.
 func (m *metrics) expect() {
 	for _, kind := range jobs.Names(everyKind) {
 		for _, outcome := range []string{outcomeCompleted, outcomeSnoozed, outcomeFailed, outcomeDiscarded, outcomeCancelled, outcomePanicked} {
@@ -162,19 +162,19 @@ func (m *metrics) Reflected(o jobs.Outcome) {
 	}
 }
 
-// called counts a call of a provider.
+// called records a call of a provider.
 func (m *metrics) called(c call, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(c.provider, c.model, c.operation, outcome).Inc()
 	m.callDuration.WithLabelValues(c.provider, c.model, c.operation).Observe(took.Seconds())
 }
 
-// used counts the tokens of a call of a language model.
+// used records the tokens of a call of a language model.
 func (m *metrics) used(u reasoner.Usage) {
 	m.tokens.WithLabelValues(u.Model, u.Purpose, "prompt").Add(float64(u.PromptTokens))
 	m.tokens.WithLabelValues(u.Model, u.Purpose, "completion").Add(float64(u.CompletionTokens))
 }
 
-// counting counts how jobs end. It is the outermost middleware, so that it sees what River sees.
+// counting counts the outcomes of jobs. It is the outermost middleware, so that it sees what River sees.
 type counting struct {
 	river.MiddlewareDefaults
 	*metrics
@@ -189,7 +189,7 @@ func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(co
 	return err
 }
 
-// begun counts that a job runs, and returns what counts its end.
+// begun records the start of a job, and returns a function that records its end.
 func (m *metrics) begun(job *rivertype.JobRow) (ended func(outcome string)) {
 	begun := time.Now()
 	m.jobWait.WithLabelValues(job.Kind).Observe(max(begun.Sub(job.ScheduledAt), 0).Seconds())

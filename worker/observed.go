@@ -13,10 +13,10 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// call names what is asked of whom.
+// call identifies an operation of a provider.
 type call struct{ provider, model, operation string }
 
-// observed counts the calls of providers, and makes each a span of the job's trace. Texts are in neither.
+// observed counts the calls of providers and records each as a span of the job's trace. Neither contains texts.
 type observed struct {
 	metrics *metrics
 	tracer  trace.Tracer
@@ -32,12 +32,12 @@ func (o *observed) call(ctx context.Context, c call, texts int, ask func(context
 	o.metrics.called(c, outcome, time.Since(begun))
 	span.SetAttributes(attribute.String("oxbow.outcome", outcome))
 	if err != nil {
-		span.SetStatus(codes.Error, outcome) // the error's own text may quote what was sent
+		span.SetStatus(codes.Error, outcome) // the error's text may quote the input
 	}
 	return err
 }
 
-// callOutcome is a word for a label.
+// callOutcome returns the value of the label outcome for a call.
 func callOutcome(err error) string {
 	switch {
 	case err == nil:
@@ -56,7 +56,7 @@ func callOutcome(err error) string {
 	return "failed"
 }
 
-// observedEmbedder is an embedder whose calls are counted.
+// observedEmbedder is an embedder that counts its calls.
 type observedEmbedder struct {
 	embedder
 	*observed
@@ -70,7 +70,7 @@ func (e observedEmbedder) Embed(ctx context.Context, texts []string) (vectors []
 	return vectors, err
 }
 
-// think is call, with the tokens that a model reports.
+// think is call for a language model; it also records the tokens that the model reports.
 func (o *observed) think(ctx context.Context, c call, texts int, ask func(context.Context) error) error {
 	outer := ctx
 	return o.call(ctx, c, texts, func(ctx context.Context) error {
@@ -83,7 +83,7 @@ func (o *observed) think(ctx context.Context, c call, texts int, ask func(contex
 	})
 }
 
-// observedReasoner is a reasoner whose calls are counted.
+// observedReasoner is a reasoner that counts its calls.
 type observedReasoner struct {
 	reasoner.Reasoner
 	*observed
@@ -105,7 +105,7 @@ func (r observedReasoner) Review(ctx context.Context, c reasoner.Case) (v reason
 	return v, err
 }
 
-// observedExtractor is an extractor whose calls are counted.
+// observedExtractor is an extractor that counts its calls.
 type observedExtractor struct {
 	reasoner.Extractor
 	*observed
@@ -127,7 +127,7 @@ func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts
 	return r, err
 }
 
-// observedSummarizer is a summarizer whose calls are counted.
+// observedSummarizer is a summarizer that counts its calls.
 type observedSummarizer struct {
 	reasoner.Summarizer
 	*observed

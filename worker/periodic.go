@@ -14,24 +14,24 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// scheduleAge is how long after it was changed a running worker follows a schedule.
+// scheduleAge is how often a running worker looks for changed schedules.
 const scheduleAge = 5 * time.Second
 
 func everyKind(*jobs.Kind) bool { return true }
 
-// periodic is the periodic jobs of a worker. River's leader enqueues them. Each is unique, so one
-// that takes longer than its period is not enqueued twice; and each whose schedule is an interval
-// is enqueued when a worker begins to lead, so that a restart puts nothing off.
+// periodic holds the periodic jobs of a worker. River's leader enqueues them. Each kind is unique, so a
+// job that runs longer than its period is not enqueued twice. A kind with an interval is also enqueued
+// when a worker becomes leader, so that a restart does not postpone it.
 type periodic struct {
 	*Worker
 	followed map[string]*followed
 }
 
-// followed is the schedule of a kind, as River asks for it.
+// followed is the schedule of a kind, as a river.PeriodicSchedule.
 type followed struct {
-	text     string // an operator's; empty: that of the kind
+	text     string // set by an operator; empty means the kind's default
 	schedule Schedule
-	next     atomic.Pointer[time.Time] // that River was told, where this worker leads
+	next     atomic.Pointer[time.Time] // as last returned to River; nil unless this worker leads
 }
 
 // Next implements river.PeriodicSchedule.
@@ -41,7 +41,7 @@ func (f *followed) Next(now time.Time) time.Time {
 	return next
 }
 
-// newPeriodic reads the schedules and returns the jobs that follow them.
+// newPeriodic reads the schedules and returns the periodic jobs.
 func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJob, error) {
 	p := &periodic{w, map[string]*followed{}}
 	rows, err := store.Schedules(ctx, w.pool)
@@ -57,8 +57,8 @@ func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJ
 	return p, all, nil
 }
 
-// follow makes the job of a kind. A schedule that cannot be read leaves the kind with its own: the
-// database refuses most of those.
+// follow returns the periodic job of a kind. If the schedule cannot be parsed, which the database
+// mostly prevents, the kind keeps its default.
 func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedule, starting bool) *river.PeriodicJob {
 	schedule, err := parseSchedule(kind, row)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedu
 		&river.PeriodicJobOpts{ID: kind.Name, RunOnStart: starting && schedule.Every > 0})
 }
 
-// watch follows changed schedules, and writes down the next runs where this worker leads, until stop.
+// watch applies changed schedules and, if this worker leads, stores the next runs, until stop is called.
 func (p *periodic) watch(ctx context.Context, client *river.Client[pgx.Tx]) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -115,7 +115,7 @@ func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) er
 	return store.NoteNextRuns(ctx, p.pool, next)
 }
 
-// noting writes down how the runs of periodic kinds end.
+// noting is middleware that stores how the runs of periodic kinds end.
 type noting struct {
 	river.MiddlewareDefaults
 	*Worker

@@ -10,14 +10,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
 )
 
-// ReasonerRules is the provider that needs none.
+// ReasonerRules is the provider of the built-in rules, which need no language model.
 const ReasonerRules = "rules"
 
 func (c Config) byRules() bool {
 	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
-// minds are what a worker thinks with.
+// minds are the reasoner, the extractor and the summarizer of a worker.
 type minds struct {
 	reasoner   reasoner.Reasoner
 	extractor  reasoner.Extractor
@@ -40,7 +40,7 @@ func (c Config) openReasoner() (minds, error) {
 	return minds{model, model, model}, err
 }
 
-// reasonerCallTime limits one call of the reasoner, in which a model may be asked twice.
+// reasonerCallTime limits one call of the reasoner, which may send two requests to a model.
 func (c Config) reasonerCallTime() time.Duration {
 	if c.byRules() {
 		return 20 * time.Second
@@ -48,8 +48,8 @@ func (c Config) reasonerCallTime() time.Duration {
 	return 2*cmp.Or(c.Reasoner.Timeout, llm.DefaultTimeout) + 5*time.Second
 }
 
-// reflectBatch is how many memories are reflected on at once: what a model reads with care is less
-// than what rules count.
+// reflectBatch is the number of memories in one reflection. Models get fewer, because they read a
+// long list less carefully.
 func (c Config) reflectBatch() int {
 	if c.byRules() {
 		return 200
@@ -57,8 +57,8 @@ func (c Config) reflectBatch() int {
 	return 60
 }
 
-// reflectPoll is how often the queue of reflections is looked at. Where nobody announces a job, the batches of an inbox
-// follow each other at this pace.
+// reflectPoll is how often the reflection queue is polled. With PollOnly it also determines how
+// quickly the batches of an inbox follow each other.
 func (c Config) reflectPoll() time.Duration {
 	if c.PollOnly {
 		return 200 * time.Millisecond

@@ -18,48 +18,48 @@ import (
 )
 
 const (
-	// reembedRest: with fewer memories without a new vector than these, what is left is left to the worker.
+	// reembedRest is the number of memories without a new vector below which the worker embeds the rest.
 	reembedRest = 200
-	// reembedRounds bounds the walks through all memories, where they come in as fast as they are embedded.
+	// reembedRounds limits the passes over all memories, in case they arrive as fast as they are embedded.
 	reembedRounds = 5
-	// reembedLockTime is how long everybody waits behind one attempt to exchange the tables.
+	// reembedLockTime limits how long one attempt to exchange the tables blocks other transactions.
 	reembedLockTime = 500 * time.Millisecond
-	// reembedTries is how often an answer that makes no sense is asked for again.
+	// reembedTries is how often an invalid answer of the provider is retried.
 	reembedTries = 5
-	// reembedMargin is how long before the last walk a memory may have been made that it could not see, because its
-	// transaction was open. What is older still is found by the job sweep.
+	// reembedMargin is the assumed maximum age of a transaction whose memories the last pass could
+	// not see. The job sweep finds memories of older transactions.
 	reembedMargin = time.Hour
 )
 
-// ReembedProgress says how far a change of model has got.
+// ReembedProgress is the progress of Reembed.
 type ReembedProgress struct {
-	Resumed bool  // an interrupted one is continued
-	Round   int   // 1, 2, …: each walks through all memories
-	Total   int64 // memories, when the round began
-	Looked  int64 // of this round
-	Made    int64 // vectors, in all rounds
-	Refused int64 // texts that the provider refuses
-	Waiting error // why it waits, for the provider or for a lock; nil: it does not
+	Resumed bool  // an interrupted run is continued
+	Round   int   // 1, 2, …: each is a pass over all memories
+	Total   int64 // memories at the start of the round
+	Looked  int64 // memories examined in this round
+	Made    int64 // vectors made in all rounds
+	Refused int64 // texts that the provider refused
+	Waiting error // why Reembed waits for the provider or a lock; nil if it does not
 }
 
-// ReembedResult is what a change of model came to.
+// ReembedResult is the result of Reembed.
 type ReembedResult struct {
 	From, To store.EmbeddingModel
 	Made     int64
 	Refused  int64
-	// Left is how many memories, made while the tables were exchanged, have a job to embed them.
+	// Left is the number of memories stored during the exchange; each has a job to embed it.
 	Left int64
 }
 
-// ErrSameModel says that there is nothing to do.
+// ErrSameModel reports that the database already uses the model.
 var ErrSameModel = errors.New("the database holds vectors of that model already")
 
-// Reembed changes the database's embedding model to that of cfg while applications and workers go
-// on. New vectors fill a second table, which then takes the place of the first in a moment.
-// Whatever ends it before, nothing has changed for anyone, and the next call with the same model
-// goes on where it was. A provider that is down is waited for.
+// Reembed changes the embedding model of the database to that of cfg, while applications and workers
+// run. It fills a second table with new vectors, and then exchanges the tables in a short transaction.
+// If it is interrupted before the exchange, the old vectors stay in use, and the next call with the
+// same model continues. Reembed waits while the provider is down. ErrSameModel if there is nothing to do.
 //
-// Workers of the old model stop embedding at the exchange; workers of the new one start after it.
+// Workers with the old model stop embedding at the exchange. Start workers with the new model after it.
 func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (ReembedResult, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 	return result, err
 }
 
-// alone makes sure that no other reembed runs, and that this one may exchange tables.
+// alone takes the lock that excludes other reembeds, and checks that the role owns the tables.
 func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 	conn, err := r.pool.Acquire(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 		err = errors.New("another reembed is running on this database")
 	default:
 		return func() {
-			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // and with it goes the lock
+			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // releases the lock
 			conn.Release()
 		}, nil
 	}
@@ -155,9 +155,9 @@ func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 	return nil, err
 }
 
-// fill walks through the memories until few are without a new vector, and returns when the last
-// walk began. A walk that is resumed in the middle says nothing of what came in before that place
-// since.
+// fill passes over the memories until few lack a new vector, and returns when the last pass began. A
+// resumed first pass starts in the middle and so misses earlier memories stored meanwhile: its count
+// does not end the loop.
 func (r *reembed) fill(ctx context.Context) (time.Time, error) {
 	for r.progress.Round = 1; ; r.progress.Round++ {
 		var begun time.Time
@@ -172,8 +172,8 @@ func (r *reembed) fill(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// walk goes once through all memories and returns how many lacked a new vector. A first walk that
-// was interrupted goes on where it was.
+// walk passes over all memories once and returns how many lacked a new vector. A first pass that was
+// interrupted continues at its last position.
 func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 	if r.progress.Total, err = store.CountMemories(ctx, r.pool); err != nil {
 		return 0, err
@@ -201,7 +201,7 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 	}
 }
 
-// page makes the vectors of a page, several calls at a time, and stores them with the place that was reached.
+// page makes the vectors of a page with several concurrent calls, and stores them together with the position.
 func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.ReembedPlace) error {
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
@@ -211,7 +211,7 @@ func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next stor
 		group.SetLimit(r.cfg.Concurrency)
 		for i, call := range calls {
 			if results[i] != nil {
-				continue // made before the provider went down
+				continue // made in an earlier try
 			}
 			group.Go(func() (err error) {
 				results[i], refusals[i], err = r.call(ctx, call)
@@ -281,7 +281,7 @@ func without[T any](all []T, no map[int]bool) []T {
 	return kept
 }
 
-// patiently repeats what fails because a provider is down, a lock is held, or an answer made no sense.
+// patiently retries after an unavailable provider, a lock timeout or an invalid answer.
 func (r *reembed) patiently(ctx context.Context, try func() error) error {
 	nonsense := 0
 	for failures := 0; ; failures++ {

@@ -12,11 +12,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Reflect works a user's inbox off at once, and tells of each cycle. Workers may run meanwhile:
-// whoever is first with a batch has it. With dryRun everything is done in one transaction that is
-// rolled back in the end; while it runs, the user's traits that it would change are locked. With a
-// language model a dry run ends after the first batch. The error is a *jobs.OptedOutError for a
-// user who does not want to be reflected on.
+// Reflect processes a user's inbox immediately and calls report after each cycle. Workers may run at
+// the same time: each batch is processed once. With dryRun, Reflect does everything in one transaction
+// and rolls it back; meanwhile the traits that it would change are locked. With a language model a dry
+// run ends after the first batch. A user who opted out of reflection is a *jobs.OptedOutError.
 func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report func(jobs.Outcome)) error {
 	client, err := w.client(nil)
 	if err != nil {
@@ -32,8 +31,8 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	}
 	errUndo := errors.New("a dry run is undone")
 	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
-		// a model takes its time, and a transaction that waits for it keeps others waiting: its
-		// first batch tells enough
+		// A model is slow, and an open transaction blocks others, so a dry run with a model ends after
+		// the first batch.
 		if err := reflectAll(ctx, r, tx, userID, enqueue, report, !w.cfg.byRules()); err != nil {
 			return err
 		}
@@ -45,7 +44,7 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	return err
 }
 
-// Workers that take the user's batches first are given time, so often in a row.
+// If workers take the user's batches first, Reflect pauses and retries up to outrunLimit times in a row.
 const (
 	outrunPause = 100 * time.Millisecond
 	outrunLimit = 100

@@ -16,16 +16,16 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Schedule is when jobs of a kind run: every so often, or as a cron expression says, in UTC.
+// Schedule determines when jobs of a kind run: at an interval, or by a cron expression in UTC.
 type Schedule struct {
 	Every time.Duration
 	Cron  cron.Schedule
 }
 
-// never is what a cron expression of a day that does not exist comes to, such as February 30.
+// never is the interval of a cron expression that never matches, such as one for February 30.
 const never = 100 * 365 * 24 * time.Hour
 
-// Next returns the first run after a moment.
+// Next returns the first run after the given time.
 func (s Schedule) Next(after time.Time) time.Time {
 	if s.Cron == nil {
 		return after.Add(s.Every)
@@ -37,7 +37,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return next
 }
 
-// parseSchedule reads the schedule of a kind. Without one it is that of the program.
+// parseSchedule parses the schedule of a kind. An empty row means the kind's default.
 func parseSchedule(kind *jobs.Kind, row store.Schedule) (Schedule, error) {
 	switch {
 	case row.Schedule == "":
@@ -51,21 +51,21 @@ func parseSchedule(kind *jobs.Kind, row store.Schedule) (Schedule, error) {
 	return Schedule{Cron: parsed}, err
 }
 
-// KindStatus is a kind of job and, of a periodic one, its runs.
+// KindStatus describes a kind of job and, for a periodic kind, its schedule and runs.
 type KindStatus struct {
 	Kind        string     `json:"kind"`
 	Does        string     `json:"does"`
 	Queue       string     `json:"queue"`
-	Schedule    string     `json:"schedule,omitzero"` // empty: something causes its jobs
-	Changed     bool       `json:"changed,omitzero"`  // by a row in oxbow.job_schedules
+	Schedule    string     `json:"schedule,omitzero"` // empty: the kind is not periodic
+	Changed     bool       `json:"changed,omitzero"`  // set by a row in oxbow.job_schedules
 	NextRunAt   *time.Time `json:"next_run_at,omitzero"`
 	LastRunAt   *time.Time `json:"last_run_at,omitzero"`
 	LastSeconds *float64   `json:"last_seconds,omitzero"`
-	// completed, failed, discarded, cancelled, snoozed or panicked
+	// LastOutcome is completed, failed, discarded, cancelled, snoozed or panicked.
 	LastOutcome string `json:"last_outcome,omitzero"`
 }
 
-// Kinds lists all kinds of jobs, with their schedules.
+// Kinds returns all kinds of jobs with their schedules.
 func Kinds(ctx context.Context, db store.DB) ([]KindStatus, error) {
 	rows, err := store.Schedules(ctx, db)
 	if err != nil {
@@ -86,18 +86,19 @@ func Kinds(ctx context.Context, db store.DB) ([]KindStatus, error) {
 	return all, nil
 }
 
-// UnknownKindError says that there is no periodic kind of a name.
+// UnknownKindError reports that no periodic kind has the name.
 type UnknownKindError struct {
 	Name     string
-	Periodic []string // those that exist
+	Periodic []string // the periodic kinds
 }
 
 func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("%q is not a periodic kind of job; those are %v", e.Name, e.Periodic)
 }
 
-// RunNow enqueues a job of a periodic kind that is due now. running reports that one was due or
-// running already, and that none was added. The error is an *UnknownKindError or the database's.
+// RunNow enqueues a job of a periodic kind that is due now. If such a job is already due or running,
+// it adds none and reports running. An unknown name is an *UnknownKindError; other errors come from
+// the database.
 func RunNow(ctx context.Context, pool *pgxpool.Pool, name string) (id int64, running bool, err error) {
 	kind := jobs.KindOf(name)
 	if !kind.Periodic() {

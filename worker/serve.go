@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// serve answers on Config.HealthAddr and Config.MetricsAddr until the returned function is called.
-// Both may be the same.
+// serve serves Config.HealthAddr and Config.MetricsAddr until stop is called. The addresses may be equal.
 func (w *Worker) serve(ctx context.Context) (stop func(), err error) {
 	metrics := w.handler()
 	if w.cfg.HealthAddr == w.cfg.MetricsAddr {
@@ -30,16 +29,16 @@ func (w *Worker) serve(ctx context.Context) (stop func(), err error) {
 	return func() { stopHealth(); stopMetrics() }, nil
 }
 
-// handler answers what health does, and
+// handler returns the handler of health and
 //
-//	/metrics  in the form of Prometheus and OpenMetrics
+//	/metrics  Prometheus or OpenMetrics text
 func (w *Worker) handler() http.Handler {
 	mux := w.health()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(w.metrics.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError}))
 	return mux
 }
 
-// serveOn serves nothing where no address is given.
+// serveOn serves handler on addr. An empty addr serves nothing.
 func (w *Worker) serveOn(ctx context.Context, what, addr string, handler http.Handler) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil

@@ -16,14 +16,15 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// tracerName is who made a span.
+// tracerName is the instrumentation scope of the worker's spans.
 const tracerName = "github.com/oxbow-memory/oxbow/worker"
 
-// traceKey is where a job's metadata has the trace that it belongs to, in the W3C's form. The triggers write it too.
+// traceKey is the key of the W3C trace context in a job's metadata. The triggers write it too.
 const traceKey = "traceparent"
 
-// tracing makes each job a span of the trace of what caused it: of the statement that inserted memories or messages, of
-// another job. A job that nothing traced caused begins a trace; those that come with the clock have none.
+// tracing records each job as a span in the trace of its cause: the statement that inserted memories
+// or messages, or another job. A job without a traced cause starts a trace, except a periodic job,
+// which is not recorded.
 type tracing struct {
 	river.MiddlewareDefaults
 	tracer trace.Tracer
@@ -42,7 +43,7 @@ func (t *tracing) Work(ctx context.Context, job *rivertype.JobRow, work func(con
 	return err
 }
 
-// startJob starts the span of a job, and returns what ends it.
+// startJob starts the span of a job, and returns a function that ends it.
 func startJob(ctx context.Context, tracer trace.Tracer, job *rivertype.JobRow, options ...trace.SpanStartOption) (context.Context, func(outcome string)) {
 	options = append(options, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 		attribute.String("oxbow.job.kind", job.Kind), attribute.Int64("oxbow.job.id", job.ID), attribute.Int("oxbow.job.attempt", job.Attempt)))
@@ -56,14 +57,15 @@ func startJob(ctx context.Context, tracer trace.Tracer, job *rivertype.JobRow, o
 	}
 }
 
-// joining counts and traces what the jobs come to, and the jobs that run together with another one.
+// joining is the jobs.Observer that counts and traces the results of jobs, and the jobs that run in the
+// batch of another.
 type joining struct {
 	*metrics
 	tracer trace.Tracer
 }
 
-// Joined implements jobs.Observer. The span belongs to what caused the job, and links to that of
-// the job that it runs with.
+// Joined implements jobs.Observer. The span belongs to the trace of the job's own cause, and links to
+// the span of the job in whose batch it runs.
 func (j joining) Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error)) {
 	counted := j.begun(job)
 	with := trace.LinkFromContext(ctx)
@@ -71,7 +73,7 @@ func (j joining) Joined(ctx context.Context, job *rivertype.JobRow) (metadata []
 	spanned, traced := startJob(parent, j.tracer, job, trace.WithLinks(with))
 	return traceMetadata(spanned), func(err error) {
 		outcome := outcomeCompleted
-		if !errors.Is(err, rivertype.ErrNotFound) { // it was erased
+		if !errors.Is(err, rivertype.ErrNotFound) { // the job was not erased
 			outcome = jobOutcome(job, err)
 		}
 		counted(outcome)
@@ -79,18 +81,18 @@ func (j joining) Joined(ctx context.Context, job *rivertype.JobRow) (metadata []
 	}
 }
 
-// traceMetadata is the metadata of jobs that belong to the trace of ctx.
+// traceMetadata returns the metadata of jobs that belong to the trace of ctx, or nil.
 func traceMetadata(ctx context.Context) []byte {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil
 	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
-	metadata, _ := json.Marshal(map[string]string{traceKey: carrier[traceKey]}) // strings are always JSON
+	metadata, _ := json.Marshal(map[string]string{traceKey: carrier[traceKey]}) // strings always encode
 	return metadata
 }
 
-// InsertMany lets the jobs that a job causes belong to its trace.
+// InsertMany adds the trace of ctx to the jobs that a job enqueues.
 func (t *tracing) InsertMany(ctx context.Context, many []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
 	if metadata := traceMetadata(ctx); metadata != nil {
 		for _, params := range many {
@@ -102,7 +104,7 @@ func (t *tracing) InsertMany(ctx context.Context, many []*rivertype.JobInsertPar
 	return insert(ctx)
 }
 
-// remote returns ctx within the trace that a job's metadata names, if it does.
+// remote returns ctx with the trace in a job's metadata, or ctx if there is none.
 func remote(ctx context.Context, metadata []byte) context.Context {
 	if !bytes.Contains(metadata, []byte(`"`+traceKey+`"`)) {
 		return ctx

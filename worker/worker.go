@@ -23,29 +23,28 @@ import (
 )
 
 const (
-	// riverSchema is where River's tables are.
+	// riverSchema is the schema of River's tables.
 	riverSchema = "oxbow"
 
 	defaultWorkers = 4
 	reflectWorkers = 2
 	extractWorkers = 4
 
-	// rescueAfter is the least time after which a running job is taken for one whose worker was killed. A kind whose
-	// timeout is longer gets that time. River looks every 30 seconds.
+	// rescueAfter is how long a job may run before River assumes that its worker was killed. Kinds
+	// with a longer timeout use that instead. River checks every 30 seconds.
 	rescueAfter = 45 * time.Second
 
-	// completedRetention: the job of a single memory is of interest while it is new, or while
-	// something is wrong with it.
+	// completedRetention is how long River keeps completed jobs.
 	completedRetention = time.Hour
 )
 
-// Worker works jobs until it is stopped. It is made by New, for one Run or RunUntilIdle, and ended by Close.
+// Worker works jobs. New makes one for a single Run or RunUntilIdle; Close releases its connections.
 type Worker struct {
 	cfg      Config
 	pool     *pgxpool.Pool
 	provider *jobs.Provider
 	embedder embedding.Embedder
-	thinker  *jobs.Provider // how the reasoner fares
+	thinker  *jobs.Provider // the state of the reasoner
 	minds
 	log     *slog.Logger
 	metrics *metrics
@@ -54,8 +53,8 @@ type Worker struct {
 	started atomic.Bool
 }
 
-// New connects to the database and checks that the worker can do its work there. Errors: a *pgconn.ConnectError, what
-// Config.CheckSchema says, a *store.ModelMismatchError, and wrong values in the Config.
+// New connects to the database and checks that the worker can run there. Errors: invalid values in cfg,
+// a *pgconn.ConnectError, the errors of Config.CheckSchema, and a *store.ModelMismatchError.
 func New(ctx context.Context, cfg Config) (*Worker, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -84,7 +83,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	return w, nil
 }
 
-// checkDatabase looks at the schema before the pool does: its connections need the extension.
+// checkDatabase checks the schema before the pool opens, because its connections need the extension.
 func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) error {
 	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
 	if err != nil {
@@ -101,11 +100,11 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 	return c.checkModel(ctx, conn, made)
 }
 
-// checkModel says how to come to a configuration and a database that agree.
+// checkModel compares the model with the database's. The error says how to make them agree.
 func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embedder) error {
 	err := store.CheckModel(ctx, db, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
 	if c.Embedder != nil {
-		return err // no command knows it: Reembed changes the database's model
+		return err // the command line cannot use it; the program calls Reembed
 	}
 	if errors.As(err, new(*store.ModelMismatchError)) {
 		return fmt.Errorf("%w: configure the model of the database, or change the database's with: %s", err, c.reembedCommand(made))
@@ -121,15 +120,14 @@ func (c Config) reembedCommand(made embedding.Embedder) string {
 	return fmt.Sprintf("%s --embedding-dimension %d", command, made.Dimension())
 }
 
-// Close ends the connections. Run and RunUntilIdle must have returned.
+// Close closes the connections. Call it after Run or RunUntilIdle has returned.
 func (w *Worker) Close() { w.pool.Close() }
 
-// Pool returns the worker's connections, for looking at what it works on.
+// Pool returns the worker's connection pool.
 func (w *Worker) Pool() *pgxpool.Pool { return w.pool }
 
-// Run works jobs until ctx ends. Then it takes no new ones and waits up to Config.StopTimeout for
-// those that run, before it interrupts them; what was interrupted will be done by the next worker.
-// A stop that was asked for is no error.
+// Run works jobs until ctx ends. It then takes no new jobs, waits up to Config.StopTimeout for running
+// ones, and interrupts the rest; the next worker runs interrupted jobs again. A clean stop is not an error.
 func (w *Worker) Run(ctx context.Context) error {
 	periodic, periodicJobs, err := w.newPeriodic(ctx)
 	switch {
@@ -161,12 +159,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.stop(ctx, client)
 }
 
-// startAttempts is how often River may begin, which waits for PostgreSQL for 10 seconds each time.
+// startAttempts limits how often the worker tries to start River. Each attempt waits up to 10 seconds for
+// PostgreSQL.
 const startAttempts = 6
 
 func (w *Worker) start(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	for attempt := 1; ; attempt++ {
-		// River stops when its context ends; stop does it in order.
+		// River stops hard when its context ends; w.stop stops it gracefully.
 		err := client.Start(context.WithoutCancel(ctx))
 		if err == nil {
 			w.started.Store(true)
@@ -179,12 +178,12 @@ func (w *Worker) start(ctx context.Context, client *river.Client[pgx.Tx]) error 
 	}
 }
 
-// lastWait is what a job gets to return after it was interrupted.
+// lastWait is how long an interrupted job may take to return.
 const lastWait = 5 * time.Second
 
 func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	defer w.started.Store(false)
-	ctx = context.WithoutCancel(ctx) // it is over, most likely
+	ctx = context.WithoutCancel(ctx) // ctx has usually ended
 	soft, cancel := context.WithTimeout(ctx, w.cfg.StopTimeout)
 	defer cancel()
 	err := client.Stop(soft)
@@ -204,7 +203,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	return nil
 }
 
-// jobs is what the jobs work with.
+// jobs returns the configuration of the jobs.
 func (w *Worker) jobs() jobs.Config {
 	o := &observed{w.metrics, w.tracer}
 	return jobs.Config{
@@ -221,9 +220,9 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		Schema:  riverSchema,
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
-			// A fetch as soon as a job has ended: the queue of new memories is where people wait.
+			// Fetch again as soon as a job ends: users wait for new memories.
 			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
-			// What follows from a memory may wait a second where no notification comes.
+			// These jobs may wait a second if no notification arrives.
 			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
 			jobs.QueueExtract: {MaxWorkers: extractWorkers, FetchCooldown: 5 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
 			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: w.cfg.reflectPoll()},
