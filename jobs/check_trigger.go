@@ -13,15 +13,15 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// CheckTriggerArgs name the user whose inbox changed.
+// CheckTriggerArgs identifies a user whose inbox changed.
 type CheckTriggerArgs struct {
 	UserID string `json:"user_id" river:"unique"`
 }
 
-// Kind is "check_trigger".
+// Kind returns "check_trigger".
 func (CheckTriggerArgs) Kind() string { return "check_trigger" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a CheckTriggerArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -38,27 +38,31 @@ func (a CheckTriggerArgs) valid() error {
 	return nil
 }
 
-// checkedUsers is how many users one transaction asks about.
+// checkedUsers is how many users one transaction checks.
 const checkedUsers = 128
 
-// checkTriggerWorker asks whether users' inboxes are to be reflected on.
+// checkTriggerWorker decides whether users' inboxes are due for reflection.
 type checkTriggerWorker struct {
 	river.WorkerDefaults[CheckTriggerArgs]
 	db       store.DB
 	together *coalescer[CheckTriggerArgs]
 }
 
-// Work asks about a user, and about others whose jobs wait.
+// Work checks a user, together with the users of other waiting jobs.
 func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTriggerArgs]) error {
 	return w.together.work(ctx, job, 1, w.check)
 }
 
-// check goes by the machine's clock, also where reflection's is set: it is about when memories came
-// in. It completes the jobs first and looks into the inboxes then. In this order nothing is missed:
-// an embed that changes an inbox either finds the job live and, by finding it, holds its row until
-// it has committed, which the completion waits for; or it finds it completed and enqueues the next.
-// While memories wait to be embedded the jobs give way, so that those that come in for a user
-// meanwhile cost one check.
+// check uses the machine's clock even if reflection has another one, because it is about when
+// memories were stored.
+//
+// It completes the jobs before it reads the inboxes, so that no change is missed. An embed job
+// that changes an inbox either finds the check_trigger job live and locks its row until it
+// commits, and the completion waits for that lock; or it finds the job completed and enqueues
+// another.
+//
+// The jobs give way while memories wait to be embedded, so that all memories that arrive for a
+// user meanwhile cost one check.
 func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArgs]) error {
 	if busy, err := givesWay(ctx, w.db, b.jobs[0].row); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))

@@ -15,25 +15,25 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Coalescing: a worker that River gave a job takes others of its kind that wait, works them in the
-// same calls and transactions, and completes them with its own. While they are worked they are
-// running jobs like any other, with their attempt and who makes it, so River's rescuer returns them
-// if the worker dies. A job that was attempted before, or that a batch failed with, runs alone:
-// what is wrong with it does not take others with it, and its errors say nothing of others.
+// Coalescing: a worker that River gives a job also takes waiting jobs of the same kind, runs them
+// in the same calls and transactions, and completes them together. While they run they are
+// ordinary running jobs with their own attempt and attempted_by, so River's rescuer returns them
+// if the worker dies. A job that was attempted before, or whose batch failed, runs alone, so that
+// it cannot fail other jobs and its errors contain nothing about them.
 
-// putBackTime bounds putting jobs back.
+// putBackTime limits putting jobs back.
 const putBackTime = 5 * time.Second
 
-// aloneKey marks, in the metadata of a job, that it runs alone from now on.
+// aloneKey is the metadata key of a job that must run alone.
 const aloneKey = "alone"
 
-// errAlone ends a job whose error may be about the others that it ran with.
+// errAlone ends a job whose error may be about the jobs that it ran with.
 var errAlone = errors.New("failed together with other jobs and runs alone next")
 
-// batchArgs are the arguments of a kind that coalesces.
+// batchArgs is implemented by the arguments of kinds that coalesce.
 type batchArgs interface {
 	river.JobArgs
-	// valid returns why a job with these arguments can never be worked.
+	// valid returns an error if a job with these arguments can never succeed.
 	valid() error
 }
 
@@ -41,14 +41,14 @@ type batchArgs interface {
 type member[T batchArgs] struct {
 	row      *rivertype.JobRow
 	args     T
-	metadata []byte // of the jobs that it causes
+	metadata []byte // for the jobs that it enqueues
 	end      func(error)
 }
 
-// batch is the jobs that are worked together, until each has ended.
+// batch is a set of jobs that run together. Jobs are removed as they end.
 type batch[T batchArgs] struct{ jobs []*member[T] }
 
-// end takes out jobs that ended with err, and returns their ids.
+// end removes jobs that ended with err, and returns their ids.
 func (b *batch[T]) end(jobs []*member[T], err error) []int64 {
 	ids := make([]int64, len(jobs))
 	for i, job := range jobs {
@@ -59,7 +59,7 @@ func (b *batch[T]) end(jobs []*member[T], err error) []int64 {
 	return ids
 }
 
-// endErased takes out the jobs that were not completed because they are gone.
+// endErased removes the jobs that could not be completed because they were erased.
 func (b *batch[T]) endErased(completed map[int64]bool) {
 	b.end(slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return completed[job.row.ID] }), rivertype.ErrNotFound)
 }
@@ -72,18 +72,18 @@ func (b *batch[T]) ids() []int64 {
 	return ids
 }
 
-// coalescer takes jobs that wait together with the one that River gave a worker.
+// coalescer takes waiting jobs to run together with a job that River gave a worker.
 type coalescer[T batchArgs] struct {
 	db       store.DB
 	log      *slog.Logger
 	observer Observer
-	weight   string // of a job, an SQL expression over its args
-	room     int    // what the weights of a batch sum to at most
+	weight   string // weight of a job, an SQL expression over its args
+	room     int    // maximum total weight of a batch
 }
 
-// work calls do with a batch of the job and of others that wait. Jobs that do leaves in the batch
-// have not ended: they share its error, but for one that is of no use to all of them. Then the
-// others are put back to run alone, and so does this one, at once.
+// work calls do with a batch of the job and other waiting jobs. Jobs that do leaves in the batch
+// have not ended: all are snoozed with its snooze, or put back when the worker stops. On any other
+// error the other jobs are put back to run alone, and this job runs alone at once.
 func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, do func(context.Context, *batch[T]) error) error {
 	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
 	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
@@ -95,7 +95,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 		others := slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return job == own })
 		c.release(ctx, b, others, outcome, pause, alone)
 	}
-	defer release() // also if do panics
+	defer release() // even if do panics
 	err := do(ctx, b)
 	snoozed, isSnooze := errors.AsType[*rivertype.JobSnoozeError](err)
 	switch {
@@ -104,7 +104,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 	case isSnooze:
 		outcome, pause, alone = err, snoozed.Duration, false
 		return err
-	case errors.Is(ctx.Err(), context.Canceled): // the worker stops
+	case errors.Is(ctx.Err(), context.Canceled): // the worker is stopping
 		alone = false
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 	return do(ctx, b)
 }
 
-// gather takes jobs that wait. Where that fails the job runs by itself.
+// gather takes waiting jobs. If that fails, the job runs alone.
 func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) []*member[T] {
 	if weight >= c.room || !coalesces(own.row) {
 		return nil
@@ -131,7 +131,7 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	for _, row := range rows {
 		var args T
 		if err := json.Unmarshal(row.EncodedArgs, &args); err != nil || args.valid() != nil {
-			invalid = append(invalid, row.ID) // it says why when it runs alone
+			invalid = append(invalid, row.ID) // reports its error when it runs alone
 			continue
 		}
 		metadata, end := c.observer.Joined(ctx, row)
@@ -141,7 +141,7 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	return others
 }
 
-// release puts jobs back that ended with err.
+// release ends jobs with err and puts them back.
 func (c *coalescer[T]) release(ctx context.Context, b *batch[T], jobs []*member[T], err error, pause time.Duration, alone bool) {
 	c.putBack(ctx, b.end(jobs, err), pause, alone)
 }
@@ -154,7 +154,7 @@ func (c *coalescer[T]) putBack(ctx context.Context, ids []int64, pause time.Dura
 	if alone {
 		key = aloneKey
 	}
-	// The job's own time may be over.
+	// The job's own deadline may have passed.
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBackTime)
 	defer cancel()
 	if err := store.PutBackJobs(within, c.db, ids, pause, key); err != nil {
@@ -162,7 +162,7 @@ func (c *coalescer[T]) putBack(ctx context.Context, ids []int64, pause time.Dura
 	}
 }
 
-// coalesces reports whether a job may take others with it.
+// coalesces reports whether a job may run together with others.
 func coalesces(job *rivertype.JobRow) bool {
 	var metadata map[string]json.RawMessage
 	if err := json.Unmarshal(job.Metadata, &metadata); err != nil {
@@ -172,7 +172,7 @@ func coalesces(job *rivertype.JobRow) bool {
 	return job.Attempt == 1 && !alone
 }
 
-// take takes other jobs of the same kind and queue.
+// take takes waiting jobs of the same kind and queue.
 func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
 	taken, err := store.TakeJobs(ctx, c.db, store.Taking{
 		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(), Alone: aloneKey})
@@ -184,8 +184,8 @@ func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int
 	return rows, err
 }
 
-// completeAll completes running jobs in tx and returns those that it completed: the others were
-// erased, or another worker has them.
+// completeAll completes running jobs in tx and returns the ids of those that it completed. The
+// others were erased or are held by another worker.
 func completeAll(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]bool, error) {
 	done, err := store.CompleteJobs(ctx, tx, ids)
 	completed := make(map[int64]bool, len(done))

@@ -11,33 +11,33 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ConsistencyCheckArgs are empty: the job is about everybody.
+// ConsistencyCheckArgs are the arguments of the job. They are empty because the job covers all users.
 type ConsistencyCheckArgs struct{}
 
-// Kind is "consistency_check".
+// Kind returns "consistency_check".
 func (ConsistencyCheckArgs) Kind() string { return "consistency_check" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a ConsistencyCheckArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
 	Does:  "compares traits with their events and evidence",
 	Every: 24 * time.Hour,
-	// This leaves time to write down how far it got.
+	// The margin over checkTime lets the run record its progress.
 	Timeout: func(Config) time.Duration { return 2 * checkTime },
 }, func(c Config) river.Worker[ConsistencyCheckArgs] {
 	return &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger}
 })
 
-// What one run does at most.
+// Limits of one run.
 const (
 	checkTime     = 2 * time.Minute
-	checkUsers    = 100 // between two looks at the clock
-	checkProblems = 20  // that are logged one by one
+	checkUsers    = 100 // between two checks of the time
+	checkProblems = 20  // logged individually
 )
 
-// consistencyWorker compares traits with their events and their evidence, as oxbow check does. It repairs nothing: what
-// differs was changed by somebody, who should be asked first.
+// consistencyWorker compares traits with their events and evidence, like oxbow check. It repairs
+// nothing: somebody changed the rows, and should be asked first.
 type consistencyWorker struct {
 	river.WorkerDefaults[ConsistencyCheckArgs]
 	db  store.DB
@@ -45,7 +45,7 @@ type consistencyWorker struct {
 	log *slog.Logger
 }
 
-// Work looks at the next users, goes on there the next time, and begins anew after the last.
+// Work checks users from where the last run stopped, and starts again after the last user.
 func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCheckArgs]) error {
 	problems := 0
 	found := func(p consistency.Problem) error {

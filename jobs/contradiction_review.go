@@ -17,7 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ContradictionReviewArgs name a user of whom evidence contradicts a trait, and the reflection that goes on
+// ContradictionReviewArgs identifies a user with a contradicted trait and the reflection to resume
 // afterwards.
 type ContradictionReviewArgs struct {
 	UserID       string  `json:"user_id" river:"unique"`
@@ -25,10 +25,10 @@ type ContradictionReviewArgs struct {
 	TriggerValue float64 `json:"trigger_value,omitempty"`
 }
 
-// Kind is "contradiction_review".
+// Kind returns "contradiction_review".
 func (ContradictionReviewArgs) Kind() string { return "contradiction_review" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a ContradictionReviewArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -45,16 +45,17 @@ func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
 	return ContradictionReviewArgs(a)
 }
 
-// reviewedEvidence is how many memories of each direction a review gets to see, the latest.
+// reviewedEvidence is the maximum number of memories per direction shown to a review, latest
+// first.
 const reviewedEvidence = 30
 
-// contradictionReviewWorker decides what becomes of traits that evidence contradicts, one after the other.
+// contradictionReviewWorker reviews contradicted traits one at a time.
 type contradictionReviewWorker struct {
 	river.WorkerDefaults[ContradictionReviewArgs]
 	*Reflection
 }
 
-// Work reviews the trait that waits longest.
+// Work reviews the trait that has waited longest.
 func (w *contradictionReviewWorker) Work(ctx context.Context, job *river.Job[ContradictionReviewArgs]) error {
 	for try := 1; ; try++ {
 		err := w.review(ctx, job)
@@ -83,7 +84,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 		locked: func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) },
 		written: func(ctx context.Context, tx pgx.Tx, _ Outcome) error {
 			failpoint.Reach(failpoint.ReviewWritten)
-			return follow(ctx, tx, job.Args) // perhaps another one waits
+			return follow(ctx, tx, job.Args) // another review may be waiting
 		},
 		enqueue: enqueueAt,
 	})
@@ -93,7 +94,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	return err
 }
 
-// leave ends the job when nothing is left to review: the reflection goes on.
+// leave completes the job when nothing is left to review, and resumes the reflection.
 func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *river.Job[ContradictionReviewArgs]) error {
 	if err := complete(ctx, tx, job); err != nil {
 		return err
@@ -102,14 +103,15 @@ func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *r
 	if err != nil || !more {
 		return err
 	}
-	if job.Args.TriggerType == "" { // sweep found the review, and no reflection waits for it
+	if job.Args.TriggerType == "" { // sweep enqueued the review, so no reflection waits for it
 		return enqueue(ctx, tx, CheckTriggerArgs{UserID: job.Args.UserID})
 	}
 	return follow(ctx, tx, ReflectArgs(job.Args))
 }
 
-// nextReview decides on the trait that waits longest for a review. It returns nil if none does. With last, an
-// answer of no use keeps the trait as it is: the next contradiction asks again.
+// nextReview decides on the trait that has waited longest for a review. It returns nil if none
+// waits. If last is set, an unusable answer keeps the trait unchanged until the next
+// contradiction.
 func (r *Reflection) nextReview(ctx context.Context, db store.DB, s *reflection.Snapshot, job int64, last bool) (*decision, error) {
 	due, err := store.TraitsToReview(ctx, db, s.User)
 	if err != nil || len(due) == 0 {

@@ -12,7 +12,7 @@ func TestPastDeadlocks(t *testing.T) {
 	t.Parallel()
 	deadlock, other := error(&pgconn.PgError{Code: "40P01"}), errors.New("another")
 	for _, c := range []struct {
-		errs  []error // of one try after another
+		errs  []error // returned by successive tries
 		tries int
 		want  error
 	}{

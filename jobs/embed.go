@@ -20,15 +20,15 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// EmbedArgs name memories of one user. The trigger on oxbow.memories writes them in this form.
+// EmbedArgs identifies memories of one user. The trigger on oxbow.memories writes the same form.
 type EmbedArgs struct {
 	UserID string `json:"user_id"`
-	IDs    string `json:"ids"` // at most 128, separated by commas
+	IDs    string `json:"ids"` // at most 128, comma-separated
 }
 
 const embedIDs = 128
 
-// embedWeight is how many memories a job has.
+// embedWeight is the number of memories of a job.
 const embedWeight = `coalesce(cardinality(string_to_array(args ->> 'ids', ',')), 1)`
 
 func (a EmbedArgs) valid() error {
@@ -36,23 +36,24 @@ func (a EmbedArgs) valid() error {
 	return err
 }
 
-// Kind is "embed".
+// Kind returns "embed".
 func (EmbedArgs) Kind() string { return "embed" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a EmbedArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
 	Does:     "makes vectors and search terms of memories, folds repeated facts",
 	Queue:    QueueEmbed,
 	Embedder: true,
-	// A little more than the job allows itself, because a job that exceeds it may be given to another worker.
+	// The margin over the worker's own limit keeps River from giving a job that is still running
+	// to another worker.
 	Timeout: func(c Config) time.Duration { return newEmbedWorker(c).limit() + 10*time.Second },
 }, func(c Config) river.Worker[EmbedArgs] {
 	return newEmbedWorker(c)
 })
 
-// EmbedMemories are the arguments for up to 128 memories of a user.
+// EmbedMemories returns the arguments for up to 128 memories of a user.
 func EmbedMemories(userID string, ids []uuid.UUID) EmbedArgs {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -61,7 +62,7 @@ func EmbedMemories(userID string, ids []uuid.UUID) EmbedArgs {
 	return EmbedArgs{UserID: userID, IDs: strings.Join(names, ",")}
 }
 
-// memories reads the ids.
+// memories parses the ids.
 func (a EmbedArgs) memories() ([]uuid.UUID, error) {
 	if a.UserID == "" || a.IDs == "" {
 		return nil, fmt.Errorf("the arguments name no user or no memory: user_id %q, ids %q", a.UserID, a.IDs)
@@ -80,37 +81,38 @@ func (a EmbedArgs) memories() ([]uuid.UUID, error) {
 
 const (
 	callBytes = 1 << 20
-	// otherModelPause is how long a job waits whose worker has the wrong model: until somebody restarts it.
+	// otherModelPause is how long a job waits if the worker is configured with another model.
 	otherModelPause = time.Minute
-	// dbTime is what a job may take besides its calls.
+	// dbTime is the time allowed to a job besides its calls.
 	dbTime = 20 * time.Second
 )
 
-// embedWorker gives memories their vectors and their search terms.
+// embedWorker computes the vectors and search terms of memories.
 type embedWorker struct {
 	river.WorkerDefaults[EmbedArgs]
 	db        store.DB
 	embedder  Embedder
 	provider  *Provider
 	callTime  time.Duration // limit of one call
-	callTexts int           // texts in one call, at most
+	callTexts int           // maximum number of texts in one call
 	log       *slog.Logger
 	observer  Observer
 	together  *coalescer[EmbedArgs]
 }
 
-// limit is what a job takes at most: no call begins after callTime, and the last one takes callTime.
+// limit returns the time limit of a job: the last call begins within callTime and takes at most
+// callTime.
 func (w *embedWorker) limit() time.Duration { return 2*w.callTime + dbTime }
 
 func (w *embedWorker) model() store.EmbeddingModel {
 	return store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()}
 }
 
-// memoriesOf returns the memories of a batch, and the job that each is of.
+// memoriesOf returns the memories of a batch, and the job that each belongs to.
 func memoriesOf(b *batch[EmbedArgs]) (refs []store.MemoryRef, jobs map[store.MemoryRef]*member[EmbedArgs]) {
 	jobs = map[store.MemoryRef]*member[EmbedArgs]{}
 	for _, job := range b.jobs {
-		ids, _ := job.args.memories() // valid
+		ids, _ := job.args.memories() // already validated
 		for _, m := range store.Refs(job.args.UserID, ids) {
 			refs = append(refs, m)
 			jobs[m] = job
@@ -119,9 +121,9 @@ func memoriesOf(b *batch[EmbedArgs]) (refs []store.MemoryRef, jobs map[store.Mem
 	return refs, jobs
 }
 
-// Work embeds the memories of a job, and of others that wait, that have no vector, and indexes
-// those that have no terms. Whatever keeps the vectors away, the words are indexed at once: a
-// memory can be found by them while its provider is down.
+// Work embeds the memories without a vector and indexes those without terms, for a job and for
+// other waiting jobs. Terms are indexed even if the vectors fail, so that memories can be found by
+// their words while the provider is down.
 func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limit())
 	defer cancel()
@@ -162,7 +164,7 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	return w.postpone(ctx, err)
 }
 
-// cut puts back the jobs whose texts do not fit into the call.
+// cut puts back the jobs whose texts do not fit into one call.
 func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {
 	_, jobs := memoriesOf(b)
 	size := map[*member[EmbedArgs]]int{}
@@ -179,17 +181,18 @@ func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []s
 	return memories
 }
 
-// batchMemories returns those of the memories that are the batch's.
+// batchMemories returns the memories that belong to the batch.
 func batchMemories(b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {
 	_, jobs := memoriesOf(b)
 	return slices.DeleteFunc(slices.Clone(memories), func(m store.Embeddable) bool { return jobs[m.MemoryRef] == nil })
 }
 
-// errErased rolls back what was written for jobs that were erased meanwhile.
+// errErased rolls back writes for jobs that were erased while they ran.
 var errErased = errors.New("jobs were erased while they ran")
 
-// write stores what was made and completes the batch, in one transaction. A job that was erased
-// meanwhile leaves nothing behind: without it the others are written anew.
+// write stores the results and completes the batch in one transaction. If jobs were erased
+// meanwhile, it rolls back and writes the others again, so that an erased job leaves nothing
+// behind.
 func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
 	for len(b.jobs) > 0 {
 		var completed map[int64]bool
@@ -223,8 +226,8 @@ func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories [
 	return rivertype.ErrNotFound
 }
 
-// split makes two jobs of one, because PostgreSQL does not accept something about one of its
-// memories. The others are not to suffer from it: after some rounds it is alone.
+// split replaces a job by two with half of its memories each, because PostgreSQL rejects data of
+// one of them. Repeated splits isolate that memory, so that the others are embedded.
 func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 		ids, err := job.args.memories()
@@ -244,15 +247,15 @@ func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 	})
 }
 
-// vectors is what one call of the provider brought.
+// vectors is the result of one call to the provider.
 type vectors struct {
 	memories []store.MemoryRef
 	vectors  [][]float32
 	refused  []store.MemoryRef
-	reason   string // of the refusal
+	reason   string // why texts were refused
 }
 
-// within returns the vectors of the batch's memories.
+// within returns the vectors and refusals of the batch's memories.
 func (v vectors) within(b *batch[EmbedArgs]) vectors {
 	_, jobs := memoriesOf(b)
 	kept := vectors{reason: v.reason}
@@ -269,9 +272,8 @@ func (v vectors) within(b *batch[EmbedArgs]) vectors {
 	return kept
 }
 
-// embed makes the vectors that are missing, in calls of bounded size. It returns those of the last
-// call; the earlier ones are stored already, so that a job which does not come to its end has come
-// closer to it.
+// embed computes the missing vectors in calls of bounded size. It returns those of the last call.
+// Earlier ones are already stored, so that a job that is interrupted makes progress.
 func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (vectors, error) {
 	if err := store.CheckModel(ctx, w.db, w.model()); err != nil {
 		return vectors{}, err
@@ -297,10 +299,10 @@ func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (v
 	return last, nil
 }
 
-// errOutOfTime: the rest is for the job's next run.
+// errOutOfTime ends a run whose time is used up. The next run continues.
 var errOutOfTime = errors.New("the provider is slow")
 
-// calls divides the memories without a vector.
+// calls groups the memories without a vector into calls.
 func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 	var missing []store.Embeddable
 	for _, m := range memories {
@@ -311,9 +313,8 @@ func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 	return Calls(missing, w.callTexts, func(m store.Embeddable) int { return len(m.Text) })
 }
 
-// Calls divides texts, or what has one, into calls of a provider: at most so many texts in one, and
-// no more than 1 MiB, so that it stays within its time; a longer text goes alone. bytes is the
-// length of a text.
+// Calls groups texts into calls to a provider of at most most texts and 1 MiB each. A longer text
+// gets a call of its own. bytes returns the length of a text.
 func Calls[T any](texts []T, most int, bytes func(T) int) [][]T {
 	var calls [][]T
 	var call []T
@@ -367,7 +368,7 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 	return result, nil
 }
 
-// save stores what a call brought.
+// save stores the vectors and refusals of a call.
 func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error {
 	if len(made.memories) > 0 {
 		if _, err := store.WriteVectors(ctx, db, w.model(), made.memories, made.vectors); err != nil {
@@ -382,7 +383,8 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 	return nil
 }
 
-// index makes memories of the batch searchable by their words, and asks for each user of a new one whether to reflect.
+// index makes memories of the batch searchable by their words, and enqueues check_trigger for each
+// user with a new one.
 func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs], memories []store.Embeddable) error {
 	var refs []store.MemoryRef
 	for _, m := range memories {
@@ -417,8 +419,8 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 	return err
 }
 
-// postpone decides when a job that could not make its vectors is tried again. What is nobody's fault among the memories
-// counts as no attempt.
+// postpone decides when a job that could not compute its vectors is retried. Failures that are not
+// caused by the memories do not count as an attempt.
 func (w *embedWorker) postpone(ctx context.Context, err error) error {
 	var down *UnavailableError
 	var mismatch *store.ModelMismatchError
@@ -426,7 +428,7 @@ func (w *embedWorker) postpone(ctx context.Context, err error) error {
 	case errors.Is(err, errOutOfTime):
 		return river.JobSnooze(0)
 	case errors.As(err, &down):
-		if !errors.As(err, new(pausedError)) { // those that did not even ask have nothing to tell
+		if !errors.As(err, new(pausedError)) { // a job that did not call has nothing to report
 			w.log.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
@@ -437,7 +439,7 @@ func (w *embedWorker) postpone(ctx context.Context, err error) error {
 	return err
 }
 
-// spread adds up to a tenth, so that what waited together does not come back all at once.
+// spread adds up to 10 % to a pause, so that jobs that waited together do not all return at once.
 func spread(d time.Duration) time.Duration {
 	return d + rand.N(d/10+time.Millisecond)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ExpireTrendArgs name a trend whose window ends.
+// ExpireTrendArgs identifies a trend whose window ends.
 type ExpireTrendArgs struct {
 	UserID  string    `json:"user_id" river:"unique"`
 	TraitID uuid.UUID `json:"trait_id" river:"unique"`
 }
 
-// Kind is "expire_trend".
+// Kind returns "expire_trend".
 func (ExpireTrendArgs) Kind() string { return "expire_trend" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a ExpireTrendArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -37,7 +37,8 @@ type expireTrendWorker struct {
 	now func() time.Time
 }
 
-// Work settles the user's traits that are due: the trend, unless it became a candidate meanwhile or was reworded.
+// Work settles the user's due traits. The trend is one of them unless it has become a candidate or
+// was reworded.
 func (w *expireTrendWorker) Work(ctx context.Context, job *river.Job[ExpireTrendArgs]) error {
 	end, err := store.TrendWindow(ctx, w.db, job.Args.UserID, job.Args.TraitID)
 	if err != nil {

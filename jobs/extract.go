@@ -14,18 +14,18 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ExtractArgs name the conversation in which something was said. The trigger on oxbow.messages and
-// oxbow.end_session write them in this form, once a session and statement.
+// ExtractArgs identifies a conversation with new messages. The trigger on oxbow.messages and
+// oxbow.end_session write the same form, once per session and statement.
 type ExtractArgs struct {
 	UserID    string `json:"user_id"`
 	SessionID string `json:"session_id"`
-	Retry     bool   `json:"retry,omitempty"` // what failed before
+	Retry     bool   `json:"retry,omitempty"` // retries messages that failed before
 }
 
-// Kind is "extract".
+// Kind returns "extract".
 func (ExtractArgs) Kind() string { return "extract" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a ExtractArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -33,29 +33,34 @@ var _ = describe(Kind{
 	Queue:    QueueExtract,
 	Embedder: true,
 	Reasoner: true,
-	// What two calls of the extractor and one of the embedder may take, and what the database may.
+	// The timeout allows for two calls to the extractor, one to the embedder, and the work in the
+	// database.
 	Timeout: func(c Config) time.Duration { return 2*c.ReasonerCallTime + c.CallTime + Timeout },
 }, func(c Config) river.Worker[ExtractArgs] {
 	return &extractWorker{Extraction: c.Extraction()}
 })
 
-// maxExtractPause is the longest time between two attempts at messages that the extractor answers
-// nonsense about. They are never given up.
+// maxExtractPause is the longest pause between two attempts at messages for which the extractor
+// returns an unusable answer. Retries never end.
 const maxExtractPause = 6 * time.Hour
 
-// extractWorker makes memories of messages.
+// extractWorker extracts memories from messages.
 type extractWorker struct {
 	river.WorkerDefaults[ExtractArgs]
 	*Extraction
 }
 
-// Work extracts from the next messages of a session. A job is not alone: each statement that
-// inserted messages enqueued one. While others are due later and little waits, this one leaves the
-// messages to them, which is how a burst is extracted from at once when it is over; while another
-// is at the session, it leaves them to that one; and whoever has extracted takes those away that
-// were there before the messages were read. Nothing is missed, because each completes its own job
-// before it looks whether messages are left: who leaves them to it holds its row meanwhile, or
-// finds it completed.
+// Work extracts from the next messages of a session. Each statement that inserts messages enqueues
+// a job, so a session may have several:
+//
+//   - If others are due later and few messages wait, this job leaves the messages to them. A burst is
+//     thus extracted at once when it is over.
+//   - If an older job is working on the session, this job leaves the messages to it.
+//   - A job that has extracted deletes the waiting jobs that existed before it read the messages.
+//
+// No message is missed, because each job completes itself before it checks for remaining messages.
+// A job that leaves messages to another either locks the other's row meanwhile or finds it
+// completed.
 func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
 		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
@@ -66,7 +71,7 @@ func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) e
 			if try < rereadings {
 				continue
 			}
-			return overtaken(job.JobRow, err) // somebody else is at the same user
+			return overtaken(job.JobRow, err) // another job is working on the same user
 		}
 		return w.postpone(ctx, err)
 	}
@@ -121,7 +126,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 	return err
 }
 
-// yield leaves the messages to an older job that is at the session now.
+// yield leaves the messages to an older job that is working on the session.
 func (w *extractWorker) yield(ctx context.Context, job *river.Job[ExtractArgs]) (yielded bool, err error) {
 	if job.Args.Retry {
 		return false, nil
@@ -135,7 +140,7 @@ func (w *extractWorker) yield(ctx context.Context, job *river.Job[ExtractArgs]) 
 	return yielded, err
 }
 
-// succeed enqueues another extraction if messages are left that no job waits for.
+// succeed enqueues another extraction if messages remain that no job waits for.
 func (w *extractWorker) succeed(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs]) error {
 	left, err := store.MessagesLeft(ctx, tx, job.Args.UserID, job.Args.SessionID, job.Args.Retry, job.ID)
 	if err != nil || !left {
@@ -144,7 +149,7 @@ func (w *extractWorker) succeed(ctx context.Context, tx pgx.Tx, job *river.Job[E
 	return enqueue(ctx, tx, job.Args)
 }
 
-// finish writes what was decided, completes the job, and sees to what follows.
+// finish writes the results, completes the job and enqueues what follows.
 func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs], e *extraction) (did store.ExtractionCounts, err error) {
 	if len(e.Messages) > 0 {
 		if did, err = w.write(ctx, tx, e); err != nil {
@@ -171,7 +176,7 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 	return did, w.succeed(ctx, tx, job)
 }
 
-// growSummary enqueues a summary where the conversation has grown long enough.
+// growSummary enqueues a summary if the conversation is long enough.
 func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Session) error {
 	due, err := store.SummaryDue(ctx, tx, s.UserID, s.ID)
 	if err != nil || !due {
@@ -180,8 +185,8 @@ func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Sess
 	return enqueue(ctx, tx, SummarizeArgs{UserID: s.UserID, SessionID: s.ID})
 }
 
-// failed notes with the messages why nothing came of them. They are tried again one by one, later
-// each time, and never given up; others do not wait for them.
+// failed records with the messages why the extraction failed. They are retried one by one with
+// growing pauses, without end. Other messages do not wait for them.
 func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction, why *reasoner.AnswerError) error {
 	w.observer.ExtractionFailed(len(e.Messages))
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
@@ -206,8 +211,8 @@ func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs],
 	})
 }
 
-// postpone decides when a job that could not ask is tried again. What is nobody's fault among the messages counts as no
-// attempt.
+// postpone decides when a job that could not reach a provider is retried. Failures that are not
+// caused by the messages do not count as an attempt.
 func (x *Extraction) postpone(ctx context.Context, err error) error {
 	var spent overspentError
 	switch {

@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	extractedMessages = 40     // at once
-	extractedBytes    = 32_000 // of these, together; a longer message comes alone
-	earlierMessages   = 6      // shown with them
-	recalledMemories  = 50     // shown with them
-	maxCandidates     = 200    // of a batch
+	extractedMessages = 40     // per batch
+	extractedBytes    = 32_000 // total per batch; a longer message is a batch of its own
+	earlierMessages   = 6      // shown for context
+	recalledMemories  = 50     // shown for context
+	maxCandidates     = 200    // per batch
 )
 
-// Extraction makes memories of messages. It is made by Config.Extraction.
+// Extraction extracts memories from messages. Config.Extraction returns one.
 type Extraction struct {
 	db         store.DB
 	extractor  reasoner.Extractor
 	summarizer reasoner.Summarizer
-	offline    bool // they ask nothing of a network
+	offline    bool // extractor and summarizer make no network calls
 	embed      *embedWorker
-	calls      *Reflection // limits what a model may take, and accounts for it
+	calls      *Reflection // limits and records calls to the model
 	now        func() time.Time
 	log        *slog.Logger
 	observer   Observer
 }
 
-// Extraction is what the jobs extract with.
+// Extraction returns the Extraction that the jobs use.
 func (c Config) Extraction() *Extraction {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -45,9 +45,9 @@ func (c Config) Extraction() *Extraction {
 		observer: c.observer()}
 }
 
-// Step does at once what a job would do next for a session: it extracts from the next messages.
-// more is false when there were none. The error is an *UnavailableError, a *reasoner.AnswerError,
-// or one of the database.
+// Step does immediately what a session's next job would do: it extracts from the next messages.
+// more is false if there were none. The error is an *UnavailableError, a *reasoner.AnswerError or
+// a database error.
 func (x *Extraction) Step(ctx context.Context, userID, sessionID string) (done int, more bool, err error) {
 	for try := 1; ; try++ {
 		done, err = x.step(ctx, userID, sessionID)
@@ -76,17 +76,18 @@ func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, e
 	})
 }
 
-// extraction is one batch of messages on its way.
+// extraction is a batch of messages being extracted.
 type extraction struct {
 	store.Extraction
 	now        time.Time
 	candidates []reasoner.Candidate
-	ids        []uuid.UUID       // of the memories that the candidates may become
-	vectors    [][]float32       // of the candidates; nil: none
-	shown      [][]reasoner.Held // to the extractor, for each candidate
+	ids        []uuid.UUID       // of the memories that candidates may become
+	vectors    [][]float32       // of the candidates; nil: refused
+	shown      [][]reasoner.Held // to the extractor, per candidate
 }
 
-// within leaves out the last of the new messages that are more than limit bytes together, but for the first of them.
+// within truncates messages so that the new ones total at most limit bytes. It always keeps the
+// first new message.
 func within(messages []reasoner.Message, limit int) []reasoner.Message {
 	sum, first := 0, true
 	for i, m := range messages {
@@ -110,8 +111,8 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 	return ids
 }
 
-// decide reads the next messages of a session, asks for candidates, makes their vectors, and
-// decides what becomes of each. With an error of the extractor, the messages are still returned.
+// decide reads the next messages of a session, asks for candidates, computes their vectors and
+// resolves each candidate. If the extractor fails, the messages are still returned.
 func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool, job int64) (*extraction, error) {
 	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.extractor.Name(), Model: x.embed.model()}}
 	messages, err := store.SessionMessages(ctx, x.db, session, person, failed, extractedMessages, earlierMessages)
@@ -150,12 +151,12 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	return e, x.resolve(ctx, x.db, e, func(ask func(context.Context) error) error { return x.ask(ctx, session.UserID, job, ask) })
 }
 
-// ask calls the extractor within its limits, and accounts for what that took.
+// ask calls the extractor within its limits and records the usage.
 func (x *Extraction) ask(ctx context.Context, userID string, job int64, ask func(context.Context) error) error {
 	return x.calls.call(ctx, userID, uuid.Nil, job, ask)
 }
 
-// admit checks what the extractor proposes: whatever it is, it rests on messages that are new.
+// admit returns the candidates that are valid. A candidate must be based on new messages.
 func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate, messages []reasoner.Message) []reasoner.Candidate {
 	said := map[uuid.UUID]reasoner.Message{}
 	for _, m := range messages {
@@ -184,14 +185,15 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 	return admitted
 }
 
-// among returns the ids that are those of memories.
+// among returns the ids of the given memories.
 func among(ids []uuid.UUID, held []reasoner.Held) []uuid.UUID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool {
 		return !slices.ContainsFunc(held, func(h reasoner.Held) bool { return h.ID == id })
 	})
 }
 
-// vectors makes those of the candidates, nil for what the provider refuses.
+// vectors computes the vectors of the candidates. A vector is nil if the provider refuses the
+// text.
 func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidate) ([][]float32, error) {
 	if err := store.CheckModel(ctx, x.db, x.embed.model()); err != nil {
 		return nil, err
@@ -217,9 +219,9 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	return all, nil
 }
 
-// write writes what was decided. Others of the same user wait for its lock. Where some came first,
-// it is decided again: at once, if that takes no network; otherwise the error is store.ErrStale if
-// they wrote something that is much like a candidate.
+// write writes the results under a lock per user. If other extractions of the user committed
+// meanwhile, the candidates are resolved again at once if that needs no network; otherwise the
+// error is store.ErrStale if the others wrote something similar to a candidate.
 func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (counts store.ExtractionCounts, err error) {
 	others, err := store.LockExtraction(ctx, tx, e.Extraction)
 	switch {
@@ -236,7 +238,7 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 	if err != nil {
 		return counts, err
 	}
-	if out { // while the extractor was thinking
+	if out { // since the messages were read
 		e.Memories, e.Used = nil, nil
 	}
 	if counts, err = store.WriteExtraction(ctx, tx, e.Extraction); err != nil {

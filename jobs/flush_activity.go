@@ -10,13 +10,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// FlushActivityArgs are empty: the job is about everybody.
+// FlushActivityArgs are the arguments of the job. They are empty because the job covers all users.
 type FlushActivityArgs struct{}
 
-// Kind is "flush_activity".
+// Kind returns "flush_activity".
 func (FlushActivityArgs) Kind() string { return "flush_activity" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a FlushActivityArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -26,19 +26,20 @@ var _ = describe(Kind{
 	return &flushActivityWorker{db: c.DB}
 })
 
-// activityBatch is how many uses one transaction adds up.
+// activityBatch is how many uses one transaction folds.
 const activityBatch = 1000
 
-// flushActivityWorker adds the uses that oxbow.touch reported to their memories.
+// flushActivityWorker adds uses reported by oxbow.touch to their memories.
 type flushActivityWorker struct {
 	river.WorkerDefaults[FlushActivityArgs]
 	db store.DB
 }
 
-// Work goes on until a batch is not full. Each batch is a transaction that deletes what it counts.
+// Work folds batches until one is not full. Each batch is a transaction that deletes the uses it
+// counts.
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {
-		// an extraction locks several memories too, in an order of its own
+		// An extraction locks several memories too, in a different order.
 		taken, err := pastDeadlocks(func() (int, error) { return store.FoldActivity(ctx, w.db, activityBatch) })
 		failpoint.Reach(failpoint.FlushBatch)
 		if err != nil || taken < activityBatch {

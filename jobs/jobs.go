@@ -1,11 +1,12 @@
-// Package jobs holds the work that memories cause, a file per kind: its arguments, its place in the queue, its worker,
-// and the interfaces that it needs of others.
+// Package jobs contains the background jobs, one file per kind: its arguments, its options, its
+// worker and the interfaces that the worker needs.
 //
-// Jobs are delivered at least once. A handler loads, decides, calls out, and then, in one
-// transaction, writes its results and completes its job; so a job that is repeated after a crash
-// finds nothing left to do. No transaction is open while a network is waited for.
+// Jobs are delivered at least once. A handler loads, decides, calls out and then, in one
+// transaction, writes its results and completes its job. A job repeated after a crash therefore
+// finds nothing left to do. No transaction is open during a network call.
 //
-// It is not part of the API, and may change in any release: applications use package worker.
+// The package is not part of the API and may change in any release. Applications use package
+// worker.
 package jobs
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// The queues. Each has workers of its own, so that a long reflection never holds up an embedding.
+// The queues. Each has its own workers, so that a long reflection never delays an embedding.
 const (
 	QueueEmbed   = "embed"
 	QueueDefault = river.QueueDefault
@@ -28,11 +29,12 @@ const (
 	QueueExtract = "extract"
 )
 
-// Timeout limits a job of a kind that does not say otherwise. None of those asks anything outside the database.
+// Timeout is the default time limit of a job. It suits jobs that call nothing outside the
+// database.
 const Timeout = 30 * time.Second
 
-// live are the states in which a job is still going to be worked. River's own default counts completed ones too, and
-// would hold back the next job until they are cleared away.
+// live returns the states of unfinished jobs. River's default for unique jobs also counts
+// completed jobs, which would block the next job until they are deleted.
 func live() []rivertype.JobState {
 	return []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
@@ -40,31 +42,32 @@ func live() []rivertype.JobState {
 	}
 }
 
-// enqueue inserts a job in tx. A unique one that is there already stays alone.
+// enqueue inserts a job in tx. It does nothing if the job is unique and a live one exists.
 func enqueue(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	_, err := river.ClientFromContext[pgx.Tx](ctx).InsertTx(ctx, tx, args, nil)
 	return err
 }
 
-// enqueueAt inserts a job in tx that is due at a moment.
+// enqueueAt inserts a job in tx that is scheduled for at.
 func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time) error {
 	_, err := river.ClientFromContext[pgx.Tx](ctx).InsertTx(ctx, tx, args, &river.InsertOpts{ScheduledAt: at})
 	return err
 }
 
-// complete marks a job as completed in tx, so that its results and its end are committed together.
-// The error is rivertype.ErrNotFound where the job was erased meanwhile, with its user or its only
-// memory: then nothing is to be left of what it did.
+// complete marks a job as completed in tx, so that its results and its completion are committed
+// together. It returns rivertype.ErrNotFound if the job has been erased along with its user or its
+// only memory; the caller must then roll back.
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	return err
 }
 
-// maxOvertaken is how often a job waits because others were quicker before that counts as an attempt.
+// maxOvertaken is how many times a job is snoozed because of concurrent changes before that counts
+// as an attempt.
 const maxOvertaken = 20
 
-// overtaken puts a job off that found everything changed again and again while it worked. In the
-// end that is an attempt, with its error: the job may be what cannot go on.
+// overtaken snoozes a job whose input changed repeatedly while it ran. After maxOvertaken snoozes
+// it returns an error, which counts as an attempt: the job itself may be the cause.
 func overtaken(job *rivertype.JobRow, stale error) error {
 	var metadata struct {
 		Snoozes int `json:"snoozes"` // written by River

@@ -10,31 +10,32 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Kind describes a kind of job. Its file calls describe; everything that treats kinds alike derives
-// from that: registration and timeouts, periodic jobs and their schedules, metrics, what waits for
-// which provider, and the table in docs/jobs.md.
+// Kind describes a kind of job. The kind's file calls describe. Registration, timeouts, schedules,
+// metrics, provider waits and the table in docs/jobs.md derive from the description.
 type Kind struct {
-	// Name is that of the arguments. describe sets it.
+	// Name is the kind of the arguments. It is set by describe.
 	Name string
-	// Does says what a job of the kind does, for a list.
+	// Does says what a job of the kind does, in a few words.
 	Does string
-	// Queue has the workers that it runs on. Default: QueueDefault.
+	// Queue is the queue that jobs of the kind run in. Default: QueueDefault.
 	Queue string
-	// Attempts is how often a job is attempted. Default: 25, and 1 for a periodic kind, since the
-	// next job comes with the clock.
+	// Attempts is the maximum number of attempts. Default: 25, or 1 for a periodic kind, whose
+	// schedule brings the next job.
 	Attempts int
-	// Unique allows one live job of the same arguments. A periodic kind is always unique.
+	// Unique allows one live job per set of arguments. A periodic kind is always unique.
 	Unique bool
-	// Every is how often a periodic kind runs, unless a row in oxbow.job_schedules says otherwise.
-	// 0: something causes its jobs.
+	// Every is the period of a periodic kind, unless a row in oxbow.job_schedules overrides it. 0:
+	// not periodic.
 	Every time.Duration
-	// Timeout limits a job. Default: 30 seconds, for what asks nothing outside the database.
+	// Timeout returns the time limit of a job. Default: 30 seconds, which suits jobs that call
+	// nothing outside the database.
 	Timeout func(Config) time.Duration
-	// Embedder and Reasoner say which provider its jobs wait for while that is down.
+	// Embedder and Reasoner report which provider the jobs depend on. They wait while it is
+	// unavailable.
 	Embedder, Reasoner bool
-	// OfUser says that its arguments name a user, so that errors of its jobs may quote that user's
-	// data; those of other kinds may quote anybody's. describe sets it. Erasure goes by the
-	// arguments themselves.
+	// OfUser reports whether the arguments name a user. Errors of such jobs quote only that user's
+	// data; errors of other kinds may quote any user's. Erasure uses the arguments themselves. It
+	// is set by describe.
 	OfUser bool
 
 	args     river.JobArgs
@@ -43,7 +44,8 @@ type Kind struct {
 
 var described = map[string]*Kind{}
 
-// describe adds a kind whose jobs have arguments of type T and are worked by what worker returns.
+// describe registers a kind whose jobs have arguments of type T and run on the worker that worker
+// returns.
 func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kind {
 	var args T
 	k.Name, k.args = args.Kind(), args
@@ -61,7 +63,7 @@ func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kin
 	}
 	var fields map[string]any
 	if encoded, err := json.Marshal(args); err != nil || json.Unmarshal(encoded, &fields) != nil {
-		panic("the arguments of " + k.Name + " cannot be encoded") // a mistake in this package
+		panic("the arguments of " + k.Name + " cannot be encoded") // a bug in this package
 	}
 	_, k.OfUser = fields["user_id"]
 	k.register = func(workers *river.Workers, c Config) { river.AddWorker(workers, timed[T]{worker(c), k.Timeout(c)}) }
@@ -69,7 +71,7 @@ func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kin
 	return &k
 }
 
-// timed is a worker with the timeout of its kind.
+// timed wraps a worker with the timeout of its kind.
 type timed[T river.JobArgs] struct {
 	river.Worker[T]
 	limit time.Duration
@@ -77,7 +79,7 @@ type timed[T river.JobArgs] struct {
 
 func (w timed[T]) Timeout(*river.Job[T]) time.Duration { return w.limit }
 
-// Kinds returns all kinds of jobs, by name.
+// Kinds returns all kinds of jobs, sorted by name.
 func Kinds() []*Kind {
 	kinds := make([]*Kind, 0, len(described))
 	for _, k := range described {
@@ -87,10 +89,10 @@ func Kinds() []*Kind {
 	return kinds
 }
 
-// KindOf returns the kind of a name, nil if it is unknown.
+// KindOf returns the kind with the given name, or nil if it is unknown.
 func KindOf(name string) *Kind { return described[name] }
 
-// Names returns the names of the kinds that match.
+// Names returns the names of the kinds that match, sorted.
 func Names(match func(*Kind) bool) []string {
 	names := []string{}
 	for _, k := range Kinds() {
@@ -101,10 +103,10 @@ func Names(match func(*Kind) bool) []string {
 	return names
 }
 
-// Periodic reports whether jobs of the kind come with the clock, and concern everybody.
+// Periodic reports whether jobs of the kind run on a schedule. Such jobs cover all users.
 func (k *Kind) Periodic() bool { return k != nil && k.Every > 0 }
 
-// Period writes how often a periodic kind runs, such as "every 10 seconds".
+// Period returns the period of a periodic kind in words, such as "every 10 seconds".
 func (k *Kind) Period() string {
 	for _, unit := range []struct {
 		of   time.Duration
@@ -123,7 +125,7 @@ func (k *Kind) Period() string {
 // Args returns the arguments of a periodic job.
 func (k *Kind) Args() river.JobArgs { return k.args }
 
-// insertOpts are the options of a job of a kind.
+// insertOpts returns the insert options of the kind of args.
 func insertOpts(args river.JobArgs) river.InsertOpts {
 	k := described[args.Kind()]
 	opts := river.InsertOpts{Queue: k.Queue, MaxAttempts: k.Attempts}

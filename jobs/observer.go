@@ -6,26 +6,26 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// Observer is told what jobs came to, for whoever counts it. It is called after the transaction
-// that did it, from several goroutines at once.
+// Observer receives the results of jobs, for example to count them. Its methods are called after
+// the transaction commits, and may be called concurrently.
 type Observer interface {
-	// Embedded: so many memories got a vector, and the provider refused so many texts.
+	// Embedded reports how many memories got a vector and how many texts the provider refused.
 	Embedded(memories, refused int)
-	// Extracted: a batch of messages was read, and so many memories were made of it.
+	// Extracted reports the number of messages in a batch and of memories extracted from it.
 	Extracted(messages, memories int)
-	// ExtractionFailed: nothing came of these messages; they are tried again.
+	// ExtractionFailed reports that the extractor failed on a batch of messages. They are retried.
 	ExtractionFailed(messages int)
-	// Reflected: a cycle ended.
+	// Reflected reports the outcome of a reflection cycle.
 	Reflected(Outcome)
-	// Joined: a job is worked together with the one of ctx, and is not given to River's middleware.
-	// It returns the metadata of the jobs that it causes, and what to call with the error that it
-	// ends with.
+	// Joined reports a job that runs together with the job of ctx and bypasses River's middleware.
+	// It returns the metadata for the jobs that it enqueues, and a function to call with the error
+	// that it ends with.
 	Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error))
-	// Overspent: a job waits because its user's reflections took all the tokens that they may take in a day.
+	// Overspent reports a job that waits because its user's daily token limit is reached.
 	Overspent()
 }
 
-// unobserved is told and does nothing.
+// unobserved is an Observer that does nothing.
 type unobserved struct{}
 
 func (unobserved) Embedded(int, int)    {}

@@ -8,27 +8,29 @@ import (
 	"time"
 )
 
-// Embedder makes vectors of texts. It may be used by several goroutines at once.
+// Embedder computes vectors of texts. It must be safe for concurrent use.
 type Embedder interface {
 	Model() string
 	Dimension() int
-	// Embed returns a vector for each text, in their order. The error is an *UnavailableError, or a *RefusedError, with
-	// which the vectors of the other texts are returned, or of any other kind, when asking again may help.
+	// Embed returns a vector for each text, in order. The error is an *UnavailableError; a
+	// *RefusedError, in which case the vectors of the other texts are returned; or any other
+	// error, after which a retry may succeed.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// UnavailableError says that a provider is down, slow, over its limits or wrongly configured. The texts are all right.
+// UnavailableError reports that a provider is down, slow, rate-limited or misconfigured. The texts
+// are not at fault.
 type UnavailableError struct {
-	RetryAfter time.Duration // what the provider asked for; 0: it did not say
+	RetryAfter time.Duration // requested by the provider; 0: unknown
 	Err        error
 }
 
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// RefusedError says that a provider will not make vectors of some of the texts, however often it is asked.
+// RefusedError reports that a provider refuses some of the texts. Retrying does not help.
 type RefusedError struct {
-	Texts []int // their positions
+	Texts []int // indexes of the refused texts
 	Err   error
 }
 
@@ -40,46 +42,46 @@ const (
 	maxPause = time.Minute
 )
 
-// Provider is what the jobs of one process know of a provider's health. While it is down one job at
-// a time asks it, after pauses that grow from 5 to 60 seconds or last as long as the provider
-// demands, and the others do not wait for it.
+// Provider tracks the health of a provider for the jobs of one process. While the provider is
+// down, one job at a time calls it and the others fail at once. The pause between calls grows from
+// 5 to 60 seconds, or is as long as the provider requests.
 type Provider struct {
 	now func() time.Time
 
 	mu     sync.Mutex
 	status ProviderStatus
-	asking bool // a job is finding out whether it is back
+	asking bool // a job is checking whether the provider is back
 }
 
-// ProviderStatus is how the last calls of a provider ended.
+// ProviderStatus describes how the last calls to a provider ended.
 type ProviderStatus struct {
-	Failures int       // in a row
-	Err      error     // why the last of them failed; nil while it works
-	RetryAt  time.Time // when it is asked again
-	WorkedAt time.Time // when it last answered; zero: not yet
+	Failures int       // consecutive
+	Err      error     // of the last failed call; nil while the provider works
+	RetryAt  time.Time // when the next call is allowed
+	WorkedAt time.Time // when the last call succeeded; zero: never
 }
 
-// Down tells whether the last call failed.
+// Down reports whether the last call failed.
 func (s ProviderStatus) Down() bool { return s.Failures > 0 }
 
-// NewProvider returns the record of a provider that was not asked yet.
+// NewProvider returns a Provider that has not been called.
 func NewProvider() *Provider { return &Provider{now: time.Now} }
 
-// Status returns what is known.
+// Status returns the current status.
 func (p *Provider) Status() ProviderStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
-// pausedError is why a job did not even ask.
+// pausedError is the reason why a job did not call the provider.
 type pausedError struct{ because error }
 
 func (e pausedError) Error() string { return fmt.Sprintf("the provider is left alone: %s", e.because) }
 func (e pausedError) Unwrap() error { return e.because }
 
-// call runs ask unless the provider is being left alone. Its error then is an *UnavailableError, as when ask finds the
-// provider down.
+// call runs ask unless calls are paused. The error is an *UnavailableError if they are, or if ask
+// finds the provider down.
 func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -114,7 +116,7 @@ func (p *Provider) leave(err error) error {
 	switch {
 	case errors.As(err, &down):
 		pause := max(down.RetryAfter, min(minPause<<min(p.status.Failures, 10), maxPause))
-		// Of several calls that fail together, the first sets the pause.
+		// When several concurrent calls fail, the first one sets the pause.
 		if wasAsking || !p.status.Down() {
 			p.status.Failures++
 			p.status.RetryAt = p.now().Add(pause)
@@ -122,7 +124,7 @@ func (p *Provider) leave(err error) error {
 		p.status.Err = down.Err
 		return &UnavailableError{RetryAfter: pause, Err: down.Err}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		// the job was stopped, or had no time left: nothing was learnt
+		// The job was stopped or ran out of time, which says nothing about the provider.
 	default:
 		p.status = ProviderStatus{WorkedAt: p.now()}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clock is a Provider's time, which the test moves.
+// clock is a settable clock for a Provider.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -52,7 +52,7 @@ func withoutWorked(s ProviderStatus) ProviderStatus {
 	return s
 }
 
-// While one asks whether the provider is back, the others do not.
+// Only one caller checks whether a failed provider is back.
 func TestProviderIsAskedByOne(t *testing.T) {
 	t.Parallel()
 	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -17,17 +17,17 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ReflectArgs name the user to reflect on, and why.
+// ReflectArgs identifies the user to reflect on and the trigger.
 type ReflectArgs struct {
 	UserID       string  `json:"user_id" river:"unique"`
-	TriggerType  string  `json:"trigger_type,omitempty"` // as in store.Trigger; empty: manual
+	TriggerType  string  `json:"trigger_type,omitempty"` // see store.Trigger; empty: manual
 	TriggerValue float64 `json:"trigger_value,omitempty"`
 }
 
-// Kind is "reflect".
+// Kind returns "reflect".
 func (ReflectArgs) Kind() string { return "reflect" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a ReflectArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -48,12 +48,12 @@ func (a ReflectArgs) trigger() store.Trigger {
 	return store.Trigger{Type: cmp.Or(a.TriggerType, "manual"), Value: a.TriggerValue}
 }
 
-// maxNonsense is how often a reasoner may answer nonsense. Each time it is asked about half as many memories, so
-// that in the end the one that it cannot cope with is alone, and is passed over. Other failures, and workers that
-// were killed, do not change the batch: what is concluded does not depend on them.
+// maxNonsense is the maximum number of unusable answers from a reasoner. Each one halves the
+// batch, so that the memory that causes them ends up alone and is skipped. Other failures and
+// killed workers do not change the batch, so conclusions do not depend on them.
 const maxNonsense = 9
 
-// nonsense counts the attempts of a job that ended so.
+// nonsense counts the attempts of a job that ended with an unusable answer.
 func nonsense(job *rivertype.JobRow) (n int) {
 	for _, e := range job.Errors {
 		if strings.Contains(e.Error, reasoner.AnswerErrorText) {
@@ -63,7 +63,7 @@ func nonsense(job *rivertype.JobRow) (n int) {
 	return n
 }
 
-// reflectWorker works a user's inbox off.
+// reflectWorker processes a user's inbox.
 type reflectWorker struct {
 	river.WorkerDefaults[ReflectArgs]
 	*Reflection
@@ -93,15 +93,16 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 }
 
 const (
-	// busyJobs is how many jobs that embed or extract may wait before reflection leaves the machine to them: people
-	// wait for memories, and what comes in meanwhile is reflected on in the order in which it happened.
+	// busyJobs is how many embed and extract jobs may wait before reflection gives way. Users wait
+	// for memories, whereas reflection can catch up: it processes memories in the order in which
+	// they happened.
 	busyJobs  = 4
 	busyPause = time.Second
-	// busyLimit is how long a job of reflection gives way.
+	// busyLimit is how long a reflection job gives way, counted from its creation.
 	busyLimit = time.Minute
 )
 
-// givesWay reports whether embedding and extracting come before a job.
+// givesWay reports whether a job must wait for embedding and extraction.
 func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow) (bool, error) {
 	if time.Since(job.CreatedAt) > busyLimit {
 		return false, nil
@@ -114,7 +115,7 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	if s.Person.OptedOut {
 		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
 	}
-	// what contradicts a trait is settled before more is concluded
+	// Contradicted traits are reviewed before more conclusions are drawn.
 	if due, err := store.TraitsToReview(ctx, w.DB, job.Args.UserID); err != nil {
 		return err
 	} else if len(due) > 0 {
@@ -149,7 +150,8 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	return err
 }
 
-// yield leaves the user to the review of contradictions, which is followed by a reflection.
+// yield completes the job and enqueues a contradiction review, which enqueues a reflection
+// afterwards.
 func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) error {
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
@@ -159,7 +161,7 @@ func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) 
 	})
 }
 
-// succeed enqueues what follows: the review of contradictions, or the reflection on the next batch.
+// succeed enqueues the follow-up: a contradiction review, or a reflection on the next batch.
 func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs, review bool) error {
 	if review {
 		return follow(ctx, tx, reviewAfter(args))
@@ -171,8 +173,8 @@ func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs
 	return follow(ctx, tx, args)
 }
 
-// follow enqueues a reflection or a review, and wakes the workers for it. River itself wakes them ten times a
-// second at most, and a batch takes less.
+// follow enqueues a reflection or a review and notifies the workers. River notifies them at most
+// ten times a second, which is slower than a batch.
 func follow(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	if err := enqueue(ctx, tx, args); err != nil {
 		return err
@@ -180,7 +182,8 @@ func follow(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	return store.RingReflect(ctx, tx)
 }
 
-// finishEmpty ends a reflection on nothing. A user who opted out is never reflected on: nothing waits for it either.
+// finishEmpty completes a reflection on an empty inbox. It empties the inbox of a user who opted
+// out.
 func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs]) error {
 	if err := complete(ctx, tx, job); err != nil {
 		return err
@@ -193,7 +196,7 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 	return w.succeed(ctx, tx, job.Args, false)
 }
 
-// passOver takes the memories out of the inbox that a reasoner answers nonsense about, and records that.
+// passOver removes the memories with unusable answers from the inbox and records the failed cycle.
 func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, why error) error {
 	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over",
 		"memories", len(s.Batch), "error", why)

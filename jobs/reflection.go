@@ -20,19 +20,20 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Reflection draws conclusions from the memories in a user's inbox. The jobs reflect and contradiction_review use
-// it, and whoever reflects at once. All fields are required unless they say otherwise.
+// Reflection derives traits from the memories in a user's inbox. The jobs reflect and
+// contradiction_review use it, and so does the command line. All fields are required unless stated
+// otherwise.
 type Reflection struct {
 	DB       store.DB
 	Reasoner reasoner.Reasoner
-	// Provider records how Reasoner fares.
+	// Provider tracks the health of Reasoner.
 	Provider *Provider
-	// CallTime limits one call of Reasoner.
+	// CallTime limits one call to Reasoner.
 	CallTime time.Duration
-	// Batch is how many memories are reflected on at once.
+	// Batch is the maximum number of memories in one reflection.
 	Batch int
-	// DailyTokens is how many tokens the reflections of a user may take in 24 hours; what exceeds it waits. 0: any
-	// number.
+	// DailyTokens is the maximum number of tokens spent on a user in 24 hours. Jobs beyond it
+	// wait. 0: unlimited.
 	DailyTokens int64
 	// Now is the clock.
 	Now      func() time.Time
@@ -41,29 +42,29 @@ type Reflection struct {
 }
 
 const (
-	// shownTraits is how many of a user's traits are worked with at once, the surest ones.
+	// shownTraits is the maximum number of a user's traits that are loaded, most confident first.
 	shownTraits = 400
-	// rejectedTraits is how many of those that the person dissolved are shown, so that they are not proposed in
-	// other words.
+	// rejectedTraits is how many traits that the user dissolved are shown to the reasoner, so that
+	// it does not propose them in other words.
 	rejectedTraits = 50
-	// latestClues is how many noted memories a reasoner is shown that does not say which it wants.
+	// latestClues is how many clues are shown to a reasoner that does not name the keys it needs.
 	latestClues = 100
-	// rereadings is how often a decision is made anew because somebody else changed what it was made on.
+	// rereadings is how many times a decision is tried when concurrent changes make it stale.
 	rereadings = 5
 )
 
-// Outcome is what one cycle came to.
+// Outcome is the result of one cycle.
 type Outcome struct {
 	Cycle                       uuid.UUID
 	Scanned                     int
 	Created, Updated, Dissolved int
-	Reviews                     int  // contradiction reviews that are due now
-	Review                      bool // it was one itself
+	Reviews                     int  // contradiction reviews that are now due
+	Review                      bool // the cycle was a contradiction review
 	Changes                     traits.Changes
 	Dropped                     []reasoner.Dropped
 }
 
-// begin opens a cycle.
+// begin starts a cycle.
 func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*reflection.Snapshot, error) {
 	s := &reflection.Snapshot{User: userID, Now: r.Now().Truncate(time.Microsecond), Cycle: uuid.New(), Begun: time.Now(),
 		Reasoner: r.Reasoner.Name()}
@@ -75,7 +76,7 @@ func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*re
 	return s, err
 }
 
-// load reads the first memories of the inbox, and what is held of the user.
+// load reads the oldest memories of the inbox, and the user's traits and clues.
 func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int) error {
 	memories, batch, err := store.InboxMemories(ctx, db, s.User, s.Person, s.Now, limit)
 	if s.Batch = batch; err != nil || len(batch) == 0 {
@@ -83,7 +84,7 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapsh
 	}
 	s.Memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
 		_, hit := sensitive.Category(m.Content)
-		return hit // nothing is inferred from it
+		return hit // sensitive content is excluded from reflection
 	})
 	for i := range s.Memories {
 		s.Memories[i].Context = reflection.KnownContext(s.Memories[i].Context)
@@ -135,7 +136,7 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *reflection.
 	return err
 }
 
-// ask lets the reasoner propose, and records what its calls took whatever comes of it.
+// ask asks the reasoner for proposals.
 func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64) (proposals reasoner.Proposals, err error) {
 	if len(s.Memories) == 0 {
 		return proposals, nil
@@ -147,7 +148,7 @@ func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64)
 	return proposals, err
 }
 
-// call asks the reasoner within its limits, and records what that took.
+// call calls the reasoner within its limits and records the usage, even if the call fails.
 func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, job int64,
 	ask func(context.Context) error) error {
 	if err := r.afford(ctx, userID); err != nil {
@@ -173,7 +174,7 @@ func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, j
 	return err
 }
 
-// overspentError says that a user's reflections took all that they may take in a day.
+// overspentError reports that a user's daily token limit is reached.
 type overspentError struct{ tokens, limit int64 }
 
 func (e overspentError) Error() string {
@@ -192,7 +193,7 @@ func (r *Reflection) afford(ctx context.Context, userID string) error {
 	return err
 }
 
-// weigh looks up what is known already of what the proposals name, and decides.
+// weigh loads what is known about the proposals and decides on them.
 func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snapshot,
 	proposals reasoner.Proposals) (*reflection.Plan, error) {
 	var keys, contents []string
@@ -205,7 +206,8 @@ func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snaps
 		keys, contents = append(keys, key), append(contents, content)
 	}
 	if len(keys) > 0 {
-		// a reasoner that names patterns only now did not get to see all that it repeats
+		// A reasoner that does not name keys in advance has not seen every trait that it may
+		// repeat.
 		same, err := store.TraitsSaying(ctx, db, s.User, keys, contents)
 		if err != nil {
 			return nil, err
@@ -226,14 +228,15 @@ func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snaps
 	return p, nil
 }
 
-// decision is what one reflection or one review writes.
+// decision is the result of a reflection or a review, to be written.
 type decision struct {
 	plan    *reflection.Plan
 	trigger store.Trigger
 	review  bool
 }
 
-// nextBatch decides on the next memories of the inbox, at most limit. It returns nil if there are none.
+// nextBatch decides on the next memories of the inbox, at most limit. It returns nil if the inbox
+// is empty.
 func (r *Reflection) nextBatch(ctx context.Context, db store.DB, s *reflection.Snapshot, limit int,
 	job int64) (*decision, error) {
 	if err := r.load(ctx, db, s, limit); err != nil || len(s.Batch) == 0 {
@@ -247,17 +250,19 @@ func (r *Reflection) nextBatch(ctx context.Context, db store.DB, s *reflection.S
 	return &decision{plan: p, trigger: store.Trigger{Type: "manual", Value: float64(len(s.Batch))}}, err
 }
 
-// during is what a job does in the transaction of its results.
+// during contains the callbacks of a job within the transaction that writes its results.
 type during struct {
-	locked  func(ctx context.Context, tx pgx.Tx) error            // once all rows are locked
-	written func(ctx context.Context, tx pgx.Tx, o Outcome) error // in the end
+	locked  func(ctx context.Context, tx pgx.Tx) error            // after all rows are locked
+	written func(ctx context.Context, tx pgx.Tx, o Outcome) error // last
 	enqueue Enqueue
 }
 
-// write writes what was decided, in one transaction. The rows are locked first, as by all who lock them; then a job
-// completes itself: its successor is another job of the same user, which must not exist while it is live, and what
-// came into the inbox up to then is seen (see checkTriggerWorker). It returns nil where the user opted out
-// meanwhile. The error is store.ErrStale where somebody else changed what it was decided on.
+// write writes a decision in one transaction. It returns nil if the user has opted out meanwhile,
+// and store.ErrStale if a concurrent change invalidates the decision.
+//
+// Rows are locked first, in the order that everything else locks them. Then the job completes
+// itself, because its successor is a job of the same user and must not exist while this one is
+// live. Everything that entered the inbox by then is seen (see checkTriggerWorker).
 func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job during) (outcome *Outcome, err error) {
 	changes := d.plan.Changes()
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
@@ -269,7 +274,7 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 		}
 		if out, err := store.OptedOut(ctx, tx, changes.UserID); err != nil {
 			return err
-		} else if out { // while the reasoner was thinking
+		} else if out { // while the reasoner was running
 			return store.EmptyInbox(ctx, tx, changes.UserID)
 		}
 		o, err := r.writeChanges(ctx, tx, d, changes)
@@ -293,8 +298,8 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 	return outcome, nil
 }
 
-// realTime is a moment of the worker's clock, which may be set to another time, by the database's, which decides
-// when jobs run.
+// realTime converts a time of the worker's clock, which may differ from the actual time, to the
+// database's clock, which schedules jobs.
 func realTime(at, now time.Time) time.Time { return time.Now().Add(at.Sub(now)) }
 
 func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, changes traits.Changes) (Outcome, error) {
@@ -321,17 +326,17 @@ func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, c
 	return o, store.RecordCycle(ctx, tx, cycle(p.Snapshot, d.trigger, o))
 }
 
-// cycle is the row of a cycle.
+// cycle returns the row of a cycle.
 func cycle(s *reflection.Snapshot, trigger store.Trigger, o Outcome) store.Cycle {
 	return store.Cycle{ID: s.Cycle, UserID: s.User, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.Begun, Now: s.Now,
 		Reasoner: s.Reasoner, Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
 }
 
-// stale reports whether somebody else was at the same rows, so that it is to be read and decided again.
+// stale reports whether concurrent changes require a decision to be made again.
 func stale(err error) bool { return errors.Is(err, store.ErrStale) || store.IsDeadlock(err) }
 
-// postpone decides when a job is tried again whose reasoner could not be asked. What is nobody's fault counts as no
-// attempt.
+// postpone decides when a job that could not reach the reasoner is retried. Provider failures do
+// not count as an attempt.
 func (r *Reflection) postpone(ctx context.Context, err error) error {
 	var down *UnavailableError
 	var spent overspentError

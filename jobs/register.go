@@ -10,39 +10,40 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Config is what the workers work with. All fields are required unless they say otherwise.
+// Config configures the workers. All fields are required unless stated otherwise.
 type Config struct {
-	// DB is a pool.
+	// DB is a connection pool.
 	DB store.DB
-	// Embedder makes the vectors.
+	// Embedder computes the vectors.
 	Embedder Embedder
-	// Provider records how Embedder fares.
+	// Provider tracks the health of Embedder.
 	Provider *Provider
-	// CallTime limits one call of Embedder.
+	// CallTime limits one call to Embedder.
 	CallTime time.Duration
-	// CallTexts is how many texts one call has at most, 1 to 128.
+	// CallTexts is the maximum number of texts in one call, 1 to 128.
 	CallTexts int
-	// Reasoner draws conclusions.
+	// Reasoner derives traits from memories.
 	Reasoner reasoner.Reasoner
-	// Extractor makes memories of messages. What is said of Reasoner holds for it too: it is the same provider.
+	// Extractor extracts memories from messages. It uses the same provider as Reasoner, so the
+	// Reasoner fields below apply to it as well.
 	Extractor reasoner.Extractor
-	// Summarizer tells in short what long conversations were about. It is the same provider, too.
+	// Summarizer summarizes long conversations. It uses the same provider as Reasoner too.
 	Summarizer reasoner.Summarizer
-	// Offline says that Reasoner, Extractor and Summarizer ask nothing of a network.
+	// Offline reports that Reasoner, Extractor and Summarizer make no network calls.
 	Offline bool
-	// ReasonerProvider records how Reasoner fares.
+	// ReasonerProvider tracks the health of Reasoner.
 	ReasonerProvider *Provider
-	// ReasonerCallTime limits one call of Reasoner.
+	// ReasonerCallTime limits one call to Reasoner.
 	ReasonerCallTime time.Duration
-	// ReflectBatch is how many memories are reflected on at once.
+	// ReflectBatch is the maximum number of memories in one reflection.
 	ReflectBatch int
-	// DailyTokens is how many tokens the reflections of a user may take in 24 hours. 0: any number.
+	// DailyTokens is the maximum number of tokens spent on a user in 24 hours. 0: unlimited.
 	DailyTokens int64
-	// Logger gets what a person should know.
+	// Logger receives what an operator should know.
 	Logger *slog.Logger
-	// Observer is told what the jobs came to. Default: nobody.
+	// Observer receives the results of jobs. Default: none.
 	Observer Observer
-	// Now is the clock of reflection. Default: time.Now.
+	// Now is the clock used for reflection. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -56,10 +57,10 @@ func Register(workers *river.Workers, c Config) {
 	}
 }
 
-// reasonerTimeout is what a call of the reasoner may take, and what the database may.
+// reasonerTimeout allows for one call to the reasoner and the work in the database.
 func reasonerTimeout(c Config) time.Duration { return c.ReasonerCallTime + Timeout }
 
-// Reflection is what the jobs reflect with.
+// Reflection returns the Reflection that the jobs use.
 func (c Config) Reflection() *Reflection {
 	return &Reflection{DB: c.DB, Reasoner: c.Reasoner, Provider: c.ReasonerProvider, CallTime: c.ReasonerCallTime, Batch: c.ReflectBatch,
 		DailyTokens: c.DailyTokens, Now: c.Now, Logger: c.Logger, Observer: c.observer()}

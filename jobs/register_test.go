@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The table in the docs names each kind, its queue and its period.
+// The table in the docs lists each kind with its queue and period.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/jobs.md")

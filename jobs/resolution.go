@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	similarFacts  = 5    // of a candidate, and as many earlier candidates
-	factsAbout    = 100  // of which people have one at a time, of all candidates
-	leastSimilar  = 0.05 // it only nominates
+	similarFacts  = 5    // per candidate, from the database and again from earlier candidates
+	factsAbout    = 100  // facts about the same subject, for all candidates together
+	leastSimilar  = 0.05 // low because similarity only nominates
 	muchSimilar   = 0.6
-	resolveRounds = 3 // in which an extractor that is far away is asked about a batch
+	resolveRounds = 3 // maximum number of calls per batch to an extractor that uses the network
 )
 
-// resolution is how far it is decided what becomes of a batch's candidates.
+// resolution tracks the effect of the operations decided so far.
 type resolution struct {
-	ended map[uuid.UUID]bool      // memories whose time an operation ended, and candidates that are none
-	as    map[uuid.UUID]uuid.UUID // of a candidate that a memory says already: that memory
+	ended map[uuid.UUID]bool      // memories that an operation ended, and candidates that are not stored
+	as    map[uuid.UUID]uuid.UUID // candidate to the memory that already states it
 }
 
-// resolve decides what becomes of the candidates, in their order: a later one may replace an
-// earlier one. Similarity only nominates: the extractor says what it means. Episodes are what
-// happened, and take nothing's place. Where the extractor is about to end what has just been ended,
-// it is asked again, about that candidate and those after it.
+// resolve decides what happens to each candidate, in order, so that a later one may replace an
+// earlier one. Similarity only nominates: the extractor decides. Episodes are events and never
+// replace anything. If the extractor is about to end a memory that an earlier operation has just
+// ended, it is asked again about this candidate and those after it.
 func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, within func(ask func(context.Context) error) error) (err error) {
 	e.Memories = make([]store.Extracted, len(e.candidates))
 	for i, c := range e.candidates {
@@ -75,7 +75,8 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 	}
 }
 
-// conflicts returns the candidates from a place on that something similar stands beside, and their places.
+// conflicts returns the candidates from index from on that have similar memories, and their
+// indexes.
 func (r *resolution) conflicts(e *extraction, from int) (conflicts []reasoner.Conflict, of []int) {
 	for i := from; i < len(e.candidates); i++ {
 		similar := slices.DeleteFunc(slices.Clone(e.shown[i]), func(h reasoner.Held) bool { return r.ended[r.memory(h.ID)] })
@@ -86,12 +87,12 @@ func (r *resolution) conflicts(e *extraction, from int) (conflicts []reasoner.Co
 	return conflicts, of
 }
 
-// memory returns the memory that a candidate became, or that is one already.
+// memory returns the memory that already states a candidate, or id itself.
 func (r *resolution) memory(id uuid.UUID) uuid.UUID { return cmp.Or(r.as[id], id) }
 
-// take takes what the extractor decided only as far as it is about what was shown; otherwise the
-// candidate is a memory of its own. again tells that it is about something that ended after it was
-// shown.
+// take validates a decision of the extractor. If it targets a memory that was not shown or has
+// ended, the candidate is added as a new memory. again reports that the target was shown but has
+// ended since.
 func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken reasoner.Resolution, again bool) {
 	d.Reason = reflection.Reason(d.Reason)
 	shown := slices.ContainsFunc(c.Similar, func(h reasoner.Held) bool { return h.ID == d.Target })
@@ -109,7 +110,8 @@ func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken rea
 	return reasoner.Resolution{Operation: reasoner.Add}, false
 }
 
-// also returns what else was shown, and lasts, of what an update takes the place of.
+// also returns the other memories that an update replaces, as far as they were shown and have not
+// ended.
 func (r *resolution) also(d reasoner.Resolution, c reasoner.Conflict) (also []uuid.UUID) {
 	if d.Operation != reasoner.Update {
 		return nil
@@ -123,7 +125,7 @@ func (r *resolution) also(d reasoner.Resolution, c reasoner.Conflict) (also []uu
 	return also
 }
 
-// follow notes what becomes of a candidate.
+// follow records the effect of an operation.
 func (r *resolution) follow(candidate uuid.UUID, taken reasoner.Resolution) {
 	switch taken.Operation {
 	case reasoner.Update:
@@ -138,8 +140,8 @@ func (r *resolution) follow(candidate uuid.UUID, taken reasoner.Resolution) {
 	}
 }
 
-// similar returns the facts that are like each candidate that is one, or about the same, those
-// among the candidates before it included.
+// similar returns, for each candidate that is a fact, the similar facts and the facts about the
+// same subject, including earlier candidates.
 func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([][]reasoner.Held, error) {
 	all := make([][]reasoner.Held, len(e.candidates))
 	var of []int
@@ -171,12 +173,13 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	return all, nil
 }
 
-// aboutSame tells whether a memory is about something that a candidate of the same speaker is about.
+// aboutSame reports whether a memory and a candidate have the same speaker and share a subject.
 func aboutSame(c reasoner.Candidate, h reasoner.Held) bool {
 	return strings.EqualFold(c.Speaker, h.Speaker) && slices.ContainsFunc(c.About, func(a string) bool { return slices.Contains(h.About, a) })
 }
 
-// before returns those of some candidates that are most like another, and those about the same.
+// before returns the candidates in of that are about the same subject as candidate i, and the most
+// similar others.
 func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
 	var same []reasoner.Held
 	for _, j := range of {
@@ -194,7 +197,8 @@ func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
 	return slices.Concat(same, similar[:min(len(similar), similarFacts)])
 }
 
-// cosine is the similarity of two vectors of one length, -1 to 1; of nothing it is 0.
+// cosine returns the cosine similarity of two vectors of equal length, -1 to 1. It is 0 if either
+// is zero.
 func cosine(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i := range a {
@@ -208,7 +212,8 @@ func cosine(a, b []float32) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// lookAgain looks for facts that are much like a candidate, or about the same, and were not shown to the extractor.
+// lookAgain returns store.ErrStale if there are very similar facts, or facts about the same
+// subject, that were not shown to the extractor.
 func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) error {
 	similar, err := x.similar(ctx, tx, e)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// SensoryArgs are empty: the job is about everybody.
+// SensoryArgs are the arguments of the job. They are empty because the job covers all users.
 type SensoryArgs struct{}
 
-// Kind is "sensory".
+// Kind returns "sensory".
 func (SensoryArgs) Kind() string { return "sensory" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a SensoryArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -28,20 +28,21 @@ var _ = describe(Kind{
 	return &sensoryWorker{db: c.DB, log: c.Logger}
 })
 
-// What one run does at most; the next one goes on.
+// Limits of one run. The next run continues.
 const (
-	sensoryBatch = 2000             // rows, or candidates, in one transaction
-	sensoryTime  = 15 * time.Second // for counting
+	sensoryBatch = 2000             // rows or candidates per transaction
+	sensoryTime  = 15 * time.Second // time limit for counting
 )
 
-// sensoryWorker keeps the sensory stream: its partitions, and what is frequent in it.
+// sensoryWorker maintains the partitions of the sensory stream and counts what is frequent in it.
 type sensoryWorker struct {
 	river.WorkerDefaults[SensoryArgs]
 	db  store.DB
 	log *slog.Logger
 }
 
-// Work keeps the days first, because an INSERT is cheaper with them, then counts what came since the last run.
+// Work maintains the daily partitions first, because they make an INSERT cheaper, and then counts
+// new rows.
 func (w *sensoryWorker) Work(ctx context.Context, _ *river.Job[SensoryArgs]) error {
 	days, failed := store.KeepSensoryDays(ctx, w.db)
 	switch {

@@ -12,13 +12,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// SettleArgs are empty: the job is about everybody.
+// SettleArgs are the arguments of the job. They are empty because the job covers all users.
 type SettleArgs struct{}
 
-// Kind is "settle".
+// Kind returns "settle".
 func (SettleArgs) Kind() string { return "settle" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -28,15 +28,15 @@ var _ = describe(Kind{
 	return &settleWorker{db: c.DB, now: c.Now, log: c.Logger}
 })
 
-// What one run does at most; what is left is due at the next.
+// Limits of one run. The rest is due at the next run.
 const (
-	settleTraits   = 1000 // in one transaction
-	settleMemories = 1000 // likewise
+	settleTraits   = 1000 // per transaction
+	settleMemories = 1000 // per transaction
 	settleBatches  = 100
 )
 
-// settleWorker applies what time did: traits that decayed over a boundary of stages, that became
-// too weak, trends whose window ended and that nobody dissolved, and summaries whose time is over.
+// settleWorker applies the effects of time: traits that decayed into another stage or became too
+// weak, trends whose window ended without expire_trend dissolving them, and expired summaries.
 type settleWorker struct {
 	river.WorkerDefaults[SettleArgs]
 	db  store.DB
@@ -44,7 +44,7 @@ type settleWorker struct {
 	log *slog.Logger
 }
 
-// Work settles in batches, each a transaction of its own, until there is not enough for another one.
+// Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
 	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx))
 }
@@ -70,7 +70,7 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 	return nil
 }
 
-// followPolicies computes anew when traits change their stage, after a policy changed.
+// followPolicies recomputes when traits change stage after a policy change.
 func (w *settleWorker) followPolicies(ctx context.Context) error {
 	for range settleBatches {
 		if n, err := store.FollowPolicies(ctx, w.db, settleTraits); err != nil || n < settleTraits {
@@ -80,7 +80,7 @@ func (w *settleWorker) followPolicies(ctx context.Context) error {
 	return nil
 }
 
-// expireMemories goes by the machine's clock, as the times of belief that it writes do.
+// expireMemories uses the machine's clock, like the transaction times that it writes.
 func (w *settleWorker) expireMemories(ctx context.Context) error {
 	var ended, kept int64
 	defer func() {

@@ -11,22 +11,22 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// DB is what a Reflection reads and writes: a pool, or a transaction.
+// DB is the database handle of a Reflection: a pool or a transaction.
 type DB = store.DB
 
-// Enqueue inserts a job in tx that is due at a moment.
+// Enqueue inserts a job in tx that is scheduled for at.
 type Enqueue func(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time) error
 
-// OptedOutError says that a user does not want to be reflected on.
+// OptedOutError reports that a user opted out of reflection.
 type OptedOutError struct{ UserID string }
 
 func (e *OptedOutError) Error() string {
 	return fmt.Sprintf("user %q has opted out of reflection", e.UserID)
 }
 
-// Step does what a job would do next for a user, at once: it reviews a trait that evidence contradicts, or reflects
-// on the next batch of the inbox. more is false when there was nothing to do. The error is an *OptedOutError, an
-// *UnavailableError, a *reasoner.AnswerError, or one of the database.
+// Step does immediately what a user's next job would do: it reviews a contradicted trait, or
+// reflects on the next batch of the inbox. more is false if there was nothing to do. The error is
+// an *OptedOutError, an *UnavailableError, a *reasoner.AnswerError or a database error.
 func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
 	for try := 1; ; try++ {
 		o, more, err = r.step(ctx, db, userID, enqueue)

@@ -13,16 +13,16 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// SummarizeArgs name a conversation that grew long.
+// SummarizeArgs identifies a conversation that has grown long.
 type SummarizeArgs struct {
 	UserID    string `json:"user_id" river:"unique"`
 	SessionID string `json:"session_id" river:"unique"`
 }
 
-// Kind is "summarize".
+// Kind returns "summarize".
 func (SummarizeArgs) Kind() string { return "summarize" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a SummarizeArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -36,23 +36,23 @@ var _ = describe(Kind{
 })
 
 const (
-	summarizedMessages = 200 // at once, and no more than extractedBytes
-	// summaryImportance is low: what a summary tells of stands beside it, more exactly.
+	summarizedMessages = 200 // per run, and at most extractedBytes
+	// summaryImportance is low because the memories of the conversation state the same more
+	// precisely.
 	summaryImportance = 0.3
-	// lastAttempt at messages that the summarizer answers nonsense about: then the summary goes on without them.
+	// lastAttempt is the attempt after which messages with unusable answers are skipped.
 	lastAttempt = 9
 )
 
-// summarizeWorker keeps the summaries of long conversations.
+// summarizeWorker maintains the summaries of long conversations.
 type summarizeWorker struct {
 	river.WorkerDefaults[SummarizeArgs]
 	*Extraction
 }
 
-// Work puts a new summary in the place of the old one. Nothing is missed: an extraction that has
-// something for it either finds this job live, and holds its row until it has committed, or finds
-// it completed and enqueues another; and this one completes before it looks whether anything is
-// left.
+// Work replaces a summary. No message is missed: the job completes itself before it checks whether
+// messages remain. An extraction with new messages either finds the job live and locks its row
+// until it commits, or finds it completed and enqueues another.
 func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
 		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
@@ -63,7 +63,7 @@ func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs
 			if try < rereadings {
 				continue
 			}
-			return overtaken(job.JobRow, err) // somebody else is at the same conversation
+			return overtaken(job.JobRow, err) // another job is working on the same conversation
 		}
 		return w.postpone(ctx, err)
 	}
@@ -95,7 +95,7 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 	return err
 }
 
-// grow makes the next summary out of the one that there is and what was said since.
+// grow makes the next summary from the current one and the messages since.
 func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person reasoner.Person) (*store.NewSummary, error) {
 	messages, places, err := store.UntoldMessages(ctx, w.db, summary, person, summarizedMessages)
 	if err != nil {
@@ -115,12 +115,12 @@ func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs
 		err = nil
 	}
 	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {
-		next.Content = "" // it says all of it already
+		next.Content = "" // nothing new
 	}
 	return next, err
 }
 
-// finish writes what was made, completes the job, and enqueues another if enough is left.
+// finish writes the summary, completes the job, and enqueues another if enough messages remain.
 func (w *summarizeWorker) finish(ctx context.Context, job *river.Job[SummarizeArgs], next *store.NewSummary) error {
 	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
 		out, err := store.OptedOut(ctx, tx, job.Args.UserID)

@@ -16,13 +16,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// SweepArgs are empty: the job is about everybody.
+// SweepArgs are the arguments of the job. They are empty because the job covers all users.
 type SweepArgs struct{}
 
-// Kind is "sweep".
+// Kind returns "sweep".
 func (SweepArgs) Kind() string { return "sweep" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a SweepArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
@@ -32,24 +32,24 @@ var _ = describe(Kind{
 	return &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger}
 })
 
-// What one run does at most, and how old things are before it looks at them.
+// Limits of one run, and the minimum age of what it repairs.
 const (
 	sweepJobs      = 100              // embed jobs that were given up
 	sweepLost      = 2000             // new memories without a job
-	sweepWalk      = 2000             // memories looked at in the walk through all
-	sweepUsers     = 500              // inboxes
-	sweepSessions  = 500              // in which messages wait
+	sweepWalk      = 2000             // memories checked in the walk over all memories
+	sweepUsers     = 500              // users with an inbox
+	sweepSessions  = 500              // sessions with waiting messages
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
-	sweepNamed     = 20               // users whose old memories are looked through for what they name
-	sweepLong      = 1000             // with more embed jobs than these, the workers are behind and nothing is lost
-	sweepAge       = 10 * time.Minute // younger memories are still on their way
+	sweepNamed     = 20               // users whose old memories are scanned for entities
+	sweepLong      = 1000             // with more waiting embed jobs, the workers are behind and nothing is lost
+	sweepAge       = 10 * time.Minute // younger memories are still being processed
 	restorable     = 30 * 24 * time.Hour
 )
 
-// sweepWorker repairs what lost, given-up and never-made jobs left undone, and asks the questions
-// that time raises. Each of its steps is bounded, works in short transactions, and remembers in the
-// settings how far it got.
+// sweepWorker repairs what lost, given-up or missing jobs left undone, and enqueues what becomes
+// due with time. Each step is bounded, runs in short transactions and stores its position in the
+// settings.
 type sweepWorker struct {
 	river.WorkerDefaults[SweepArgs]
 	db    store.DB
@@ -57,7 +57,7 @@ type sweepWorker struct {
 	log   *slog.Logger
 }
 
-// Work goes through all the steps, whichever of them fail.
+// Work runs all steps, even if some of them fail.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	steps := []struct {
 		did string
@@ -87,8 +87,8 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	return failed
 }
 
-// inTx runs a step in a transaction, and again where it met those who end jobs: both lock the rows
-// of several, in orders of their own.
+// inTx runs a step in a transaction and retries it after a deadlock with workers that complete
+// jobs: both lock several rows, in different orders.
 func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (n int, err error) {
 		return pastDeadlocks(func() (int, error) {
@@ -103,7 +103,7 @@ func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func
 
 const deadlockTries = 3
 
-// pastDeadlocks does what is a transaction, and again where PostgreSQL ended it because of a deadlock.
+// pastDeadlocks runs a transaction, up to deadlockTries times while it fails with a deadlock.
 func pastDeadlocks(transaction func() (int, error)) (n int, err error) {
 	for range deadlockTries {
 		if n, err = transaction(); !store.IsDeadlock(err) {
@@ -113,9 +113,9 @@ func pastDeadlocks(transaction func() (int, error)) (n int, err error) {
 	return n, err
 }
 
-// reviveGivenUp makes a new job for what a discarded or cancelled embed job did not get done. A job gives up after some
-// three weeks of growing pauses, and each is looked at once, so that nothing is tried in a tight loop. Texts that a
-// provider refuses count as done.
+// reviveGivenUp enqueues what discarded or cancelled embed jobs left undone. A job is given up
+// after about three weeks of growing pauses, and each is revived only once, so this is not a tight
+// loop. Texts refused by the provider count as done.
 func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error) {
 	given, err := store.GivenUpEmbeds(ctx, tx, time.Now().Add(-sweepAge), sweepJobs)
 	if err != nil || len(given) == 0 {
@@ -161,7 +161,7 @@ func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, l
 	return w.embed(ctx, tx, lost)
 }
 
-// embed enqueues embed jobs and returns for how many memories.
+// embed enqueues embed jobs and returns the number of memories.
 func (w *sweepWorker) embed(ctx context.Context, tx pgx.Tx, memories []store.MemoryRef) (int, error) {
 	byUser := map[string][]uuid.UUID{}
 	for _, m := range memories {
@@ -188,8 +188,8 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 	return len(due), enqueueMany(ctx, tx, jobs)
 }
 
-// reviveReviews sees to it that each trait that evidence contradicts is reviewed. Where a review or
-// its reflection is under way already, the job that is made here is not, or finds nothing to do.
+// reviveReviews enqueues a review for each user with a contradicted trait. If a review or its
+// reflection is already running, the new job is skipped as a duplicate or finds nothing to do.
 func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, err error) {
 	users, err := store.DueReviews(ctx, tx, sweepUsers)
 	if err != nil || len(users) == 0 {
@@ -211,7 +211,7 @@ func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, e
 	return made, nil
 }
 
-// extractLost sees to messages whose job was lost or given up.
+// extractLost enqueues extractions of messages whose job was lost or given up.
 func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 	sessions, err := store.LostMessages(ctx, tx, time.Now().Add(-sweepAge), sweepSessions)
 	if err != nil {
@@ -229,7 +229,8 @@ func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 	return store.EraseForgotten(ctx, w.db, time.Now().Add(-restorable), sweepForgotten)
 }
 
-// recountTerms rests while the queue is long: whoever embeds waits for the user whose memories are being counted.
+// recountTerms does nothing while the queue is long, because embedding blocks on the user whose
+// terms are being counted.
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
 	if long, err := store.EmbedQueueIsLong(ctx, w.db, sweepLong); err != nil || long {
 		return 0, err

@@ -10,41 +10,42 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// VectorIndexArgs are empty: the job is about everybody.
+// VectorIndexArgs are the arguments of the job. They are empty because the job covers all users.
 type VectorIndexArgs struct{}
 
-// Kind is "vector_index".
+// Kind returns "vector_index".
 func (VectorIndexArgs) Kind() string { return "vector_index" }
 
-// InsertOpts are those of the kind.
+// InsertOpts returns the insert options of the kind.
 func (a VectorIndexArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
 	Does:  "keeps the indexes of vectors of the largest users",
 	Every: time.Minute,
-	// This leaves time for the step that is under way.
+	// The margin lets the current step finish.
 	Timeout: func(Config) time.Duration { return vectorIndexTime + time.Minute },
 }, func(c Config) river.Worker[VectorIndexArgs] {
 	return &vectorIndexWorker{db: c.DB, log: c.Logger}
 })
 
-// What one run does at most; the next one goes on.
+// Limits of one run. The next run continues.
 const (
 	vectorIndexTime = 4 * time.Minute
-	vectorIndexNote = 30 * time.Second // how often it is said how far it is
-	vectorIndexWalk = 1000             // ids in one transaction
-	vectorIndexRows = 64               // vectors moved into an index in one transaction: each takes milliseconds
-	vectorIndexEnd  = 1000             // copies deleted in one transaction
+	vectorIndexNote = 30 * time.Second // interval of progress messages
+	vectorIndexWalk = 1000             // ids per transaction
+	vectorIndexRows = 64               // vectors indexed per transaction; each takes milliseconds
+	vectorIndexEnd  = 1000             // copies deleted per transaction
 )
 
-// vectorIndexWorker keeps the indexes of those whose vectors take too long to scan.
+// vectorIndexWorker maintains the vector indexes of users with too many vectors to scan.
 type vectorIndexWorker struct {
 	river.WorkerDefaults[VectorIndexArgs]
 	db  store.DB
 	log *slog.Logger
 }
 
-// Work decides who has an index, then frees what is not wanted and fills what is, in short transactions.
+// Work decides which users have an index, then empties unwanted indexes and fills wanted ones, in
+// short transactions.
 func (w *vectorIndexWorker) Work(ctx context.Context, _ *river.Job[VectorIndexArgs]) error {
 	begun, ended, err := store.AssignSlots(ctx, w.db)
 	if err != nil {
@@ -80,7 +81,7 @@ func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did str
 	for time.Now().Before(until) {
 		n, err := do(ctx, w.db, limit)
 		number += n
-		if ctx.Err() != nil { // the worker stops; the next run goes on
+		if ctx.Err() != nil { // the worker is stopping; the next run continues
 			return nil
 		}
 		if err != nil || n == 0 {
