@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Taking describes the jobs that a worker takes beside the one that River gave it.
+// Taking describes the jobs that a worker takes in addition to the one it got from River.
 type Taking struct {
 	Kind, Queue string
-	Weight      string // of a job, an SQL expression over its args
-	Room        int    // what the weights sum to at most
-	By          string // River's name for the worker
-	Alone       string // a key of the metadata of jobs that are left
+	Weight      string // the weight of a job, an SQL expression over its args
+	Room        int    // the maximum sum of the weights
+	By          string // River's id of the worker
+	Alone       string // a metadata key; jobs that have it are not taken
 }
 
 // TakenJob is a job that TakeJobs marked as running.
@@ -28,7 +28,8 @@ type TakenJob struct {
 	ScheduledAt time.Time
 }
 
-// TakeJobs marks jobs as running that wait and were not attempted yet, in the order in which River would take them.
+// TakeJobs marks waiting jobs without a previous attempt as running, in the order River would take
+// them, and returns them.
 func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 	taken, err := Collect(ctx, db, pgx.RowToStructByName[TakenJob], `
 		with waiting as (
@@ -51,8 +52,8 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 	return taken, nil
 }
 
-// CompleteJobs completes those of the jobs that are running, and returns their ids. Rows are locked
-// in the order of their users, as embed locks the check_trigger jobs that it finds.
+// CompleteJobs completes the given jobs that are running and returns their ids. It locks the rows
+// in the order of their users, as embed locks check_trigger jobs.
 func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	completed, err := Collect(ctx, db, pgx.RowTo[int64], `
 		with mine as materialized (
@@ -66,8 +67,9 @@ func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	return completed, nil
 }
 
-// PutBackJobs returns running jobs, due after a pause, as River snoozes a job: this was no attempt.
-// A job that was to be cancelled meanwhile is. A key is set in their metadata unless it is empty.
+// PutBackJobs returns running jobs to the queue, due after pause, without counting the attempt,
+// like a snooze in River. A job whose cancellation was requested in the meantime is cancelled. If
+// key is not empty, it is set in the metadata of the jobs.
 func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, key string) error {
 	_, err := Exec(ctx, db, `
 		update oxbow.river_job

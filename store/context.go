@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ContextParams are the arguments of oxbow.context_parts; a nil is its default.
+// ContextParams holds the arguments of oxbow.context_parts. A nil argument means its default.
 type ContextParams struct {
 	UserID    string
 	Query     string
@@ -22,19 +22,20 @@ type ContextParams struct {
 
 // ContextPart is one line of a prompt block.
 type ContextPart struct {
-	// Section is the subtype of a trait (core, preference, behavior), and memory for facts and episodes.
+	// Section is the subtype of a trait (core, preference, behavior), or memory for facts and
+	// episodes.
 	Section string     `json:"section"`
 	ID      uuid.UUID  `json:"id"`
 	Type    MemoryType `json:"memory_type"`
 	Stage   string     `json:"stage,omitzero"` // of a trait: emerging, established, core
-	At      time.Time  `json:"at,omitzero"`    // when a fact was true or an episode happened
-	Text    string     `json:"text"`           // the memory on one line, shortened if it is long
-	// Line is the line in the block. The first line of a section has the heading above it.
+	At      time.Time  `json:"at,omitzero"`    // when a fact became true or an episode happened
+	Text    string     `json:"text"`           // the memory on one line, shortened if long
+	// Line is the line in the block. The first line of a section includes its heading.
 	Line   string `json:"line"`
 	Tokens int    `json:"tokens"` // the estimated length of Line
 }
 
-// Context calls oxbow.context_parts, and returns the model of the database's vectors as well.
+// Context calls oxbow.context_parts. It also returns the embedding model of the database.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanContextPart, `
 		select section, id, memory_type, stage, at, text, line, tokens

@@ -16,18 +16,19 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Session is a conversation of a user, with what is to be extracted from it.
+// Session is a conversation of a user and the state of its extraction.
 type Session struct {
 	UserID string
 	ID     string
 	Ended  bool
-	Due    bool    // enough messages wait, or nobody is going to say more
-	Jobs   []int64 // extractions of it that wait; each was enqueued with messages that are there
-	Number int64   // of the extractions that wrote something of the user
+	Due    bool    // enough messages wait, or no more are expected
+	Jobs   []int64 // other waiting extract jobs of the session; the messages they were enqueued for are visible
+	Number int64   // the user's counter of extractions that wrote something
 }
 
-// ReadSession looks at what waits in a session. It comes before SessionMessages: the messages of the jobs that it
-// finds are among those then. present is the job that asks. Jobs that try again what failed are not looked at.
+// ReadSession reads the state of a session. Call it before SessionMessages, which then includes the
+// messages of the jobs that it found. present is the id of the calling job. Jobs that retry failed
+// messages are ignored.
 func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (Session, error) {
 	s := Session{UserID: userID, ID: id}
 	var later, waiting, enough int
@@ -47,9 +48,9 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 	return s, nil
 }
 
-// SessionMessages returns the messages of a session that are to be extracted from, at most limit, with up to before
-// earlier ones, in their order. With failed they are those on which extraction failed, the one of the fewest failures
-// alone.
+// SessionMessages returns at most limit messages of a session to extract from, preceded by up to
+// before earlier messages for context, in order. If failed is true, it returns a single message:
+// among those on which extraction failed, the one with the fewest failures.
 func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, failed bool, limit,
 	before int) ([]reasoner.Message, error) {
 	if failed {
@@ -80,8 +81,8 @@ func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, f
 	return messages, nil
 }
 
-// SessionIsWorked tells whether an older job is extracting from a session. It holds that job's row until the
-// transaction ends, and waits for one that is just completing.
+// SessionIsWorked reports whether an older job is extracting from a session. It locks that job's
+// row until the transaction ends and waits for a job that is completing.
 func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (worked bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.session_is_worked($1, $2, $3)`, userID, session, present).Scan(&worked)
 	if err != nil {
@@ -90,8 +91,8 @@ func SessionIsWorked(ctx context.Context, db DB, userID, session string, present
 	return worked, nil
 }
 
-// MessagesLeft tells whether messages wait in a session, with failed those on which extraction failed, and no job for
-// them.
+// MessagesLeft reports whether a session has waiting messages without a job. If failed is true, it
+// considers the messages on which extraction failed instead.
 func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (
 	left bool, err error,
 ) {
@@ -102,36 +103,37 @@ func MessagesLeft(ctx context.Context, db DB, userID, session string, failed boo
 	return left, nil
 }
 
-// EndSession ends a conversation, and tells whether it was open.
+// EndSession ends a conversation and reports whether it was open.
 func EndSession(ctx context.Context, db DB, userID, sessionID string) (open bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.end_session($1, $2)`, userID, sessionID).Scan(&open)
 	return open, Explain(err)
 }
 
-// NewMessage is something that was said in a conversation.
+// NewMessage is a message to add to a conversation.
 type NewMessage struct {
-	ID        uuid.UUID // zero: a new one; a message whose id is there already is not stored again
-	UserID    string    // whose memory it is about
+	ID        uuid.UUID // zero: generated; a message whose id exists is not stored again
+	UserID    string    // the user whose memory it belongs to
 	SessionID string
 	Role      string // user, assistant, system, tool; empty: user
-	Speaker   string // the name of who said it; empty: the one whom the role names
+	Speaker   string // the speaker's name; empty: implied by the role
 	Content   string
 	At        time.Time      // zero: now
-	Metadata  map[string]any // {"recalled": [ids]} names the memories that were recalled for it
-	// Sensitivity is 0 (default) to 3; what is remembered of a message has its level at least. The content of a message
-	// of 3 is sealed with the client's keys: nothing is made of it. Such a message has neither Speaker nor Metadata,
-	// which would not be sealed.
+	Metadata  map[string]any // {"recalled": [ids]} lists the memories recalled for this message
+	// Sensitivity is between 0 (default) and 3. A memory extracted from the message has at least
+	// this level. The content of a message of sensitivity 3 is sealed with the client's keys, and
+	// nothing is extracted from it. Such a message cannot have a Speaker or Metadata, because those
+	// are not sealed.
 	Sensitivity int
 }
 
-// check refuses what must not be sent to the database, whose log would have it. Values are not told: errors are
-// logged too.
+// check rejects messages that must not reach the database, because its log would contain them. Its
+// errors omit the values of secret messages, because errors are logged too.
 func (m *NewMessage) check() error {
 	if m.Sensitivity < 0 || m.Sensitivity > Secret {
 		return Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
 	}
 	if m.Sensitivity < Secret {
-		return nil // the rest the database says
+		return nil // the database checks the rest
 	}
 	if m.Speaker != "" || len(m.Metadata) > 0 {
 		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
@@ -147,7 +149,8 @@ func (m *NewMessage) check() error {
 	return err
 }
 
-// AddMessages inserts messages in one statement, and returns their ids. sealer may be nil, where none is secret.
+// AddMessages inserts messages in one statement and returns their ids. sealer may be nil if no
+// message is secret.
 func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Sealer) ([]uuid.UUID, error) {
 	type row struct {
 		ID        uuid.UUID      `json:"id"`
@@ -203,7 +206,7 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 	return ids, nil
 }
 
-// Messages returns the messages of a conversation in their order. Secret ones are still sealed.
+// Messages returns the messages of a conversation in order. Secret messages are still sealed.
 func Messages(ctx context.Context, db DB, userID, sessionID string) ([]Message, error) {
 	return Collect(ctx, db, scanMessage, `
 		select id, session_id, role, coalesce(speaker, ''), content, created_at, sensitivity, coalesce(sealed_key, ''), sealed
@@ -215,16 +218,16 @@ func scanMessage(row pgx.CollectableRow) (s Message, err error) {
 	return s, err
 }
 
-// KnownFact is a fact as it was known at a moment.
+// KnownFact is a fact as it was known at a given time.
 type KnownFact struct {
 	ID        uuid.UUID
 	Content   string
 	Category  string    // empty: none
-	ValidAt   time.Time // when it began to be true
-	InvalidAt time.Time // when it ended to be; zero: not yet, as was believed then
+	ValidAt   time.Time // when it became true
+	InvalidAt time.Time // when it ceased to be true; zero: not known to have ended
 }
 
-// FactsAsOf calls oxbow.facts_as_of; a zero time is now.
+// FactsAsOf calls oxbow.facts_as_of. The zero time means now.
 func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]KnownFact, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (k KnownFact, err error) {
 		var end *time.Time
@@ -237,28 +240,29 @@ func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.T
 		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 }
 
-// LostSession is a conversation with messages that no job is going to see to: those on which extraction failed
-// (Failed), or others.
+// LostSession is a conversation with waiting messages that have no job. If Failed is true,
+// extraction has failed on those messages before.
 type LostSession struct {
 	UserID, SessionID string
 	Failed            bool
 }
 
-// sessionKey is a place in the order of all conversations.
+// sessionKey is a position in the order of all conversations.
 type sessionKey struct {
 	UserID    string `json:"user_id"`
 	SessionID string `json:"session_id"`
 }
 
-// LostMessages looks at the next conversations in which messages wait, at most limit; it goes on there the next time,
-// and begins anew after the last, so that those that wait for a job do not keep it from others. It returns those of
-// which messages that were said before a moment have no job.
+// LostMessages checks the next conversations with waiting messages, at most limit. It returns those
+// that have waiting messages created before the given time and no job for them. The next call
+// continues after the last conversation checked, and starts over at the end, so that conversations
+// that wait for a job do not block the others.
 func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]LostSession, error) {
 	var from sessionKey
 	if err := ReadSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
 		return nil, err
 	}
-	// from one conversation to the next, however many messages wait in each
+	// Skip from one conversation to the next, however many messages wait in each.
 	var found []LostSession
 	var seen int
 	var s LostSession
@@ -296,7 +300,7 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		return nil, fmt.Errorf("look for lost messages: %w", err)
 	}
 	next := sessionKey{}
-	if seen == 2*limit { // two rows each
+	if seen == 2*limit { // two rows per conversation
 		next = sessionKey{s.UserID, s.SessionID}
 	}
 	if next == from {

@@ -10,28 +10,28 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// File is a file whose chunks are memories.
+// File is an ingested file. Its chunks are memories.
 type File struct {
 	ID          uuid.UUID       `json:"id"`
 	Path        string          `json:"path"`
 	MediaType   string          `json:"media_type"`
 	Bytes       int64           `json:"bytes"`
 	ContentHash string          `json:"content_hash"` // SHA-256, hexadecimal
-	Settings    json.RawMessage `json:"settings"`     // how it was read and split
-	Chunks      int             `json:"chunks"`       // that are there still
+	Settings    json.RawMessage `json:"settings"`     // how it was parsed and split
+	Chunks      int             `json:"chunks"`       // the number of chunks that still exist
 	Metadata    json.RawMessage `json:"metadata"`
 	CreatedAt   time.Time       `json:"created_at"`
-	UpdatedAt   time.Time       `json:"updated_at"` // when it was last ingested with a change
+	UpdatedAt   time.Time       `json:"updated_at"` // when a changed version was last ingested
 }
 
-// FileChunk is a part of a file's text, and what is known of it besides.
+// FileChunk is a part of a file's text and its location.
 type FileChunk struct {
 	Content string
-	Page    int    // from 1; 0: none
-	Heading string // "": none
+	Page    int    // from 1; 0 if the file has no pages
+	Heading string // "" if it has none
 }
 
-// Ingested is what became of a file's chunks.
+// Ingested counts the chunks that an ingest added, kept and removed.
 type Ingested struct {
 	FileID    uuid.UUID
 	Unchanged bool
@@ -40,7 +40,7 @@ type Ingested struct {
 	Removed   int
 }
 
-// ValidatePath refuses what is no path of a file.
+// ValidatePath returns an *InvalidError unless path is a valid path: 1 to 1024 bytes of text.
 func ValidatePath(path string) error {
 	if len(path) < 1 || len(path) > maxName {
 		return Invalid("path", path, "must have 1 to 1024 bytes")
@@ -54,7 +54,7 @@ const selectFiles = `
 	         f.created_at, f.updated_at
 	  from oxbow.document_files f where f.user_id = $1`
 
-// Files returns the files of a user in the order of their paths.
+// Files returns a user's files, ordered by path.
 func Files(ctx context.Context, db DB, userID string) ([]File, error) {
 	return Collect(ctx, db, pgx.RowToStructByPos[File], selectFiles+` order by f.path`, userID)
 }
@@ -68,8 +68,8 @@ func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
 	return file, Explain(err)
 }
 
-// Ingest stores a file's chunks in the place of those that are there. Of f, Path, MediaType, Bytes, ContentHash,
-// Settings and Metadata count.
+// Ingest stores a file's chunks and replaces existing ones. It uses the fields Path, MediaType,
+// Bytes, ContentHash, Settings and Metadata of f.
 func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChunk) (done Ingested, err error) {
 	contents, metadata := make([]string, len(chunks)), make([]string, len(chunks))
 	for i, c := range chunks {
@@ -95,8 +95,8 @@ func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChun
 	return done, Explain(err)
 }
 
-// DeleteFile erases a file with the memories of its chunks, and returns how many those were. ErrNoFile if the user
-// has none of that path.
+// DeleteFile erases a file and the memories of its chunks, and returns the number of memories
+// erased. It returns ErrNoFile if the user has no file at path.
 func DeleteFile(ctx context.Context, db DB, userID, path string) (erased int64, err error) {
 	err = db.QueryRow(ctx, `select oxbow.delete_file(user_id => $1, path => $2)`, userID, path).Scan(&erased)
 	return erased, Explain(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// EmbeddingModel is what makes vectors, or made those of a database.
+// EmbeddingModel identifies the model that computes vectors, or that computed those of a database.
 type EmbeddingModel struct {
 	Model     string `json:"model"`
 	Dimension int    `json:"dimension"`
@@ -22,25 +22,26 @@ func (m EmbeddingModel) String() string {
 	return fmt.Sprintf("%s with %d dimensions", m.Model, m.Dimension)
 }
 
-// ModelMismatchError says that vectors of one model were about to be compared with those of another.
+// ModelMismatchError reports that the configured model differs from the model of the database, so
+// that their vectors cannot be compared.
 type ModelMismatchError struct {
-	Database EmbeddingModel // what the database holds
-	Given    EmbeddingModel // what was configured
+	Database EmbeddingModel // the model of the stored vectors
+	Given    EmbeddingModel // the configured model
 }
 
 func (e *ModelMismatchError) Error() string {
 	return fmt.Sprintf("the database holds vectors of %s, and %s is configured", e.Database, e.Given)
 }
 
-// Embeddable is a memory and what embed still has to do for it.
+// Embeddable is a memory and the state of its embedding.
 type Embeddable struct {
 	MemoryRef
-	Text      string // what is embedded: the content, with its speaker before it
-	HasTerms  bool   // it can be found by its words
-	HasVector bool   // it has a vector, or the provider refuses to make one
+	Text      string // the text to embed: the content, prefixed by the speaker
+	HasTerms  bool   // the memory is searchable by its words
+	HasVector bool   // the memory has a vector, or the provider refused its text
 }
 
-// Refs names memories of one user.
+// Refs returns references to memories of one user.
 func Refs(userID string, ids []uuid.UUID) []MemoryRef {
 	refs := make([]MemoryRef, len(ids))
 	for i, id := range ids {
@@ -49,7 +50,7 @@ func Refs(userID string, ids []uuid.UUID) []MemoryRef {
 	return refs
 }
 
-// columns returns the users and the ids of memories.
+// columns returns the user ids and the ids of memories.
 func columns(memories []MemoryRef) (users []string, ids []uuid.UUID) {
 	users, ids = make([]string, len(memories)), make([]uuid.UUID, len(memories))
 	for i, m := range memories {
@@ -58,7 +59,7 @@ func columns(memories []MemoryRef) (users []string, ids []uuid.UUID) {
 	return users, ids
 }
 
-// Embeddables returns those of the memories that exist and are not forgotten, in the order of their users and ids.
+// Embeddables returns the given memories that exist and are not forgotten, ordered by user and id.
 func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string) ([]Embeddable, error) {
 	users, ids := columns(memories)
 	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (e Embeddable, err error) {
@@ -73,7 +74,7 @@ func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string)
 	return found, nil
 }
 
-// EmbeddedText is the text of a memory that a vector is made of.
+// EmbeddedText returns the text of a memory that its vector is computed from.
 func EmbeddedText(speaker, content string) string {
 	if speaker == "" {
 		return content
@@ -81,8 +82,9 @@ func EmbeddedText(speaker, content string) string {
 	return speaker + ": " + content
 }
 
-// WriteVectors stores the vectors of memories that exist and have none, and returns how many those were. Where the
-// database's model is not the given one, nothing is stored and the error is a *ModelMismatchError.
+// WriteVectors stores the vectors of memories that exist and have none, and returns the number
+// stored. If the model differs from that of the database, it stores nothing and returns a
+// *ModelMismatchError.
 func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef, vectors [][]float32) (int64,
 	error) {
 	if len(memories) == 0 {
@@ -98,7 +100,7 @@ func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []M
 	return written, nil
 }
 
-// halfVector returns the vector as PostgreSQL takes it, nil for none.
+// halfVector converts a vector for PostgreSQL. nil stays nil.
 func halfVector(v []float32) *pgvector.HalfVector {
 	if v == nil {
 		return nil
@@ -114,7 +116,7 @@ func halfVectors(vectors [][]float32) []pgvector.HalfVector {
 	return halves
 }
 
-// modelMismatch recognises the error OX001 of oxbow.write_vectors.
+// modelMismatch converts error OX001 of oxbow.write_vectors into a *ModelMismatchError.
 func modelMismatch(err error, given EmbeddingModel) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Code != "OX001" {
@@ -127,14 +129,15 @@ func modelMismatch(err error, given EmbeddingModel) error {
 	return mismatch
 }
 
-// IsDataError tells whether PostgreSQL refused a value for itself (classes 22, data exception, and 54, limit
-// exceeded), so that the same statement will never succeed with it.
+// IsDataError reports whether PostgreSQL rejected a value itself, so that retrying with it is
+// useless. It matches SQLSTATE classes 22 (data exception) and 54 (program limit exceeded).
 func IsDataError(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54"))
 }
 
-// RefuseVectors notes that the model's provider refuses the texts of memories, so that it is not asked again.
+// RefuseVectors records that the model's provider refuses the texts of the memories, so that they
+// are not sent again.
 func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRef, reason string) error {
 	users, ids := columns(memories)
 	if _, err := Exec(ctx, db, `select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason); err != nil {
@@ -143,8 +146,8 @@ func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRe
 	return nil
 }
 
-// IndexMemories makes those of the memories that are new searchable by their words and puts them into the inbox of
-// reflection. It returns the ids of the new ones.
+// IndexMemories makes new memories searchable by their words and puts them into the reflection
+// inbox. It returns the ids of the memories that were new.
 func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]uuid.UUID, error) {
 	users, ids := columns(memories)
 	fresh, err := Collect(ctx, db, pgx.RowTo[uuid.UUID], `select oxbow.index_memories($1, $2)`, users, ids)

@@ -9,35 +9,36 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Entity is a person, a place or a thing that memories name.
+// Entity is a person, a place or a thing that memories mention.
 type Entity struct {
 	ID       uuid.UUID `json:"id"`
-	Name     string    `json:"name"` // as it was first written
-	Kind     string    `json:"kind"` // person, place, organization, animal, work, other, or an application's own
+	Name     string    `json:"name"` // as first written
+	Kind     string    `json:"kind"` // person, place, organization, animal, work, other, or a kind of the application
 	Mentions int64     `json:"mentions"`
-	Memories int64     `json:"memories"` // that name it; a repeated fact is one memory and several mentions
-	// ValidAt and CreatedAt say when the entity was first named, in the world and here. InvalidAt
-	// and ExpiredAt say since when no current memory names it.
+	Memories int64     `json:"memories"` // memories that name it; a repeated fact is one memory and several mentions
+	// ValidAt and CreatedAt are the times the entity was first named, in the world and in the
+	// database. InvalidAt and ExpiredAt are the times since which no current memory names it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen"`
-	// of Entities: the current ones, each once; of EntitiesNamed: all, the latest first
+	// Edges holds the current edges, without duplicates, in the result of Entities. In that of
+	// EntitiesNamed it holds all edges, the latest first.
 	Edges []Edge `json:"edges"`
 }
 
-// EntityEnd is an end of an Edge.
+// EntityEnd is one end of an Edge.
 type EntityEnd struct {
 	ID   uuid.UUID `json:"id"`
 	Name string    `json:"name"`
-	Kind string    `json:"kind"` // self: the user
+	Kind string    `json:"kind"` // "self" is the user
 }
 
 // Edge is a relation between two entities that a memory states. Its times are those of the memory.
 type Edge struct {
 	From       EntityEnd `json:"from"`
-	Relation   string    `json:"relation"` // From lives_in To, To is the sister of From; related: named together
+	Relation   string    `json:"relation"` // From lives_in To; To is the sister of From; related: mentioned together
 	To         EntityEnd `json:"to"`
 	ValidAt    time.Time `json:"valid_at"`
 	InvalidAt  time.Time `json:"invalid_at,omitzero"`
@@ -45,7 +46,7 @@ type Edge struct {
 	ExpiredAt  time.Time `json:"expired_at,omitzero"`
 	MemoryType string    `json:"memory_type"`
 	MemoryID   uuid.UUID `json:"memory_id"`
-	Holds      bool      `json:"holds"` // now
+	Holds      bool      `json:"holds"` // whether the relation holds now
 }
 
 // Naming is a memory that names an entity.
@@ -53,19 +54,19 @@ type Naming struct {
 	ID        uuid.UUID `json:"id"`
 	Type      string    `json:"memory_type"`
 	Content   string    `json:"content"`
-	At        time.Time `json:"at"` // when it was true or happened
+	At        time.Time `json:"at"` // when it became true or happened
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 }
 
-// NamedEntity is an entity with the memories that name it, the latest first.
+// NamedEntity is an entity with the memories that mention it, the latest first.
 type NamedEntity struct {
 	Entity
 	NamedBy []Naming `json:"named_by"`
 }
 
-// Entities returns who and what the memories of a user name, those that are named most first, each with the edges
-// that hold.
+// Entities returns the entities that a user's memories mention, the most frequent first, with their
+// current edges.
 func Entities(ctx context.Context, db DB, userID string) ([]Entity, error) {
 	entities, err := entities(ctx, db, userID, "")
 	if err != nil || len(entities) == 0 {
@@ -99,8 +100,9 @@ func Entities(ctx context.Context, db DB, userID string) ([]Entity, error) {
 	return entities, nil
 }
 
-// EntitiesNamed returns the entities of a name, whatever its case and marks, with all their edges and the memories
-// that name them, at most limit each. A name that begins with it counts where nothing has that name.
+// EntitiesNamed returns the entities with the given name, ignoring case, punctuation and width, with all
+// their edges and at most limit memories that mention each. If no entity has that name, it returns
+// those whose name begins with it.
 func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) ([]NamedEntity, error) {
 	found, err := entities(ctx, db, userID, name)
 	if err != nil {
@@ -130,7 +132,7 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 	return named, nil
 }
 
-// entities are those of a name; "" for all.
+// entities returns the user's entities with the given name, or all of them if name is "".
 func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (e Entity, err error) {
 		var invalid, expired *time.Time
@@ -149,7 +151,7 @@ func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error)
 		 order by mentions desc, last_seen desc, name, kind`, userID, name)
 }
 
-// edges are those of an entity, or with the zero one all of the user.
+// edges returns the edges of an entity, or all edges of the user if of is uuid.Nil.
 func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (g Edge, err error) {
 		var invalid, expired *time.Time
@@ -164,8 +166,9 @@ func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, err
 		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
 }
 
-// NoteOldEntities notes what the memories of the next users name that were there before entities were, at most limit
-// users; it goes on there the next time, and ends after the last. It returns how many memories those were.
+// NoteOldEntities records the entities in memories stored before entities existed. It handles at
+// most limit users, continues after them in the next call, and stops after the last user. It
+// returns the number of memories recorded.
 func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err error) {
 	var after *string
 	if err := ReadSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {

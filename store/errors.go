@@ -11,23 +11,25 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Errors for errors.Is. The text of the error that wraps one says what to do.
+// Errors to compare with errors.Is. The text of the wrapping error says what to do.
 var (
-	// ErrNotFound reports that the user has no such memory. It is the same if another user has it.
+	// ErrNotFound reports that the user has no such memory, whether or not another user has it.
 	ErrNotFound = errors.New("no such memory")
-	// ErrSuperseded reports that the memory is an older version. The error names the newer one.
+	// ErrSuperseded reports that a newer version replaced the memory. The error names the newer
+	// version.
 	ErrSuperseded = errors.New("the memory is superseded already")
-	// ErrForgotten reports that the memory is forgotten. Restore it first.
+	// ErrForgotten reports that the memory is forgotten. Restore it before changing it.
 	ErrForgotten = errors.New("the memory is forgotten")
-	// ErrNotForgotten reports that the memory is not forgotten, so that it cannot be restored.
+	// ErrNotForgotten reports that the memory cannot be restored because it is not forgotten.
 	ErrNotForgotten = errors.New("the memory is not forgotten")
 	// ErrNotTrait reports that the memory is not a trait.
 	ErrNotTrait = errors.New("the memory is no trait")
 	// ErrNoFile reports that the user has no such file.
 	ErrNoFile = errors.New("no such file")
-	// ErrNoReceipt reports that the proof belongs to no erasure, or to that of another user or memory.
+	// ErrNoReceipt reports that the receipt belongs to no erasure, or to one of another user or
+	// memory.
 	ErrNoReceipt = errors.New("no such receipt")
-	// ErrDenied reports that the database role lacks a right, or may see another user only.
+	// ErrDenied reports that the database role lacks a privilege or may only see another user.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated reports that the database has no Oxbow schema.
 	ErrNotMigrated = errors.New("the database has no Oxbow schema")
@@ -41,17 +43,18 @@ var (
 	ErrUnreachable = errors.New("the database cannot be reached")
 )
 
-// InvalidError reports a value that cannot be stored or asked for.
+// InvalidError reports a value that cannot be stored or queried.
 type InvalidError struct {
-	// Index is the position in RememberMany or AddMessages, from 0; -1 elsewhere.
+	// Index is the position in RememberMany or AddMessages, from 0, or -1 elsewhere.
 	Index int
-	// Line is the line in an import, from 1; 0 elsewhere.
+	// Line is the line of the import, from 1, or 0 elsewhere.
 	Line int
-	// Field is the field as the database names it, such as "importance"; "" for a line of an import as a whole.
+	// Field is the name of the field in the database, such as "importance". It is "" if a whole
+	// import line is invalid.
 	Field string
-	// Value is the value, shortened if it is long.
+	// Value is the invalid value, shortened if it is long.
 	Value string
-	// Rule says what the value must be, such as "must be between 0 and 1".
+	// Rule is the rule that the value breaks, such as "must be between 0 and 1".
 	Rule string
 }
 
@@ -73,7 +76,7 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// The codes that sql/code raises.
+// Error codes raised by sql/code.
 const (
 	codeNotFound     = "OX101"
 	codeSuperseded   = "OX102"
@@ -83,7 +86,7 @@ const (
 	codeNoFile       = "OX110"
 )
 
-// known maps codes of PostgreSQL and of sql/code to errors, with what to do about them.
+// known maps error codes of PostgreSQL and of sql/code to errors and their remedies.
 var known = map[string]struct {
 	err  error
 	todo string
@@ -107,8 +110,8 @@ var known = map[string]struct {
 	"57P03":          {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
 }
 
-// Explain maps an error of PostgreSQL to a typed one that says what to do, and pgx.ErrNoRows to ErrNotFound. It returns
-// other errors, and nil, as they are.
+// Explain maps a PostgreSQL error to a typed error that says what to do, and pgx.ErrNoRows to
+// ErrNotFound. It returns nil and any other error unchanged.
 func Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -132,7 +135,7 @@ func Explain(err error) error {
 		return err
 	}
 	todo := k.todo
-	if pg.Hint != "" && pg.Code != "42883" { // PostgreSQL's own hint there is about type casts
+	if pg.Hint != "" && pg.Code != "42883" { // PostgreSQL's hint for 42883 is about type casts
 		todo = pg.Hint
 	}
 	text := pg.Message
@@ -156,7 +159,7 @@ func explainConnection(err error) error {
 	return err
 }
 
-// rejectedValue returns the value in the detail that oxbow.reject writes.
+// rejectedValue extracts the value from the detail that oxbow.reject writes.
 func rejectedValue(detail string) string {
 	for _, prefix := range []string{"The value is ", "The value "} {
 		if rest, ok := strings.CutPrefix(detail, prefix); ok {
@@ -166,7 +169,7 @@ func rejectedValue(detail string) string {
 	return detail
 }
 
-// explained is an error with a text for people and its cause.
+// explained is an error with a readable text and its cause.
 type explained struct {
 	text      string
 	is, cause error

@@ -8,8 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SetApart takes the memories of users out of the workers' sight, in the transaction that inserted them: their jobs are
-// deleted, and nothing will be reflected on. Whoever measures with them embeds them, and erases the users in the end.
+// SetApart hides the memories of users from the workers. It must run in the transaction that
+// inserted the memories: it deletes their jobs and opts the users out of reflection. The evaluation
+// embeds the memories itself and erases the users at the end.
 func SetApart(ctx context.Context, tx pgx.Tx, users []string) error {
 	_, err := tx.Exec(ctx, `
 		insert into oxbow.users (user_id, opted_out) select u, true from unnest($1::text[]) u order by u
@@ -25,14 +26,15 @@ func SetApart(ctx context.Context, tx pgx.Tx, users []string) error {
 	return nil
 }
 
-// MemoryIDs returns the ids of a user's memories that are not forgotten, in their order.
+// MemoryIDs returns the ids of a user's memories that are not forgotten, in order.
 func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 	return Collect(ctx, db, pgx.RowTo[uuid.UUID],
 		`select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
-// TalkOfMemories makes messages of the memories of users who were set apart, ends the setting apart, and returns their
-// sessions and how many messages there are. Nobody else is going to extract from them.
+// TalkOfMemories turns the memories of users that SetApart hid into messages and opts the users in
+// again. It returns their sessions and the number of messages. It deletes the extract jobs, so that
+// only the caller extracts from the messages.
 func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
 	_, err = tx.Exec(ctx, `
 		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
@@ -63,8 +65,8 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 	return sessions, messages, Explain(err)
 }
 
-// SourcesOf returns, for each memory of users that was extracted from messages of TalkOfMemories, what these were
-// called, in their order.
+// SourcesOf returns, for each memory extracted from messages of TalkOfMemories, the external ids of
+// those messages, in order.
 func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
 	all := map[uuid.UUID][]string{}
 	var id uuid.UUID

@@ -9,22 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ExportReport says what an export wrote.
+// ExportReport counts what an export wrote.
 type ExportReport struct {
-	Memories int `json:"memories"` // versions, forgotten ones and traits included
-	// everything else: the user's settings, history, links, sources, sessions, messages, …
+	Memories int `json:"memories"` // including old versions, forgotten memories and traits
+	// Records counts everything else: settings, history, links, sources, sessions, messages and so
+	// on.
 	Records int `json:"records"`
 }
 
-// Export writes everything of a user as JSON Lines that Import reads back: the memories first, then the rows of every
-// other table that is not made from them again. db should be a transaction that sees one snapshot.
+// Export writes all data of a user as JSON Lines that Import can read. It writes the memories
+// first, then the rows of every other table, except tables that are derived from them. db should be
+// a transaction with a single snapshot.
 func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportReport, error) {
 	var report ExportReport
 	tables, err := recordTables(ctx, db)
 	if err != nil {
 		return report, Explain(err)
 	}
-	// Times are written in UTC: RFC 3339 has no offsets with seconds, as old time zones have.
+	// Write times in UTC: RFC 3339 has no offsets with seconds, which old time zones use.
 	var timezone string
 	if err := db.QueryRow(ctx, `select current_setting('timezone')`).Scan(&timezone); err != nil {
 		return report, Explain(err)
@@ -55,7 +57,7 @@ func setTimezone(ctx context.Context, db DB, name string) error {
 	return err
 }
 
-// exportTable writes a line for each row, without the columns that are null or generated.
+// exportTable writes one line per row. It omits null and generated columns.
 func exportTable(ctx context.Context, db DB, userID, table, kind, order string, out *bufio.Writer) (n int, err error) {
 	rows, err := db.Query(ctx, fmt.Sprintf(`
 		select (select jsonb_object_agg(key, value)

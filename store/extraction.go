@@ -17,8 +17,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// RecalledInto returns the memories that were recalled into the conversation, as the metadata of the messages says:
-// {"recalled": [ids]}.
+// RecalledInto returns at most limit memories that were recalled into the conversation, as listed
+// in the metadata of the messages: {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
 	held, err := Collect(ctx, db, pgx.RowToStructByPos[reasoner.Held], `
 		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''),
@@ -39,8 +39,8 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 	return held, nil
 }
 
-// SimilarFacts returns, for each vector, the current facts of the user whose similarity is at least least (-1 to 1),
-// the most similar first, at most limit each.
+// SimilarFacts returns, for each vector, at most limit current facts of the user with a similarity
+// of at least least (-1 to 1), the most similar first.
 func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32, limit int, least float64) (
 	[][]reasoner.Held, error,
 ) {
@@ -61,8 +61,8 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	return all, nil
 }
 
-// FactsAbout returns the current facts of the user about any of some things that people have one of at a time, such as
-// a home, the newest first, at most limit.
+// FactsAbout returns at most limit current facts of the user about any of the given attributes, the
+// newest first. An attribute has one value at a time, such as a home.
 func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit int) ([]reasoner.Held, error) {
 	if len(about) == 0 {
 		return nil, nil
@@ -78,33 +78,34 @@ func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit
 	return found, nil
 }
 
-// Extracted is a candidate with what becomes of it.
+// Extracted is a candidate and its resolution.
 type Extracted struct {
-	ID uuid.UUID // of the memory that it becomes; the target of one that comes later may be it
+	ID uuid.UUID // of the resulting memory; later candidates may target it
 	reasoner.Candidate
 	reasoner.Resolution
-	Vector []float32 // nil: it could not be made
+	Vector []float32 // nil: could not be computed
 }
 
-// Extraction is what is written of one batch of messages.
+// Extraction is the result of one batch of messages.
 type Extraction struct {
 	Session  Session
 	Actor    string // the extractor
 	Model    EmbeddingModel
-	Messages []uuid.UUID // those that were extracted from
+	Messages []uuid.UUID // the messages extracted from
 	Memories []Extracted
 	Used     []uuid.UUID // recalled memories that a reply used
 }
 
-// ExtractionCounts tells what an extraction did.
+// ExtractionCounts counts the changes of an extraction.
 type ExtractionCounts struct {
 	Added, Updated, Deleted, Mentioned, Boosted int
-	Indexed                                     bool // new memories, so that reflection may be due
+	Indexed                                     bool // new memories were indexed, so reflection may be due
 }
 
-// LockExtraction makes other extractions of the user wait until the transaction ends, so that no message is extracted
-// twice. It reports whether others have written something since the session was read. ErrStale if any of the messages
-// was extracted or erased meanwhile.
+// LockExtraction blocks other extractions of the user until the transaction ends, so that no
+// message is extracted twice. It reports whether another extraction wrote something since the
+// session was read. It returns ErrStale if any of the messages was extracted or erased in the
+// meantime.
 func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
 	_, err = Exec(ctx, db, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID)
 	if err != nil {
@@ -125,7 +126,7 @@ func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err 
 	return others, nil
 }
 
-// newMemory is a row of memories as it is inserted.
+// newMemory is a row that oxbow.write_extraction reads.
 type newMemory struct {
 	ID         uuid.UUID       `json:"id"`
 	Type       string          `json:"type"`
@@ -143,7 +144,7 @@ type newMemory struct {
 	Policy     string          `json:"policy"`
 }
 
-// extractedMetadata is what is kept beside a memory.
+// extractedMetadata is the metadata stored with an extracted memory.
 type extractedMetadata struct {
 	Context   string              `json:"context,omitempty"`
 	Emotion   *reasoner.Emotion   `json:"emotion,omitempty"`
@@ -152,9 +153,10 @@ type extractedMetadata struct {
 	About     []string            `json:"about,omitempty"`
 }
 
-// WriteExtraction writes an extraction in the caller's transaction, which holds LockExtraction: new memories with their
-// vectors, what they supersede, mentions, and for each operation its sources and a row of the history. It marks the
-// messages as extracted. If every new memory has its vector, it indexes them; otherwise it leaves them to embed.
+// WriteExtraction writes an extraction in the caller's transaction, which must hold LockExtraction.
+// It writes new memories and their vectors, supersedes old ones, counts mentions, and records the
+// sources and the history of each operation. It marks the messages as extracted. If every new
+// memory has its vector, it indexes them; otherwise it leaves that to the embed job.
 func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts ExtractionCounts, err error) {
 	same, said, err := sameFacts(ctx, db, e)
 	if err != nil {
@@ -164,7 +166,7 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	var ids []uuid.UUID
 	var vectors [][]float32
 	embed := false
-	as := map[uuid.UUID]uuid.UUID{} // of one that is there in the same words: that memory
+	as := map[uuid.UUID]uuid.UUID{} // maps a candidate to the existing memory with the same words
 	for _, m := range e.Memories {
 		m.Target = cmp.Or(as[m.Target], m.Target)
 		also := []uuid.UUID{}
@@ -225,7 +227,8 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	return counts, err
 }
 
-// aboutOf returns what is kept of what a memory tells of that people have one of at a time: only facts end each other.
+// aboutOf returns the attributes of a fact, and nil for other types, which never supersede each
+// other.
 func aboutOf(m Extracted) []string {
 	if m.Type != string(Fact) {
 		return nil
@@ -233,8 +236,8 @@ func aboutOf(m Extracted) []string {
 	return m.About
 }
 
-// sameFacts returns the hash (oxbow.content_hash) of the text of each candidate, and for each hash the current fact of
-// the user that has it.
+// sameFacts returns the hash (oxbow.content_hash) of each candidate's text, and for each hash the
+// current fact of the user with the same text.
 func sameFacts(ctx context.Context, db DB, e Extraction) (
 	same map[uuid.UUID]uuid.UUID, said map[string]uuid.UUID, err error,
 ) {
@@ -267,7 +270,8 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (
 	return same, said, nil
 }
 
-// policyOf is what becomes of the old memory in a conflict, unless the settings say otherwise.
+// policyOf returns the default conflict policy of a category: what happens to the old memory unless
+// the settings override it.
 func policyOf(c reasoner.Category) string {
 	switch c {
 	case reasoner.StablePreference:
@@ -278,7 +282,8 @@ func policyOf(c reasoner.Category) string {
 	return "latest_wins"
 }
 
-// staleTarget recognises what ended meanwhile: the error OX105 of oxbow.write_extraction.
+// staleTarget wraps error OX105 of oxbow.write_extraction, which reports a target that has ended,
+// in ErrStale.
 func staleTarget(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "OX105" {
 		return fmt.Errorf("%w: %w", ErrStale, err)
@@ -286,8 +291,8 @@ func staleTarget(err error) error {
 	return stale(err)
 }
 
-// ExtractionDone deletes the other jobs of a session, whose messages are extracted. It comes last in the transaction,
-// and leaves the jobs that a worker has taken.
+// ExtractionDone deletes the waiting jobs of a session whose messages have been extracted. It runs
+// last in the transaction and keeps the jobs that a worker has taken.
 func ExtractionDone(ctx context.Context, db DB, s Session) error {
 	_, err := Exec(ctx, db, `
 		delete from oxbow.river_job where id in (
@@ -299,7 +304,8 @@ func ExtractionDone(ctx context.Context, db DB, s Session) error {
 	return nil
 }
 
-// PassOverMessages marks the messages of a user who opted out as extracted, without keeping anything of them.
+// PassOverMessages marks all messages of a session as extracted without storing anything. It is for
+// users who opted out.
 func PassOverMessages(ctx context.Context, db DB, s Session) error {
 	_, err := Exec(ctx, db, `
 		update oxbow.messages set extracted_at = now()
@@ -310,8 +316,8 @@ func PassOverMessages(ctx context.Context, db DB, s Session) error {
 	return PassOverSummary(ctx, db, s.UserID, s.ID)
 }
 
-// ExtractionFailed records why extraction from messages failed, and returns the number of failures of the message that
-// failed most.
+// ExtractionFailed records why extraction from the messages failed. It returns the highest failure
+// count among them.
 func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (
 	times int, err error,
 ) {

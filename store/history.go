@@ -15,12 +15,13 @@ import (
 type Replacement struct {
 	// Content is the new text. Required.
 	Content string
-	// ValidAt is when the new version became true and the old one ended. Default: now. The ValidAt
-	// of the old version says that the old version was never true.
+	// ValidAt is the time the new version became true and the old one ended. Default: now. If it
+	// equals the ValidAt of the old version, the old version was never true.
 	ValidAt time.Time
-	// Metadata replaces the metadata of the old version; see NewMemory.Metadata. Default: the same.
+	// Metadata replaces the metadata of the old version; see NewMemory.Metadata. Default: the old
+	// metadata.
 	Metadata any
-	// Reason and Actor are written into the history. Default of Actor: "app".
+	// Reason and Actor are recorded in the history. Default of Actor: "app".
 	Reason, Actor string
 }
 
@@ -33,14 +34,14 @@ type Change struct {
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
 	Version  int        `json:"version"` // of that memory
-	// Content and metadata before and after, if the event changed them.
+	// Content and metadata before and after the event, if it changed them.
 	OldContent  string         `json:"old_content,omitzero"`
 	NewContent  string         `json:"new_content,omitzero"`
 	OldMetadata map[string]any `json:"old_metadata,omitzero"`
 	NewMetadata map[string]any `json:"new_metadata,omitzero"`
 	Actor       string         `json:"actor,omitzero"`
 	Reason      string         `json:"reason,omitzero"`
-	// Messages are the messages that the change rests on, in their order, without those that were erased.
+	// Messages are the messages that the change is based on, in order. Erased messages are missing.
 	Messages []Message `json:"messages,omitzero"`
 }
 
@@ -50,10 +51,10 @@ type Message struct {
 	SessionID string    `json:"session_id"`
 	Role      string    `json:"role"` // user, assistant, system, tool
 	Speaker   string    `json:"speaker,omitzero"`
-	Content   string    `json:"content"` // in a Change, its first 6,000 characters
+	Content   string    `json:"content"` // in a Change, at most the first 6,000 characters
 	At        time.Time `json:"at"`
 
-	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until a Sealer opens it
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
 	sealed      []byte
 }
@@ -102,7 +103,8 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return err
 }
 
-// History returns the history of a memory and of all its versions, in order; empty if the user has no such memory.
+// History returns the changes of a memory in all its versions, in order. It is empty if the user
+// has no such memory.
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
 	var sources [][]uuid.UUID // of each change
 	changes, err := Collect(ctx, db, func(row pgx.CollectableRow) (c Change, err error) {
@@ -122,9 +124,9 @@ func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change,
 	return changes, addMessages(ctx, db, userID, changes, sources)
 }
 
-// addMessages gives each change the messages that it rests on.
+// addMessages adds to each change the messages that it is based on.
 func addMessages(ctx context.Context, db DB, userID string, changes []Change, sources [][]uuid.UUID) error {
-	var ids []string // as text, which needs no type registered
+	var ids []string // as text, which works without RegisterTypes
 	for _, of := range sources {
 		for _, id := range of {
 			ids = append(ids, id.String())
@@ -142,7 +144,7 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	if err != nil {
 		return err
 	}
-	for _, m := range messages { // in their order
+	for _, m := range messages {
 		for i := range changes {
 			if slices.Contains(sources[i], m.ID) {
 				changes[i].Messages = append(changes[i].Messages, m)
@@ -152,8 +154,8 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	return nil
 }
 
-// Versions returns all versions of a memory, itself too, the first that became true first; nothing if there is no
-// such memory.
+// Versions returns all versions of a memory, including the memory itself, ordered by the time they
+// became true. It is empty if the memory does not exist.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
 	ids, err := Collect(ctx, db, pgx.RowTo[string],
 		`select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ImportOptions configures an import. The zero value stops at the first bad line, stores nothing then, and refuses
-// traits.
+// ImportOptions configures an import. The zero value rejects traits, and the first bad line fails
+// the import, so that nothing is stored.
 type ImportOptions struct {
 	// SkipBad skips bad lines and counts them.
 	SkipBad bool
@@ -23,44 +23,44 @@ type ImportOptions struct {
 	OnBad func(*InvalidError)
 	// Type is the type of lines without a memory_type. Default: episodic.
 	Type MemoryType
-	// Traits admits traits, which otherwise only reflection makes: for Oxbow's own exports and old
-	// data. A trait without events gets events that lead to its state. Old data may have the types
-	// general, which is read as fact, and insight, which is read as a trend.
+	// Traits accepts traits, which otherwise only reflection creates. Use it for Oxbow's own exports
+	// and for old data. A trait without events gets events that lead to its state. In old data, the
+	// type general is read as fact and the type insight as a trend.
 	Traits bool
-	// Rename maps the user of a line to the user who gets the memory. Default: the same.
+	// Rename maps the user of a line to the user who gets the memory. Default: no change.
 	Rename func(userID string) string
-	// Progress is called every 1,000 lines, and once at the end.
+	// Progress is called every 1,000 lines and once at the end.
 	Progress func(ImportReport)
 }
 
-// ImportReport says what an import did.
+// ImportReport counts what an import read and stored.
 type ImportReport struct {
-	Lines    int   // lines read, blank ones included
+	Lines    int   // lines read, including blank ones
 	Memories int   // lines with a memory
 	New      int64 // memories that did not exist before
-	Records  int   // lines with other parts of an export: history, links, messages, …
-	Ignored  int   // questions, which serve to measure recall
+	Records  int   // lines with other records of an export: history, links, messages and so on
+	Ignored  int   // questions of an evaluation set, which are not stored
 	Bad      int   // lines that SkipBad skipped
 }
 
-// progressEvery is how many lines pass between two calls of ImportOptions.Progress.
+// progressEvery is the number of lines between two calls of ImportOptions.Progress.
 const progressEvery = 1000
 
-// Import reads JSON Lines, compressed with gzip or not, into the database, on tx: COPY into a temporary table, and from
-// there, because COPY knows neither row-level security nor conflicts. An error about a line is an *InvalidError with
-// its Line; the caller rolls back.
+// Import reads JSON Lines, plain or compressed with gzip, into the database. It copies them into a
+// temporary table first, because COPY supports neither row-level security nor conflict handling. An
+// error in a line is an *InvalidError with its Line. On any error the caller must roll back tx.
 func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (ImportReport, error) {
 	tables, err := recordTables(ctx, tx)
 	if err != nil {
 		return ImportReport{}, Explain(err)
 	}
-	// origin: see the trigger that keeps applications from inserting traits
+	// A trigger rejects traits from applications, except with this origin.
 	if _, err := tx.Exec(ctx, `select set_config('oxbow.origin', 'import', true)`); err != nil {
 		return ImportReport{}, Explain(err)
 	}
 	columns := append([]string{"n"}, copyColumns...)
 	of := strings.Join(copyColumns[:len(copyColumns)-2], ", ")
-	of = strings.Replace(of, "memory_type", "memory_type::text", 1) // its domain refuses null, which records have there
+	of = strings.Replace(of, "memory_type", "memory_type::text", 1) // the domain memory_type rejects the nulls of records
 	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
 		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record from oxbow.memories with no data`)
 	if err != nil {
@@ -73,7 +73,7 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables}
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, src); err != nil {
 		if src.err != nil {
-			return src.report, src.err // what the server says of it is only that the COPY was given up
+			return src.report, src.err // the server only reports that the COPY was aborted
 		}
 		return src.report, Explain(err)
 	}
@@ -104,7 +104,7 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	return report, Explain(err)
 }
 
-// insertImported moves the memories from the temporary table, in the order of the file.
+// insertImported inserts the memories from the temporary table, in the order of the file.
 func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 	defaults := map[string]string{
 		"seq":           "coalesce(seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + n)",
@@ -130,29 +130,30 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 	return tag.RowsAffected(), Explain(err)
 }
 
-// adoptTraits gives events to the traits of the file that came without, after its records, which may be events.
+// adoptTraits adds events to imported traits without any. It runs after the records, which may
+// contain events.
 func adoptTraits(ctx context.Context, tx pgx.Tx) error {
 	_, err := Exec(ctx, tx, `select oxbow.adopt_trait(i.user_id, i.id, 'import') from oxbow_import i
 		where i.record is null and i.memory_type = 'trait' order by i.user_id, i.id`)
 	return err
 }
 
-// importSource turns lines into rows for COPY.
+// importSource converts lines to rows for COPY.
 type importSource struct {
 	ctx     context.Context
 	lines   *lines
 	options ImportOptions
-	tables  []string // of records
+	tables  []string // tables that records may belong to
 
 	row      []any
-	recorded []string // the tables that there are records of
-	traits   bool     // there are some
+	recorded []string // tables with at least one record
+	traits   bool     // whether the file contains traits
 	zones    zones
 	report   ImportReport
 	err      error
 }
 
-// Next reads on to the next line that makes a row.
+// Next advances to the next line that yields a row.
 func (s *importSource) Next() bool {
 	for s.err == nil && s.ctx.Err() == nil && s.lines.next() {
 		s.report.Lines = s.lines.number
@@ -185,13 +186,13 @@ func (s *importSource) Next() bool {
 	return false
 }
 
-// Values returns the row that Next read.
+// Values returns the current row.
 func (s *importSource) Values() ([]any, error) { return s.row, nil }
 
-// Err ends the COPY when a line was bad.
+// Err returns the error that ends the COPY, such as a bad line.
 func (s *importSource) Err() error { return s.err }
 
-// read returns the row of a line, nil if it has none.
+// read returns the row of a line, or nil if it has none.
 func (s *importSource) read(line []byte) ([]any, error) {
 	if len(line) == 0 {
 		return nil, nil
@@ -230,7 +231,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 	return nil, Invalid("type", kind, "must be memory, question, or a table of an export")
 }
 
-// copyColumns are the columns of a row after n; the last two are for records.
+// copyColumns lists the columns after n. The last two are for records.
 var copyColumns = []string{
 	"user_id", "memory_type", "id", "content", "valid_at", "invalid_at", "created_at", "expired_at", "updated_at",
 	"forgotten_at", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id", "external_id", "source",
@@ -243,8 +244,9 @@ var copyColumns = []string{
 	"record_table", "record",
 }
 
-// memory reads a memory's line. The names user, session, at and role are those of conversation files; all others are
-// the columns' own. An id that is a UUID is the memory's id, any other one its external_id.
+// memory parses the line of a memory. It accepts the names user, session, at and role of
+// conversation files; every other name is a column. An id that is a UUID becomes the memory's id,
+// any other id its external_id.
 func (s *importSource) memory(f *fields) ([]any, error) {
 	m := NewMemory{
 		UserID: f.either("user", "user_id"), Content: f.string("content"), Type: MemoryType(f.string("memory_type")),
@@ -276,7 +278,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"),
 		null(f.time("last_accessed_at"))}
 	stage := f.string("trait_stage")
-	if s.options.Traits { // old data may have these
+	if s.options.Traits { // types in old data
 		switch m.Type {
 		case "general":
 			m.Type = Fact
@@ -325,13 +327,13 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	return append(row, nil, nil), nil
 }
 
-// The values of a trait, as the constraints of memories_trait have them.
+// The values that the constraints of memories_trait accept, and "" for a missing value.
 var (
 	traitStages   = []string{"", "trend", "candidate", "emerging", "established", "core", "dissolved"}
 	traitSubtypes = []string{"", "behavior", "preference", "core"}
 )
 
-// validateTrait checks what a line says a trait is.
+// validateTrait validates the trait fields of a line.
 func validateTrait(f *fields, stage string) error {
 	if !slices.Contains(traitStages, stage) {
 		return Invalid("trait_stage", stage, "must be trend, candidate, emerging, established, core or dissolved")
@@ -345,7 +347,7 @@ func validateTrait(f *fields, stage string) error {
 	return nil
 }
 
-// null is nil for a zero value.
+// null returns v, or nil for the zero value.
 func null[T comparable](v T) any {
 	var zero T
 	if v == zero {

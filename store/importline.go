@@ -18,18 +18,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxLine limits what one line can make this program hold: a content of 1 MiB, every byte of it escaped, is far below.
+// maxLine limits the memory used for one line. A content of 1 MiB is far below it even if every
+// byte is escaped.
 const maxLine = 64 << 20
 
 // lines reads a file line by line.
 type lines struct {
 	scanner *bufio.Scanner
-	number  int    // of the line read last, from 1
-	text    []byte // that line, without white space around it; valid until the next
+	number  int    // of the current line, from 1
+	text    []byte // the current line without surrounding white space, valid until the next call of next
 	err     error
 }
 
-// newLines tells compressed from plain files by their first bytes.
+// newLines returns a reader of r's lines. It detects gzip by the first two bytes.
 func newLines(r io.Reader) (*lines, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	var plain io.Reader = buffered
@@ -64,8 +65,8 @@ func (l *lines) next() bool {
 	return true
 }
 
-// fields are the members of a line's object. Each is read by its name, once; done refuses what was not asked for. The
-// first error is kept in err.
+// fields holds the members of a line's object. Each is read once, by name, and done rejects members
+// that were not read. err keeps the first error.
 type fields struct {
 	raw  map[string]json.RawMessage
 	read map[string]bool
@@ -97,7 +98,7 @@ func parseFields(line []byte) (*fields, error) {
 	return f, nil
 }
 
-// get decodes a member into v; ok is false if it is missing or null.
+// get decodes a member into v. It returns false if the member is missing, null or invalid.
 func (f *fields) get(name, rule string, v any) (ok bool) {
 	raw, there := f.raw[name]
 	f.read[name] = true
@@ -127,10 +128,10 @@ func (f *fields) string(name string) (s string) {
 	return s
 }
 
-// either reads a member with two names.
+// either reads a member that has two names.
 func (f *fields) either(name, column string) string {
 	if s := f.string(name); s != "" {
-		f.read[column] = f.raw[column] == nil // both is one too many
+		f.read[column] = f.raw[column] == nil // if both are present, done rejects the second
 		return s
 	}
 	return f.string(column)
@@ -151,7 +152,7 @@ func (f *fields) integer(name string) *int64 {
 	return &n
 }
 
-// bytes reads what PostgreSQL writes of a bytea.
+// bytes reads a bytea in PostgreSQL's hexadecimal format.
 func (f *fields) bytes(name string) []byte {
 	const rule = "must be hexadecimal digits after \\x"
 	text := f.string(name)
@@ -187,7 +188,7 @@ func (f *fields) uuid(name string) (id uuid.UUID) {
 	return id
 }
 
-// object reads a JSON object as it is.
+// object reads a JSON object without decoding it.
 func (f *fields) object(name string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if !f.get(name, "must be a JSON object", &members) {
@@ -200,12 +201,12 @@ func (f *fields) object(name string) json.RawMessage {
 	return raw
 }
 
-// metadata is the member of that name; the role of a conversation's turn is kept there.
+// metadata reads the member metadata and adds the role of a conversation turn to it.
 func (f *fields) metadata() any {
 	metadata := map[string]json.RawMessage{}
 	f.get("metadata", "must be a JSON object", &metadata)
 	if role := f.string("role"); role != "" && metadata["role"] == nil {
-		encoded, _ := json.Marshal(role) // a string can be encoded
+		encoded, _ := json.Marshal(role) // encoding a string cannot fail
 		metadata["role"] = encoded
 	}
 	if len(metadata) == 0 {
@@ -214,7 +215,7 @@ func (f *fields) metadata() any {
 	return metadata
 }
 
-// record is a whole line of an export as JSON, for its table.
+// record returns a whole line of an export as JSON for its table.
 func (f *fields) record(rename func(string) string) (json.RawMessage, error) {
 	userID := f.string("user_id")
 	if f.err != nil {
@@ -235,7 +236,8 @@ func (f *fields) record(rename func(string) string) (json.RawMessage, error) {
 	return record, err
 }
 
-// done returns the first error; a member that nothing asked for is one, because it would be lost.
+// done returns the first error. A member that was not read is an error, because the import would
+// lose it.
 func (f *fields) done() error {
 	if f.err != nil {
 		return f.err

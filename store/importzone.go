@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// zones gathers the time zones of users from the offsets that the times of their memories are written with: times of
-// day and dates in a question are read in the user's own.
+// zones infers the time zones of users from the UTC offsets in the times of their memories. Dates
+// and times of day in a question are read in the user's time zone.
 type zones struct {
-	offset  map[string]int // in seconds east of UTC, by user
+	offset  map[string]int // seconds east of UTC, by user
 	several map[string]bool
 }
 
-// add notes a time as it was written. "Z" says nothing about where somebody lives, and neither does offset 0.
+// add records the offset of a time. Neither "Z" nor offset 0 says where a user lives.
 func (z *zones) add(userID string, at time.Time) {
 	if at.IsZero() {
 		return
@@ -26,13 +26,13 @@ func (z *zones) add(userID string, at time.Time) {
 		z.offset, z.several = map[string]int{}, map[string]bool{}
 	}
 	if known, ok := z.offset[userID]; ok && known != offset {
-		z.several[userID] = true // summer and winter, or a traveller
+		z.several[userID] = true // daylight saving time, or a traveler
 	}
 	z.offset[userID] = offset
 }
 
-// insert sets the zone of users whose times all have one offset other than 0, and of whom nothing is known yet. A login
-// that may see one user only sets that one's.
+// insert sets the time zone of users without settings whose times all have the same offset other
+// than 0. A login restricted to one user only sets that user's zone.
 func (z *zones) insert(ctx context.Context, tx pgx.Tx) error {
 	var users, names []string
 	for userID, offset := range z.offset {
@@ -43,7 +43,7 @@ func (z *zones) insert(ctx context.Context, tx pgx.Tx) error {
 	if len(users) == 0 {
 		return nil
 	}
-	slices.Sort(users) // in one order, as rows are locked
+	slices.Sort(users) // in a fixed order, because the insert locks rows
 	for _, userID := range users {
 		names = append(names, zoneName(z.offset[userID]))
 	}
@@ -56,9 +56,9 @@ func (z *zones) insert(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// zoneName names a fixed offset as PostgreSQL, Go and others know it. In these names the sign is POSIX's: west is
-// positive. A part of an hour has no name of that kind; then the offset as people write it stands in angle brackets
-// before that of POSIX.
+// zoneName returns a name for a fixed offset that both PostgreSQL and Go know. Their sign is that
+// of POSIX: positive is west of UTC. Etc/GMT names cover whole hours only; for others the name is
+// the usual offset in angle brackets followed by the POSIX offset.
 func zoneName(offset int) string {
 	sign, posix := '+', '-'
 	if offset < 0 {

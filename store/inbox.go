@@ -15,18 +15,20 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// Trigger is why a user's inbox is to be reflected on.
+// Trigger is the reason to reflect on a user's inbox.
 type Trigger struct {
-	// Type is importance_accumulated, session_end, scheduled or manual; empty: not yet.
+	// Type is importance_accumulated, session_end, scheduled or manual, or empty if reflection is
+	// not due.
 	Type string
-	// Value is the importance on the scale of 1 to 10, the number of conversations, or the hours.
+	// Value is the accumulated importance on a scale of 1 to 10, the number of conversations, or the
+	// hours.
 	Value float64
 }
 
-// Due tells whether there is a reason.
+// Due reports whether reflection is due.
 func (t Trigger) Due() bool { return t.Type != "" }
 
-// ReflectionTriggers returns those of the users whose inbox is due for reflection at a moment, and why.
+// ReflectionTriggers returns the given users for whom reflection is due at now, with the reason.
 func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.Time) ([]UserTrigger, error) {
 	due, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
 		select u.user_id, d.trigger_type as type, d.trigger_value as value
@@ -38,15 +40,14 @@ func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.T
 	return due, nil
 }
 
-// UserTrigger is a user with something in the inbox.
+// UserTrigger is a user with a nonempty inbox and the trigger, if any.
 type UserTrigger struct {
 	UserID string
 	Trigger
 }
 
-// InboxTriggers asks what ReflectionTriggers does for the next users after one, at most limit of
-// them, who have something in their inbox. The users are in order; fewer than limit: there are no
-// more.
+// InboxTriggers returns the next users after the given one who have a nonempty inbox, at most
+// limit, ordered by id, with their triggers. Fewer than limit users means that no more exist.
 func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
 	users, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
 		select u.user_id, coalesce(d.trigger_type, '') as type, coalesce(d.trigger_value, 0)::double precision as value
@@ -58,14 +59,14 @@ func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time
 	return users, nil
 }
 
-// RemoveFromInbox takes a batch out and returns how many of it were still there.
+// RemoveFromInbox deletes a batch from the inbox and returns the number of rows that still existed.
 func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (int64, error) {
 	byType := map[MemoryType][]uuid.UUID{}
 	for _, m := range batch {
 		byType[MemoryType(m.Type)] = append(byType[MemoryType(m.Type)], m.ID)
 	}
 	var removed int64
-	for _, memoryType := range MemoryTypes() { // in one order, as rows are locked
+	for _, memoryType := range MemoryTypes() { // in a fixed order, because the statement locks rows
 		ids := byType[memoryType]
 		if len(ids) == 0 {
 			continue
@@ -81,7 +82,7 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.U
 	return removed, nil
 }
 
-// EmptyInbox takes everything of a user out.
+// EmptyInbox deletes everything in a user's inbox.
 func EmptyInbox(ctx context.Context, db DB, userID string) error {
 	if _, err := Exec(ctx, db, `delete from oxbow.reflection_inbox where user_id = $1::text`, userID); err != nil {
 		return fmt.Errorf("empty the inbox: %w", err)
@@ -89,7 +90,7 @@ func EmptyInbox(ctx context.Context, db DB, userID string) error {
 	return nil
 }
 
-// InboxHasMore tells whether a user's inbox holds anything.
+// InboxHasMore reports whether a user's inbox is nonempty.
 func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
 	more, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.reflection_inbox where user_id = $1::text)`, userID)
 	if err != nil {
@@ -98,7 +99,7 @@ func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
 	return more, nil
 }
 
-// RingReflect tells the workers, when the transaction commits, that there is a job in the queue reflect.
+// RingReflect notifies the workers, when the transaction commits, of a job in the queue reflect.
 func RingReflect(ctx context.Context, tx DB) error {
 	if _, err := Exec(ctx, tx, `select pg_notify('oxbow.river_insert', '{"queue":"reflect"}')`); err != nil {
 		return fmt.Errorf("wake the workers: %w", err)
@@ -106,7 +107,7 @@ func RingReflect(ctx context.Context, tx DB) error {
 	return nil
 }
 
-// OptedOut tells whether a user does not want to be reflected on.
+// OptedOut reports whether a user opted out of reflection.
 func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
 	out, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.users where user_id = $1::text and opted_out)`, userID)
 	if err != nil {
@@ -122,22 +123,21 @@ type Cycle struct {
 	Trigger                     Trigger
 	Scanned                     int64 // memories
 	StartedAt                   time.Time
-	Now                         time.Time // the clock's moment
+	Now                         time.Time // the reflection's notion of now
 	Reasoner                    string
 	Created, Updated, Dissolved int // traits
 	Dropped                     []reasoner.Dropped
-	Error                       string // why it failed; empty: it did not
+	Error                       string // why it failed; empty: it succeeded
 }
 
-// maxDropped is how many characters are kept of a proposal that was not followed.
+// maxDropped is the number of characters kept of a dropped proposal.
 const maxDropped = 20_000
 
-// plain leaves out what PostgreSQL does not take in a text.
+// plain removes what PostgreSQL rejects in a text: invalid UTF-8 and NUL.
 func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
 
-// RecordCycle writes the row of a finished reflection, and marks the user's conversations up to its
-// start as reflected on. It leaves out those whose messages wait for extraction: what they say is
-// still to come.
+// RecordCycle writes the row of a finished reflection and marks the user's conversations up to its
+// start as reflected on. It skips conversations with messages that still wait for extraction.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	told := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
@@ -172,7 +172,8 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	return nil
 }
 
-// TrendWindow returns when a trend's window ends: the zero time if the trait is not a trend or does not exist.
+// TrendWindow returns the end of a trend's window, or the zero time if the trait is not a trend or
+// does not exist.
 func TrendWindow(ctx context.Context, db DB, userID string, id uuid.UUID) (time.Time, error) {
 	end, err := CollectOne(ctx, db, pgx.RowTo[*time.Time], `
 		select trait_window_end from oxbow.memories_trait

@@ -16,69 +16,73 @@ type MemoryType string
 const (
 	Fact     MemoryType = "fact"     // discrete and objective; a newer fact supersedes it
 	Episodic MemoryType = "episodic" // an event
-	Trait    MemoryType = "trait"    // a lasting quality of the person; only reflection makes traits
+	Trait    MemoryType = "trait"    // a lasting quality of the person; only reflection creates traits
 	Document MemoryType = "document" // a chunk of a file
 )
 
-// MemoryTypes returns all types.
+// MemoryTypes returns every memory type.
 func MemoryTypes() []MemoryType { return []MemoryType{Fact, Episodic, Trait, Document} }
 
-// NewMemory is a memory to store. Only UserID and Content are required; a zero value is the default.
+// NewMemory is a memory to store. Only UserID and Content are required. A zero value means the
+// default.
 type NewMemory struct {
-	// UserID is the user whose memory it is, 1 to 255 bytes.
+	// UserID is the user the memory belongs to, 1 to 255 bytes.
 	UserID string
-	// Content is the text, not blank, at most 1 MiB, valid UTF-8 without NUL.
+	// Content is the text: at most 1 MiB of valid UTF-8, not blank and without NUL.
 	Content string
-	// Type is fact (default), episodic or document. Only reflection makes traits.
+	// Type is fact (default), episodic or document. Only reflection creates traits.
 	Type MemoryType
-	// ID is the id of the memory. Default: a new one.
+	// ID is the id of the memory. Default: a generated one.
 	ID uuid.UUID
-	// ExternalID is the application's name for the memory, at most 1024 bytes, unique per user and
-	// type: a memory that is stored twice under one name exists once.
+	// ExternalID is the application's own id for the memory, at most 1024 bytes. It is unique per
+	// user and type: storing a memory twice under one ExternalID stores it once.
 	ExternalID string
-	// ValidAt is when the content became true in the world. Default: when the memory is stored.
+	// ValidAt is the time the content became true in the world. Default: the time the memory is
+	// stored.
 	ValidAt time.Time
-	// InvalidAt is when the content ceased to be true. Default: never.
+	// InvalidAt is the time the content ceased to be true. Default: never.
 	InvalidAt time.Time
-	// SessionID is the conversation, at most 1024 bytes.
+	// SessionID identifies the conversation, at most 1024 bytes.
 	SessionID string
-	// Seq is the place among the user's memories. Default: after all that were stored before, in the order of
-	// RememberMany.
+	// Seq is the position among the user's memories. Default: after all stored memories, in the
+	// order of RememberMany.
 	Seq *int64
-	// Speaker is the name of the person who said it. It is searched with the content.
+	// Speaker is the name of the person who said it. Searches match it along with the content.
 	Speaker string
-	// AgentID is the agent of the application that the memory belongs to. Recall can filter by it.
+	// AgentID is the application's agent that the memory belongs to. Recall can filter by it.
 	AgentID string
-	// Source says where the memory came from, and Category what it is about, in the application's words.
+	// Source says where the memory came from and Category what it is about. The application chooses
+	// the values.
 	Source, Category string
-	// Importance is 0 to 1. Default: 0.5.
+	// Importance is between 0 and 1. Default: 0.5.
 	Importance *float64
-	// Metadata is anything that encodes to a JSON object: a map, a struct, a json.RawMessage.
+	// Metadata is any value that encodes to a JSON object: a map, a struct or a json.RawMessage.
 	Metadata any
-	// Sensitivity is 0 (default) to 3. The client's Sealer seals the text of a memory of 3: it is
-	// not searched, reflected on or logged, and only Get returns it. Such a memory has neither
-	// Speaker nor Metadata, which would not be sealed.
+	// Sensitivity is between 0 (default) and 3. The client's Sealer seals the text of a memory of
+	// sensitivity 3. A sealed memory is never searched, reflected on or logged, and only Get returns
+	// its text. It cannot have a Speaker or Metadata, because those are not sealed.
 	Sensitivity int
 }
 
-// Memory is a stored memory. A zero time, an empty string or uuid.Nil is an absent value.
+// Memory is a stored memory. A zero time, an empty string or uuid.Nil means that the value is
+// absent.
 type Memory struct {
 	UserID  string     `json:"user_id"`
 	Type    MemoryType `json:"memory_type"`
 	ID      uuid.UUID  `json:"id"`
 	Content string     `json:"content"`
 
-	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt
-	// when the system believed it.
+	// ValidAt and InvalidAt bound the time the content was true in the world. CreatedAt and
+	// ExpiredAt bound the time the system believed it.
 	ValidAt      time.Time `json:"valid_at,omitzero"`
 	InvalidAt    time.Time `json:"invalid_at,omitzero"`
 	CreatedAt    time.Time `json:"created_at"`
 	ExpiredAt    time.Time `json:"expired_at,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
-	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory will expire, as summaries do
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory expires, as summaries do
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"`
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
-	Version      int       `json:"version"` // 1, and one more for each Supersede
+	Version      int       `json:"version"` // 1, plus 1 for each Supersede
 
 	SessionID  string `json:"session_id,omitzero"`
 	Seq        int64  `json:"seq"`
@@ -89,13 +93,13 @@ type Memory struct {
 	Category   string `json:"category,omitzero"`
 
 	Importance     float64        `json:"importance"` // 0 to 1
-	Strength       float64        `json:"strength"`   // 1 at first; it grows with use and fades without
+	Strength       float64        `json:"strength"`   // starts at 1, grows with use and fades without it
 	MentionCount   int            `json:"mention_count"`
 	AccessCount    int            `json:"access_count"`
 	LastAccessedAt time.Time      `json:"last_accessed_at,omitzero"`
 	Metadata       map[string]any `json:"metadata"`
 
-	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; the Content of 3 is "[sealed]" until a Sealer opens it
+	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
 	sealed      []byte
 
@@ -103,11 +107,12 @@ type Memory struct {
 	Trait *TraitState `json:"trait,omitempty"`
 }
 
-// TraitState has the fields that only traits have.
+// TraitState holds the fields that only traits have.
 type TraitState struct {
 	Subtype string `json:"subtype,omitzero"` // behavior, preference, core
 	Stage   string `json:"stage,omitzero"`   // trend, candidate, emerging, established, core, dissolved
-	// Confidence is the confidence at ConfidenceAt, above 0 and below 1; it decays from then on.
+	// Confidence is the confidence at ConfidenceAt, between 0 and 1 exclusive. It decays from then
+	// on.
 	Confidence         float64   `json:"confidence"`
 	ConfidenceAt       time.Time `json:"confidence_at,omitzero"`
 	Context            string    `json:"context,omitzero"` // work, personal, social, learning, general, contextual
@@ -121,7 +126,7 @@ type TraitState struct {
 	DerivedFrom        string    `json:"derived_from,omitzero"`
 }
 
-// GetMemory returns a memory of the user, also if it is forgotten or superseded, or ErrNotFound.
+// GetMemory returns a memory of the user, even if it is forgotten or superseded, or ErrNotFound.
 func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory, error) {
 	m, err := CollectOne(ctx, db, scanMemory, selectMemories+`
 		 where user_id = $1::text and id = $2::uuid
@@ -133,7 +138,7 @@ func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory,
 	return m, err
 }
 
-// selectMemories begins a query whose rows scanMemory reads.
+// selectMemories is the start of a query whose rows scanMemory reads.
 const selectMemories = `
 	select user_id, memory_type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at, expires_at,
 	       forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category,
@@ -143,7 +148,7 @@ const selectMemories = `
 	       trait_window_start, trait_window_end, trait_derived_from
 	  from oxbow.memories`
 
-// memoryRow has the columns of a memory that may be null.
+// memoryRow adds the nullable columns of a memory.
 type memoryRow struct {
 	Memory
 	ValidAt, InvalidAt, ExpiredAt, UpdatedAt, ExpiresAt, ForgottenAt *time.Time
@@ -192,7 +197,7 @@ func scanMemory(row pgx.CollectableRow) (Memory, error) {
 	return m, err
 }
 
-// or returns what p points to, or the zero value.
+// or returns *p, or the zero value if p is nil.
 func or[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

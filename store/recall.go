@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RecallParams are the arguments of oxbow.recall; a nil is its default.
+// RecallParams holds the arguments of oxbow.recall. A nil argument means its default.
 type RecallParams struct {
 	UserID                         string
 	Query                          string
@@ -23,12 +23,12 @@ type RecallParams struct {
 	ValidAsOf, BelievedAsOf, AtNow *time.Time
 }
 
-// Result is a memory that answers a query, with its score.
+// Result is a memory that matches a query, with its score.
 type Result struct {
 	ID         uuid.UUID      `json:"id"`
 	Type       MemoryType     `json:"memory_type"`
 	Content    string         `json:"content"`
-	Score      float64        `json:"score"` // comparable within one recall only
+	Score      float64        `json:"score"` // comparable only within one recall
 	ValidAt    time.Time      `json:"valid_at,omitzero"`
 	InvalidAt  time.Time      `json:"invalid_at,omitzero"`
 	CreatedAt  time.Time      `json:"created_at"`
@@ -44,34 +44,38 @@ type Result struct {
 	Explain    Explanation    `json:"explain"`
 }
 
-// Explanation breaks a score down: the weighted sum of the channels, times 1 + the sum of the bonuses.
+// Explanation breaks a score down. The score is the weighted sum of the channel scores, times 1
+// plus the sum of the bonuses.
 type Explanation struct {
 	Text *ChannelScore `json:"text,omitempty"` // BM25 over the words; nil if no word matched
-	// cosine similarity; nil if the memory was not near, or has no vector
+	// Vector is the cosine similarity; nil if the memory was not near the query or has no vector.
 	Vector *ChannelScore `json:"vector,omitempty"`
-	// Entity is the score for the entities that the query names and their neighbours; nil if the memory names none.
+	// Entity scores the entities that the query names and their neighbors; nil if the memory names
+	// none of them.
 	Entity *ChannelScore `json:"entity,omitempty"`
-	// Recency and Importance are bonuses of 0 to 0.15; StageBoost is 0.05, 0.15 or 0.25 by the stage of a trait.
+	// Recency and Importance are bonuses between 0 and 0.15. StageBoost is 0.05, 0.15 or 0.25, by
+	// the stage of a trait.
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	// The subtype, stage and confidence of a trait at the moment of the query, and how many memories support and
-	// contradict it.
+	// Subtype, Stage, Confidence, Supporting and Contradicting describe a trait at the time of the
+	// query. The last two count the memories that support and contradict it.
 	Subtype       string  `json:"subtype,omitzero"`    // behavior, preference, core
 	Stage         string  `json:"stage,omitzero"`      // emerging, established, core
-	Confidence    float64 `json:"confidence,omitzero"` // in (0,1)
+	Confidence    float64 `json:"confidence,omitzero"` // between 0 and 1 exclusive
 	Supporting    int     `json:"supporting,omitzero"`
 	Contradicting int     `json:"contradicting,omitzero"`
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 }
 
-// ChannelScore is the score of a memory in one channel, what its neighbours in the conversation gave it included.
+// ChannelScore is the score of a memory in one channel, including the share from its neighbors in
+// the conversation.
 type ChannelScore struct {
 	Score float64 `json:"score"`
 	Rank  int     `json:"rank"` // from 1
 }
 
-// Recall calls oxbow.recall, and returns the model of the database's vectors as well.
+// Recall calls oxbow.recall. It also returns the embedding model of the database.
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanResult, `
 		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
@@ -94,7 +98,7 @@ func scanResult(row pgx.CollectableRow) (Result, error) {
 	return r, err
 }
 
-// Touch reports that a reply used memories or, unless used, that recall returned them.
+// Touch records that a reply used the memories or, if used is false, that a recall returned them.
 func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool) error {
 	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used); err != nil {
 		return fmt.Errorf("touch %d memories: %w", len(ids), Explain(err))

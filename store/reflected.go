@@ -16,11 +16,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// ErrStale says that a trait, or what was to count for one, was changed by somebody else meanwhile:
-// read again, decide again.
+// ErrStale reports that a trait or its evidence changed concurrently. The caller must read and
+// decide again.
 var ErrStale = errors.New("a trait or its evidence was changed meanwhile")
 
-// traitRow is what is written of a trait's row.
+// traitRow holds the columns of a trait that WriteChanges writes.
 type traitRow struct {
 	ID             uuid.UUID       `json:"id"`
 	Version        int             `json:"version"`
@@ -55,7 +55,7 @@ func rowOf(c *traits.Change) traitRow {
 	if r.EvidenceIn == nil {
 		r.EvidenceIn = []string{}
 	}
-	if c.State.Confidence > 0 { // a trend has none
+	if c.State.Confidence > 0 { // a trend has no confidence
 		r.Confidence = &c.State.Confidence
 	}
 	return r
@@ -65,12 +65,12 @@ const traitColumns = `id uuid, version integer, content text, key text, subtype 
 	confidence_at timestamptz, reinforcements integer, contradictions integer, window_start timestamptz, window_end timestamptz, context text,
 	tendencies jsonb, evidence_in jsonb, parent uuid, first timestamptz, last timestamptz, review timestamptz, derived text`
 
-// WriteChanges writes what a cycle concluded, in the caller's transaction, which has locked them.
-// The error is ErrStale if a trait has another version than the one that was read, or evidence was
-// erased or counted meanwhile; then the transaction is of no use.
+// WriteChanges writes the results of a cycle in the caller's transaction, which must have locked
+// them with LockChanges. It returns ErrStale if a trait's version changed since it was read, or if
+// evidence was erased or counted concurrently. The transaction must then be rolled back.
 func WriteChanges(ctx context.Context, db DB, c traits.Changes) error {
-	// The foreign keys to memories, a partitioned table, are planned anew for every row otherwise,
-	// which takes longer than all the rest.
+	// Without a generic plan, PostgreSQL plans the foreign key checks on the partitioned table
+	// memories anew for every row, which takes longer than everything else.
 	_, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
 	if err != nil {
 		return fmt.Errorf("write traits: %w", err)
@@ -96,8 +96,8 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 			old = append(old, rowOf(t))
 		}
 		events, evidence = append(events, t.Events...), append(evidence, t.Evidence...)
-		// the year 1 begins in the year 0 further west, which JSON and PostgreSQL do not write
-		// alike
+		// Use UTC: at the start of year 1, a zone west of UTC gives year 0, which JSON and PostgreSQL
+		// write differently.
 		for j := range t.Evidence {
 			evidence[len(evidence)-len(t.Evidence)+j].ObservedAt = t.Evidence[j].ObservedAt.UTC()
 		}
@@ -107,7 +107,7 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 		rows any
 		n    int
 		sql  string
-		all  bool // every row has to be written
+		all  bool // every row must be written
 	}{
 		{"traits", fresh, len(fresh), insertTraits, true},
 		{"traits", old, len(old), updateTraits, true},
@@ -140,9 +140,10 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	return noteClues(ctx, db, c)
 }
 
-// LockChanges takes the memories first and then the traits, those included that are due and will be
-// settled, each in the order of their ids, as all do who lock several. It comes before everything
-// else in a transaction: who erases a user waits for the user's memories and has their jobs last.
+// LockChanges locks the memories first and then the traits, including the due ones that will be
+// settled, each in the order of their ids, like all code that locks several. It must be the first
+// statement of the transaction: erasing a user waits for the user's memories first and for their
+// jobs last.
 func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 	if _, err := db.Exec(ctx, `
 		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
@@ -166,7 +167,7 @@ func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 	return nil
 }
 
-// stale recognises what was erased, or counted, by somebody else.
+// stale wraps err in ErrStale if another transaction erased or counted the evidence.
 func stale(err error) error {
 	// foreign_key_violation, unique_violation
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (pg.Code == "23503" || pg.Code == "23505") {
@@ -196,7 +197,8 @@ const updateTraits = `
 	  from json_to_recordset($2::json) r (` + traitColumns + `)
 	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null and m.forgotten_at is null`
 
-// The events of a trait are numbered from the last one on; what counts in an event of this change names its number.
+// A trait's new events are numbered from its last event. Evidence refers to the number of its event
+// in this change.
 const lastEvent = `coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = $1 and e.trait_id = r.trait_id), 0)`
 
 const insertEvidence = `
@@ -216,7 +218,8 @@ const insertEvents = `
 	       memories integer, subtype text, window_end timestamptz, confidence double precision, stage text, actor text, reason text,
 	       details jsonb, nth integer)`
 
-// rewordTraits gives traits the wordings that a review found. The event that says so names the new row.
+// rewordTraits gives traits the wordings from a review and records the id of the new row in the
+// event.
 func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	for _, t := range c.Traits {
 		if t.Reworded == "" || t.Reworded == t.Content {
@@ -236,8 +239,9 @@ func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 	return nil
 }
 
-// noteClues writes clues and drops those that became traits. Of the memories for a pattern it keeps
-// the first and the latest, and counts the others; and the same of those against it.
+// noteClues writes clues and deletes those of patterns that became traits. For each pattern it
+// keeps the first and the latest memories and counts the rest, separately for and against the
+// pattern.
 func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 	if len(c.Closed) > 0 {
 		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
@@ -284,7 +288,7 @@ func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 	return nil
 }
 
-// SettleUser applies what time did to a user's traits that are due, and returns how many of them dissolved.
+// SettleUser applies decay to a user's traits that are due and returns how many dissolved.
 func SettleUser(ctx context.Context, db DB, userID string, now time.Time, cycle uuid.UUID) (dissolved int64, err error) {
 	err = db.QueryRow(ctx, `select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, cycle).Scan(&dissolved)
 	if err != nil {
@@ -293,7 +297,7 @@ func SettleUser(ctx context.Context, db DB, userID string, now time.Time, cycle 
 	return dissolved, nil
 }
 
-// RecordCalls writes what calls of a language model took.
+// RecordCalls records the tokens, latency and error of calls to a language model.
 func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uuid.UUID, calls []reasoner.Usage) error {
 	for _, u := range calls {
 		var failure *string
@@ -313,13 +317,13 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 	return nil
 }
 
-// IsDeadlock tells whether PostgreSQL ended the transaction because others waited for each other.
+// IsDeadlock reports whether PostgreSQL aborted the transaction because of a deadlock.
 func IsDeadlock(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "40P01"
 }
 
-// pointer is nil for the zero value.
+// pointer returns a pointer to v, or nil for the zero value.
 func pointer[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -328,7 +332,7 @@ func pointer[T comparable](v T) *T {
 	return &v
 }
 
-// Shorten leaves at most n characters of a text.
+// Shorten cuts s after n characters and then appends "…".
 func Shorten(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -337,7 +341,7 @@ func Shorten(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// TokensSince returns how many tokens a user's reflections took since a moment.
+// TokensSince returns the number of tokens used by a user's reflections since a given time.
 func TokensSince(ctx context.Context, db DB, userID string, since time.Time) (n int64, err error) {
 	err = db.QueryRow(ctx, `select coalesce(sum(prompt_tokens + completion_tokens), 0) from oxbow.llm_calls where user_id = $1 and started_at >= $2`,
 		userID, since).Scan(&n)

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// ReadPerson returns a user's settings. The dates of a user without a time zone are those of UTC.
+// ReadPerson returns a user's settings. A user without a time zone gets UTC dates.
 func ReadPerson(ctx context.Context, db DB, userID string) (reasoner.Person, error) {
 	p := reasoner.Person{Zone: time.UTC, Timezone: "UTC"}
 	found, err := Collect(ctx, db, pgx.RowToStructByPos[struct {
@@ -30,19 +30,18 @@ func ReadPerson(ctx context.Context, db DB, userID string) (reasoner.Person, err
 	}
 	for _, f := range found {
 		p.Timezone, p.ZoneKnown, p.Language, p.OptedOut = f.Timezone, f.ZoneKnown, f.Language, f.OptedOut
-		if zone, err := time.LoadLocation(f.Timezone); err == nil { // PostgreSQL knows some that Go does not
+		if zone, err := time.LoadLocation(f.Timezone); err == nil { // PostgreSQL knows zones that Go does not
 			p.Zone = zone
 		}
 	}
 	return p, nil
 }
 
-// InboxMemories returns the first memories of a user's inbox, the earliest first, as a reasoner
-// gets to see them, and, in the same order, all rows of the inbox that were looked at: forgotten
-// memories are among those only. A memory's time is never later than now, and its text is cut after
-// 6,000 characters: reasoners read no further. Each is looked up by itself, because a join is
-// planned by what is known of the tables: after a bulk load that is nothing, and every batch would
-// read all of its user's memories.
+// InboxMemories returns the oldest memories of a user's inbox in the form that a reasoner reads,
+// and all inbox rows it looked at, in the same order. Only the rows include forgotten memories. A
+// memory's time is never after now, and its text is cut at 6,000 characters, the most a reasoner
+// reads. The query looks up each memory on its own: right after a bulk load PostgreSQL has no
+// statistics, and a join would read all of the user's memories in every batch.
 func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person, now time.Time, limit int) ([]reasoner.Memory, []traits.Unreflected, error) {
 	var memories []reasoner.Memory
 	var there bool
@@ -123,7 +122,7 @@ func scanTrait(row pgx.CollectableRow) (t traits.Trait, err error) {
 	if err != nil {
 		return t, err
 	}
-	_ = json.Unmarshal(raw, &metadata) // what an import put there may be anything
+	_ = json.Unmarshal(raw, &metadata) // an import may have stored any JSON
 	t.Contexts = metadata.Contexts
 	t.State.At, t.State.WindowEnd = or(confidenceAt), or(windowEnd)
 	t.FirstObserved, t.LastReinforced, t.EditedAt, t.ReviewDueAt = or(first), or(last), or(edited), or(review)
@@ -131,38 +130,40 @@ func scanTrait(row pgx.CollectableRow) (t traits.Trait, err error) {
 	return t, nil
 }
 
-// LiveTraits returns a user's traits that are not dissolved, the surest first, at most limit.
+// LiveTraits returns at most limit of a user's traits that are not dissolved, the most confident
+// first.
 func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits", `and m.trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core')
 		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`, userID, limit)
 }
 
-// TraitsByKey returns a user's traits with one of the keys, dissolved ones too.
+// TraitsByKey returns a user's traits with any of the keys, including dissolved ones.
 func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits of patterns", `and m.trait_key = any($2)
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys)
 }
 
-// TraitsSaying returns a user's traits with one of the keys or one of the wordings, dissolved ones too.
+// TraitsSaying returns a user's traits with any of the keys or wordings, including dissolved ones.
 func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits of patterns", `and (m.trait_key = any($2) or m.content = any($3))
 		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`, userID, keys, contents)
 }
 
-// RejectedTraits returns the traits that a person dissolved, the latest first, at most limit.
+// RejectedTraits returns at most limit traits that the person dissolved, the latest first.
 func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
 	found, err := collectTraits(ctx, db, "the traits that the person dissolved", `and m.trait_stage = 'dissolved' and m.trait_edited_at is not null
 		 order by m.trait_edited_at desc, m.id limit $2`, userID, limit)
 	return slices.DeleteFunc(found, func(t traits.Trait) bool { return !t.Rejected }), err
 }
 
-// TraitsToReview returns the traits of a user that a contradiction review is due for, those that wait longest first.
+// TraitsToReview returns a user's traits with a contradiction review due, the longest overdue
+// first.
 func TraitsToReview(ctx context.Context, db DB, userID string) ([]traits.Trait, error) {
 	return collectTraits(ctx, db, "the traits to review", `and m.trait_review_due_at is not null
 		 order by m.trait_review_due_at, m.trait_first_observed, m.trait_key, m.id`, userID)
 }
 
-// CountTraits counts a user's traits.
+// CountTraits counts a user's visible traits, trends and candidates.
 func CountTraits(ctx context.Context, db DB, userID string) (n traits.Counts, err error) {
 	err = db.QueryRow(ctx, `
 		select count(*) filter (where trait_stage in ('emerging', 'established', 'core')), count(*) filter (where trait_stage = 'trend'),
@@ -176,7 +177,7 @@ func CountTraits(ctx context.Context, db DB, userID string) (n traits.Counts, er
 	return n, nil
 }
 
-// TraitSightings returns, for each of the traits, the latest memories that speak for it, the earliest of them first.
+// TraitSightings returns the latest memories that support each of the traits, the oldest first.
 func TraitSightings(ctx context.Context, db DB, userID string, traits []uuid.UUID, p reasoner.Person) (map[uuid.UUID][]reasoner.Sighting, error) {
 	seen := map[uuid.UUID][]reasoner.Sighting{}
 	if len(traits) == 0 {
@@ -196,7 +197,7 @@ func TraitSightings(ctx context.Context, db DB, userID string, traits []uuid.UUI
 		 order by t.id, e.observed_at, e.memory_id`, userID, traits, firstSightings+latestSightings)
 }
 
-// CountInboxAfter returns how many of the memories that wait for a user's reflection are dated after a moment.
+// CountInboxAfter returns the number of memories in a user's inbox that are dated after at.
 func CountInboxAfter(ctx context.Context, db DB, userID string, at time.Time) (n int64, err error) {
 	err = db.QueryRow(ctx, `select count(*) from oxbow.reflection_inbox where user_id = $1 and valid_at > $2`, userID, at).Scan(&n)
 	if err != nil {
@@ -205,18 +206,18 @@ func CountInboxAfter(ctx context.Context, db DB, userID string, at time.Time) (n
 	return n, nil
 }
 
-// The sightings of a clue that are kept: the first ones and the latest.
+// A clue keeps its first and its latest sightings.
 const (
 	firstSightings  = 8
 	latestSightings = 16
 )
 
-// CluesByKey returns what was noted for patterns, in the order of the keys, the earliest first.
+// CluesByKey returns the clues of the given patterns, by key and then the oldest first.
 func CluesByKey(ctx context.Context, db DB, userID string, keys []string) ([]traits.NotedClue, error) {
 	return collectClues(ctx, db, `where c.user_id = $1 and c.key = any($2)`, userID, keys)
 }
 
-// LatestClues returns what was noted for the patterns that were seen last, at most limit memories.
+// LatestClues returns all clues of the patterns that the latest limit clues belong to.
 func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]traits.NotedClue, error) {
 	return collectClues(ctx, db, `where c.user_id = $1 and c.key in (
 		select l.key from (select key, created_at from oxbow.trait_clues where user_id = $1 and not against order by created_at desc limit $2) l)`, userID, limit)
@@ -232,8 +233,8 @@ func collectClues(ctx context.Context, db DB, where string, args ...any) ([]trai
 	return clues, nil
 }
 
-// Refused returns which of the texts, keys of patterns or wordings of traits, a user has deleted or
-// forgotten a trait for.
+// Refused reports which of the texts belong to a trait that the user deleted or forgot. A text is
+// the key of a pattern or the wording of a trait.
 func Refused(ctx context.Context, db DB, userID string, texts []string) (map[string]bool, error) {
 	found, err := Collect(ctx, db, pgx.RowTo[string], `
 		select t.said from unnest($2::text[]) t(said)
@@ -249,11 +250,12 @@ func Refused(ctx context.Context, db DB, userID string, texts []string) (map[str
 	return refused, nil
 }
 
-// SeenEvidence tells, for each claim, whether its memory has counted already and its session has
-// spoken for the trait, and for each trait in weighed how much speaks for it, counted up to the
-// number given. Each question is one look into an index, however much evidence there is: the first
-// row from there on, in an order that only the right index has. Asked for with "=", PostgreSQL may
-// take another index while it has no statistics, and read all evidence of the trait.
+// SeenEvidence reports, for each claim, whether its memory already counted and whether its session
+// already supports the trait. For each trait in weighed it counts the supporting evidence, up to
+// the given number. Each question takes one index lookup, however much evidence exists: the query
+// asks for the first row at or after the key, in an order that only the right index provides. With
+// "=", and without statistics, PostgreSQL may choose another index and read all evidence of the
+// trait.
 func SeenEvidence(ctx context.Context, db DB, userID string, claims []traits.Claim, weighed map[uuid.UUID]int) (map[uuid.UUID]*traits.EvidenceSeen, error) {
 	seen := map[uuid.UUID]*traits.EvidenceSeen{}
 	of := func(id uuid.UUID) *traits.EvidenceSeen {
@@ -308,7 +310,7 @@ func SeenEvidence(ctx context.Context, db DB, userID string, claims []traits.Cla
 		  from unnest($2::uuid[], $3::integer[]) t(id, most)`, userID, weighedIDs, limits)
 }
 
-// each calls do for every row of a query, after it was read into dest.
+// each runs a query and calls do after it scans each row into dest.
 func each(ctx context.Context, db DB, what string, dest []any, do func(), sql string, args ...any) error {
 	if err := ForEach(ctx, db, dest, func() error { do(); return nil }, sql, args...); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -316,7 +318,7 @@ func each(ctx context.Context, db DB, what string, dest []any, do func(), sql st
 	return nil
 }
 
-// ReviewEvidence returns the latest memories that speak for or against a trait, at most limit.
+// ReviewEvidence returns at most limit of the latest memories that support or contradict a trait.
 func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, direction string, p reasoner.Person, limit int) ([]reasoner.Evidence, error) {
 	evidence, err := Collect(ctx, db, func(row pgx.CollectableRow) (e reasoner.Evidence, err error) {
 		err = row.Scan(&e.Type, &e.ID, &e.Content, &e.Speaker, &e.Time, &e.Session, &e.Context, &e.Importance, &e.Quality)

@@ -11,23 +11,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// insertRows and insertBytes limit one INSERT: what it holds in memory at once, here and in the server.
+// insertRows and insertBytes limit one INSERT, to bound memory use here and in the server.
 const (
 	insertRows  = 5000
 	insertBytes = 16 << 20
 )
 
-// A Batch is memories ready to be inserted: checked, encoded, each with an id.
+// Batch is a set of memories ready to be inserted: validated, encoded, each with an id.
 type Batch struct {
-	IDs []uuid.UUID // of the memories, in their order
+	IDs []uuid.UUID // in the order of the memories
 
 	sealer   Sealer
 	memories []NewMemory
-	parts    [][]byte // JSON arrays, one a statement
+	parts    [][]byte // JSON arrays, one per statement
 	rows     int
 }
 
-// row is a memory as insertMemories reads it.
+// row is the JSON form of a memory that insertMemories reads.
 type row struct {
 	UserID     string          `json:"user_id"`
 	Type       MemoryType      `json:"memory_type"`
@@ -47,14 +47,13 @@ type row struct {
 	N          int             `json:"n"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"`
-	Sealed      string `json:"sealed,omitzero"` // as PostgreSQL writes a bytea
+	Sealed      string `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
 	SealedKey   string `json:"sealed_key,omitzero"`
 }
 
-// NewBatch checks the memories, all before the first is stored. An error is an *InvalidError with the Index of the
-// first bad one.
-//
-// Secret memories are sealed; sealer may be nil where there are none.
+// NewBatch validates all memories before any is stored and seals the secret ones. It returns an
+// *InvalidError with the Index of the first invalid memory. sealer may be nil if no memory is
+// secret.
 func NewBatch(memories []NewMemory, sealer Sealer) (*Batch, error) {
 	b := &Batch{sealer: sealer, memories: memories, IDs: make([]uuid.UUID, len(memories))}
 	for i := range memories {
@@ -87,7 +86,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		m.Type = Fact
 	}
 	if m.ID == uuid.Nil {
-		if m.ID, err = uuid.NewV7(); err != nil { // in the order of time, which keeps neighbours together in the index
+		if m.ID, err = uuid.NewV7(); err != nil { // ordered by time, so that new rows are adjacent in the index
 			return nil, err
 		}
 	}
@@ -113,11 +112,12 @@ func (b *Batch) add(encoded []byte) {
 	b.rows++
 }
 
-// Statements is how many statements Insert runs; with more than one it needs a transaction to be all or nothing.
+// Statements returns the number of statements that Insert runs. If it is more than one, only a
+// transaction makes Insert atomic.
 func (b *Batch) Statements() int { return len(b.parts) }
 
-// Insert stores the memories, and returns how many of them are new: one whose id or external id is there already is
-// left as it is.
+// Insert stores the memories and returns the number of new ones. A memory whose id or external id
+// already exists stays unchanged.
 func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 	for _, part := range b.parts {
 		n, err := Exec(ctx, db, insertMemories, string(part))
@@ -129,9 +129,10 @@ func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 	return added, nil
 }
 
-// insertMemories inserts an array of memories, without those whose id or external id exists. It has neither RETURNING
-// nor a conflict target, so that it needs the right to insert only. seq must not be left to its default, whose
-// microseconds may repeat within a statement: n keeps the order.
+// insertMemories inserts an array of memories and skips those whose id or external id exists. It
+// uses neither RETURNING nor a conflict target, so it needs only the INSERT privilege. It sets seq
+// itself: the column default is in microseconds, which can repeat within a statement. Adding n
+// keeps the order.
 const insertMemories = `
 	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker,
 	  agent_id,
@@ -147,7 +148,7 @@ const insertMemories = `
 	order by m.n
 	on conflict do nothing`
 
-// Users are those whose memories have an external id, for Resolve.
+// Users returns the users for whom Resolve is needed: those of memories with an external id.
 func (b *Batch) Users() []string {
 	var users []string
 	seen := map[string]bool{}
@@ -160,8 +161,8 @@ func (b *Batch) Users() []string {
 	return users
 }
 
-// Resolve corrects the IDs of the user's memories that were there already under their external id. The role on db must
-// be able to read the user's memories.
+// Resolve corrects the IDs of the user's memories that already existed under their external id. The
+// role of db must be able to read the user's memories.
 func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 	type name struct{ MemoryType, ExternalID string }
 	type named struct {

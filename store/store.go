@@ -1,7 +1,7 @@
-// Package store has the SQL that Oxbow's Go code runs, a file per aggregate. It takes and returns domain types, maps
-// the errors of PostgreSQL to typed ones (errors.go), and holds no state.
+// Package store holds the SQL that Oxbow's Go code runs, one file per aggregate. It takes and
+// returns domain types and maps PostgreSQL errors to typed ones (see errors.go). It holds no state.
 //
-// It is not part of the API, and may change in any release: applications use package oxbow.
+// The package is not part of the API and may change in any release. Applications use package oxbow.
 package store
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// DB is what statements run on: a *pgxpool.Pool, a *pgx.Conn, or a pgx.Tx.
+// DB runs statements. *pgxpool.Pool, *pgx.Conn and pgx.Tx implement it.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)

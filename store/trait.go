@@ -13,28 +13,29 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
-// TraitSummary is a trait as it stands at a moment. A zero time, an empty string or uuid.Nil is an absent value.
+// TraitSummary is a trait as of a given time. A zero time, an empty string or uuid.Nil means that
+// the value is absent.
 type TraitSummary struct {
 	ID      uuid.UUID `json:"id"`
 	Content string    `json:"content"`
-	Subtype string    `json:"subtype"` // how abstract: behavior, preference, core
-	Stage   string    `json:"stage"`   // how sure: trend, candidate, emerging, established, core, dissolved
-	// Confidence is above 0 and below 1, decayed to the moment of the question; 0 for a trend, which has none.
+	Subtype string    `json:"subtype"` // level of abstraction: behavior, preference, core
+	Stage   string    `json:"stage"`   // degree of certainty: trend, candidate, emerging, established, core, dissolved
+	// Confidence is between 0 and 1 exclusive, decayed to the requested time. A trend has none: 0.
 	Confidence float64 `json:"confidence,omitzero"`
-	// The stored stage, and the stored confidence with the time when it was set. Absent as of another time.
+	// The stored stage and confidence, and the time the confidence was set. Absent in as-of results.
 	StoredStage      string    `json:"stored_stage,omitzero"`
 	StoredConfidence float64   `json:"stored_confidence,omitzero"`
 	ConfidenceAt     time.Time `json:"confidence_at,omitzero"`
-	// NextTransition is when time alone will change the stage, and NextStage the stage after it. Absent for a dissolved
-	// trait, and as of another time.
+	// NextTransition is the time at which the stage changes by decay alone, and NextStage is the
+	// stage after it. Absent for a dissolved trait and in as-of results.
 	NextTransition time.Time `json:"next_transition,omitzero"`
 	NextStage      string    `json:"next_stage,omitzero"`
-	WindowEnd      time.Time `json:"window_end,omitzero"` // when the watch of a trend ends
+	WindowEnd      time.Time `json:"window_end,omitzero"` // end of the observation window of a trend
 
 	Context string `json:"context,omitzero"` // work, personal, social, learning, general, contextual
-	// Tendencies are what a trait that depends on the context says in each context.
+	// Tendencies holds, for a context-dependent trait, what it says in each context.
 	Tendencies map[string]Tendency `json:"tendencies,omitempty"`
-	// ParentID is the more abstract trait that reflection made from this one and others.
+	// ParentID is the more abstract trait that reflection derived from this one and others.
 	ParentID uuid.UUID `json:"parent_id,omitzero"`
 
 	Supporting         int       `json:"supporting"`          // memories that support it
@@ -43,9 +44,9 @@ type TraitSummary struct {
 	ContradictionCount int       `json:"contradiction_count"` // memories that counted against it
 	FirstObserved      time.Time `json:"first_observed,omitzero"`
 	LastReinforced     time.Time `json:"last_reinforced,omitzero"`
-	EditedAt           time.Time `json:"edited_at,omitzero"` // when a person corrected it last
+	EditedAt           time.Time `json:"edited_at,omitzero"` // when a person last corrected it
 	DerivedFrom        string    `json:"derived_from,omitzero"`
-	CreatedAt          time.Time `json:"created_at"` // when it got this wording
+	CreatedAt          time.Time `json:"created_at"` // when it got its current wording
 }
 
 // Tendency is what a trait says in one context.
@@ -54,8 +55,8 @@ type Tendency struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// HeldTraits returns the traits of a user, decayed to a moment; the zero time is now. The most abstract come first, and
-// of each subtype the surest.
+// HeldTraits returns a user's traits with their confidence decayed to now; the zero time means the
+// current time. The most abstract traits come first, then the most confident.
 func HeldTraits(ctx context.Context, db DB, userID string, now time.Time) ([]TraitSummary, error) {
 	if err := moment("now", now); err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ func HeldTraits(ctx context.Context, db DB, userID string, now time.Time) ([]Tra
 	return heldTraits(ctx, db, userID, now, uuid.Nil)
 }
 
-// checkAccess refuses a login that may not see the user: a join over rows that are hidden from it would be empty.
+// checkAccess returns an error if the login may not see the user. Without it, row security would
+// just hide the rows.
 func checkAccess(ctx context.Context, db DB, userID string) error {
 	_, err := Exec(ctx, db, `select oxbow.check_access($1::text)`, userID)
 	return err
@@ -93,13 +95,14 @@ type heldRow struct {
 	EditedAt           *time.Time
 	DerivedFrom        *string
 	CreatedAt          time.Time
-	Stage              *string // at the moment that was asked for, as the confidence
+	Stage              *string // stage and confidence at the requested time
 	Confidence         *float64
 	NextTransition     *time.Time
 	NextStage          *string
 }
 
-// heldTraits returns the traits of a user, or, of a trait, itself, its parent and its children.
+// heldTraits returns a user's traits or, if id is not uuid.Nil, that trait with its parent and
+// children.
 func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uuid.UUID) ([]TraitSummary, error) {
 	traits, err := Collect(ctx, db, scanHeld, `
 		with held as (
@@ -133,7 +136,6 @@ func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uui
 	return traits, err
 }
 
-// scanHeld reads a trait.
 func scanHeld(row pgx.CollectableRow) (TraitSummary, error) {
 	r, err := pgx.RowToStructByName[heldRow](row)
 	t := TraitSummary{
@@ -146,7 +148,7 @@ func scanHeld(row pgx.CollectableRow) (TraitSummary, error) {
 	}
 	t.NextTransition, t.NextStage = or(r.NextTransition), or(r.NextStage)
 	if len(r.Contexts) > 0 {
-		_ = json.Unmarshal(r.Contexts, &t.Tendencies) // what an import put there may be anything
+		_ = json.Unmarshal(r.Contexts, &t.Tendencies) // an import may have stored any JSON
 	}
 	return t, err
 }
@@ -156,15 +158,15 @@ func compareTraits(a, b TraitSummary) int {
 		cmp.Compare(a.ID.String(), b.ID.String()))
 }
 
-// Abstractness orders subtypes, the most abstract first: 0 for core, 1 for preference, 2 for behavior, -1 for any
-// other.
+// Abstractness ranks a subtype, the most abstract first: 0 for core, 1 for preference, 2 for
+// behavior, -1 for any other.
 func Abstractness(subtype string) int {
 	return slices.Index([]string{string(lifecycle.CoreTrait), string(lifecycle.Preference), string(lifecycle.Behavior)},
 		subtype)
 }
 
-// TraitsAsOf returns the traits of a user as they stood at a moment: it replays the events until then, in the wordings
-// of that time.
+// TraitsAsOf returns a user's traits as of a given time. It replays the events up to then and
+// returns the wordings of that time.
 func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]TraitSummary, error) {
 	if err := moment("as_of", at); err != nil {
 		return nil, err
@@ -183,7 +185,7 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 		LastReinforced, WindowEnd              *time.Time
 		CreatedAt                              time.Time
 	}
-	// the parent is that of today
+	// The parent is the current one, not the parent at that time.
 	traits, err := Collect(ctx, db, func(row pgx.CollectableRow) (TraitSummary, error) {
 		r, err := pgx.RowToStructByName[heldThen](row)
 		return TraitSummary{
@@ -217,8 +219,8 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 	return traits, err
 }
 
-// TraitsBeginning returns the ids of a user's traits between two, earlier wordings included, ten at most: ids that
-// begin alike are between two.
+// TraitsBeginning returns at most ten ids, between first and last, of a user's traits and their
+// earlier wordings. It resolves an id prefix, which matches a range of ids.
 func TraitsBeginning(ctx context.Context, db DB, userID string, first, last uuid.UUID) ([]uuid.UUID, error) {
 	return Collect(ctx, db, pgx.RowTo[uuid.UUID], `
 		select id from oxbow.memories_trait
@@ -231,11 +233,11 @@ func TraitsBeginning(ctx context.Context, db DB, userID string, first, last uuid
 type TraitsPresence struct {
 	AnyMemory   bool
 	OptedOut    bool
-	InInbox     int64     // memories that are to be reflected on, 10,000 at most
-	ReflectedAt time.Time // when the last reflection ended; zero: there was none
+	InInbox     int64     // memories that await reflection, at most 10,000
+	ReflectedAt time.Time // when the last reflection completed; zero if none has
 }
 
-// UserTraitsPresence looks at what reflection has, and had, to do for a user.
+// UserTraitsPresence returns what explains why a user has no traits.
 func UserTraitsPresence(ctx context.Context, db DB, userID string) (TraitsPresence, error) {
 	var reflected *time.Time
 	p, err := CollectOne(ctx, db, func(row pgx.CollectableRow) (p TraitsPresence, err error) {

@@ -11,8 +11,9 @@ import (
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
 )
 
-// RegisterTypes lets a connection send and receive halfvec in binary form, wherever the extension was installed.
-// Without it vectors can be sent one by one only, as text. It is for pgxpool.Config.AfterConnect.
+// RegisterTypes lets a connection send and receive halfvec in binary form, whichever schema the
+// extension is in. Without it, vectors can only be sent one at a time, as text. Use it as
+// pgxpool.Config.AfterConnect.
 func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	var oid, array uint32
 	err := conn.QueryRow(ctx, `
@@ -27,7 +28,7 @@ func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
 	types.RegisterType(element)
 	types.RegisterType(&pgtype.Type{Name: "_halfvec", OID: array, Codec: &pgtype.ArrayCodec{ElementType: element}})
-	// For the modes of pgx that do not ask the server for a parameter's type.
+	// For the query modes of pgx that do not ask the server for parameter types.
 	types.RegisterDefaultPgType(pgvector.HalfVector{}, "halfvec")
 	types.RegisterDefaultPgType([]pgvector.HalfVector{}, "_halfvec")
 	types.RegisterDefaultPgType(uuid.UUID{}, "uuid")
