@@ -1,4 +1,5 @@
-// Package doctor examines a database, its server and its workers, and reports problems with what to do about them.
+// Package doctor examines a database, its server and its workers, and reports problems and
+// remedies.
 package doctor
 
 import (
@@ -14,45 +15,46 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Level is how serious a Finding is.
+// Level is the severity of a Finding.
 type Level string
 
 // The levels.
 const (
 	LevelOK      Level = "ok"
-	LevelUnseen  Level = "unseen" // this login may not look, or the answer took too long
+	LevelUnseen  Level = "unseen" // not visible to this login, or the query timed out
 	LevelAdvice  Level = "advice"
-	LevelWarning Level = "warning" // it will hurt, or does already
-	LevelError   Level = "error"   // something does not work, or may be lost
+	LevelWarning Level = "warning" // causes problems now or soon
+	LevelError   Level = "error"   // something does not work or may be lost
 )
 
-// Finding is something that an examination found.
+// Finding is one result of an examination.
 type Finding struct {
 	Level Level  `json:"level"`
 	About string `json:"about"`
 	What  string `json:"what"`
-	Why   string `json:"why,omitzero"` // it matters
-	Do    string `json:"do,omitzero"`  // about it
+	Why   string `json:"why,omitzero"` // why it matters
+	Do    string `json:"do,omitzero"`  // what to do about it
 }
 
-// Expected is what an examination compares a database with.
+// Expected describes what an examination compares a database with.
 type Expected struct {
-	// Indexes are those that there must be, as table, name and the rest of the definition.
+	// Indexes lists the indexes that must exist.
 	Indexes []ExpectedIndex
-	// Model is the embedding model that is configured; zero: not known.
+	// Model is the configured embedding model; zero: unknown.
 	Model store.EmbeddingModel
-	// OldTransaction is how long a transaction may be open. Default: 10 minutes.
+	// OldTransaction is the age from which an open transaction is reported. Default: 10 minutes.
 	OldTransaction time.Duration
-	// Timeout is how long a statement may take, from a millisecond to 24 days; what takes longer is a finding that
-	// something was not seen. Default: 5 seconds.
+	// Timeout is the time limit of each statement, from 1 millisecond to 24 days. A part that
+	// exceeds it is reported as unseen. Default: 5 seconds.
 	Timeout time.Duration
 }
 
-// ExpectedIndex is an index that there must be, by its name or by its definition.
+// ExpectedIndex is an index that must exist under its name or with its definition.
 type ExpectedIndex struct{ Table, Name, Rest string }
 
-// Examine looks at a database as an experienced operator would, and changes nothing. Each part reads the catalog,
-// PostgreSQL's statistics, and a bounded number of rows, in a transaction of its own; a part that fails is a finding.
+// Examine examines a database and changes nothing. Each part reads the catalog, PostgreSQL's
+// statistics and a bounded number of rows, in its own transaction. A part that fails is reported
+// as a finding.
 func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 	want.OldTransaction = cmp.Or(want.OldTransaction, 10*time.Minute)
 	want.Timeout = cmp.Or(want.Timeout, gauges.Timeout)
@@ -79,7 +81,7 @@ func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 type examination struct {
 	want  Expected
 	about string
-	fine  string // what to say of a part in which nothing was found
+	fine  string // reported if a part finds nothing
 	found []Finding
 }
 
@@ -87,7 +89,7 @@ func (e *examination) add(level Level, what, why, do string) {
 	e.found = append(e.found, Finding{Level: level, About: e.about, What: what, Why: why, Do: do})
 }
 
-// unseen adds that a part could not be looked at.
+// unseen reports that a part could not be examined.
 func (e *examination) unseen(err error) {
 	why, do := "", ""
 	if store.IsTimeout(err) {
@@ -97,7 +99,7 @@ func (e *examination) unseen(err error) {
 	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", store.Explain(err)), why, do)
 }
 
-// sum ends a part: where nothing was found, that is said.
+// sum ends a part. If it found nothing, sum reports that.
 func (e *examination) sum(before int) {
 	if !slices.ContainsFunc(e.found[before:], func(f Finding) bool { return f.Level != LevelOK }) && e.fine != "" {
 		e.add(LevelOK, e.fine, "", "")
@@ -105,7 +107,7 @@ func (e *examination) sum(before int) {
 	e.fine = ""
 }
 
-// number writes one or many.
+// numberOf formats a number with its singular or plural noun.
 func numberOf(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -113,7 +115,7 @@ func numberOf(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// inWords writes a number of seconds.
+// inWords formats a number of seconds.
 func inWords(seconds float64) string {
 	switch {
 	case seconds < 120:
@@ -126,7 +128,7 @@ func inWords(seconds float64) string {
 	return fmt.Sprintf("%.1f days", seconds/86400)
 }
 
-// megabytes writes a number of bytes.
+// megabytes formats a number of bytes in MB, or in GB from 10 GB.
 func megabytes(bytes int64) string {
 	if bytes >= 10<<30 {
 		return fmt.Sprintf("%d GB", bytes>>30)

@@ -35,10 +35,10 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 	return e.vectorIndex(ctx, tx)
 }
 
-// slowIndex is how long an index of vectors may take to become ready.
+// slowIndex is how long building a vector index may take.
 const slowIndex = 6 * time.Hour
 
-// vectorIndex looks at the indexes of the largest users.
+// vectorIndex examines the vector indexes of the largest users.
 func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
 	users, err := store.IndexedUsers(ctx, tx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// sweepPause is how long sweep, which runs every minute, may be silent.
+// sweepPause is how many seconds may pass without a run of sweep, which runs every minute.
 const sweepPause = 10 * 60
 
 func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
@@ -69,7 +69,7 @@ func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.QueryRow(ctx, `select pg_is_in_recovery()`).Scan(&standby); err != nil {
 		return err
 	}
-	if standby { // the table of the leader is unlogged, and cannot be read here
+	if standby { // river_leader is unlogged and cannot be read on a standby
 		e.fine = "workers are connected to the primary, if any are running"
 		return nil
 	}
@@ -180,8 +180,8 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// givenUp tells of a kind's jobs that failed as often as they may. A periodic one may once: the next one is about the
-// same, so that only the last counts.
+// givenUp reports discarded jobs of a kind. A periodic job may fail once, because the next one
+// does the same work, so only the latest counts.
 func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error {
 	var jobs int64
 	var failing bool
@@ -217,7 +217,7 @@ func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error
 	return nil
 }
 
-// lastError is why the latest job of a kind failed, of the periodic ones or of the others.
+// lastError returns the error of the latest job of a kind in a state, periodic or not.
 func lastError(ctx context.Context, tx pgx.Tx, kind, state string, periodic bool) (text string, err error) {
 	err = tx.QueryRow(ctx, `
 		select coalesce((select errors[cardinality(errors)] ->> 'error' from oxbow.river_job

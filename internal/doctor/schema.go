@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// few joins at most four names.
+// few joins names and abbreviates after four.
 func few(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
@@ -18,7 +18,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// rights looks at row-level security and the group roles.
+// rights examines row-level security and the group roles.
 func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	var app, worker bool
 	var open, forced, noApp, noWorker, ungranted, above []string
@@ -85,9 +85,9 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// indexes compares them with those that the migrations make.
+// indexes compares the indexes with those that the migrations create.
 func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
-	// definitions name the schema of everything
+	// With an empty search_path, definitions qualify every name.
 	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil {
 		return err
 	}
@@ -154,13 +154,13 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 }
 
 const (
-	// bloated: a table of the queue beyond this size should hold something.
+	// bloatedBytes is the size up to which an almost empty queue is not reported.
 	bloatedBytes = 256 << 20
-	// rowBytes is more than a row of the queue and its entries in all indexes take.
+	// rowBytes is an upper bound for a job's row and its index entries.
 	rowBytes = 8 << 10
 )
 
-// bloat looks at the queue, whose rows come and go.
+// bloat compares the size of the queue with its number of rows.
 func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 	var live, table, indexes int64
 	err := tx.QueryRow(ctx, `
@@ -181,7 +181,7 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// tables looks at what vacuum leaves.
+// tables examines dead rows, statistics and autovacuum.
 func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 	var name string
 	var live, dead int64

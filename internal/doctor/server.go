@@ -39,7 +39,7 @@ func (e *examination) server(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// settings looks at those that matter for what Oxbow does.
+// settings examines the settings that affect Oxbow.
 func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 	is := map[string]string{}
 	var name, value, unit string
@@ -60,7 +60,7 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	number := func(name string) float64 {
-		n, _ := strconv.ParseFloat(is[name], 64) // PostgreSQL wrote it
+		n, _ := strconv.ParseFloat(is[name], 64) // PostgreSQL formatted it
 		return n
 	}
 	for _, s := range []struct {
@@ -141,7 +141,7 @@ func (e *examination) connections(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// veryOldTransaction is how many seconds a transaction is open before it hurts.
+// veryOldTransaction is the age in seconds from which an open transaction is a warning.
 const veryOldTransaction = 60 * 60
 
 // transactions looks for what holds back vacuum.
@@ -202,7 +202,7 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// slots looks at what waits for replicas.
+// slots examines the replication slots.
 func (e *examination) slots(ctx context.Context, tx pgx.Tx) error {
 	var name string
 	var active bool

@@ -1,4 +1,4 @@
-// Package gauges reads the state of a database and its workers, at a bounded cost.
+// Package gauges reads the state of a database and its workers at a bounded cost.
 package gauges
 
 import (
@@ -12,60 +12,64 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Limit is how many rows a gauge counts at most: reading them costs about as much as a large recall, however long the
-// queue is.
+// Limit is the maximum number of rows that a gauge counts. Reading them costs about as much as a
+// large recall, however long the queue is.
 const Limit = 100_000
 
-// QueueGauge is how many jobs of a kind are in a state.
+// QueueGauge describes the jobs of one kind in one state.
 type QueueGauge struct {
 	Kind  string `json:"kind"`
 	State string `json:"state"`
 	Jobs  int64  `json:"jobs"`
-	// DueSeconds is how long the oldest of them is due, 0 if none is.
+	// DueSeconds is how long the oldest job has been due, 0 if none is due.
 	DueSeconds float64 `json:"due_seconds"`
-	// AgeSeconds is how long ago the oldest of them was enqueued.
+	// AgeSeconds is the time since the oldest job was enqueued.
 	AgeSeconds float64 `json:"age_seconds"`
-	// PutOff is how many of them wait because a provider was down, another model is used, or a limit of tokens was
-	// reached.
+	// PutOff is the number of jobs that were snoozed because a provider was down, another model is
+	// in use, or a token limit was reached.
 	PutOff int64 `json:"put_off"`
 }
 
-// TableGauge is what PostgreSQL's statistics say of a table and its partitions.
+// TableGauge contains PostgreSQL's statistics about a table and its partitions.
 type TableGauge struct {
 	Table    string `json:"table"`
 	Live     int64  `json:"live"`
 	Dead     int64  `json:"dead"`
-	Inserted int64  `json:"inserted"` // since the statistics were reset
+	Inserted int64  `json:"inserted"` // since the statistics were last reset
 }
 
-// Gauges is what a database has to tell at a moment, at a cost that is bounded: by Limit, and by what vacuum has yet
-// to clear away.
+// Gauges is the state of a database. The cost of reading it is bounded by Limit and by the dead
+// rows that vacuum has not removed yet.
 type Gauges struct {
-	// Queue has the jobs that are not finished, and those that were given up, by kind and state. No state is counted
-	// beyond Limit.
+	// Queue lists unfinished and discarded jobs by kind and state. At most Limit jobs of each
+	// state are counted.
 	Queue []QueueGauge `json:"queue"`
-	// Inbox is how many memories wait for reflection, at most Limit; InboxSeconds how long the oldest of them does.
+	// Inbox is the number of memories waiting for reflection, at most Limit. InboxSeconds is how
+	// long the oldest has waited.
 	Inbox        int64   `json:"inbox"`
 	InboxSeconds float64 `json:"inbox_seconds"`
-	// Messages is how many messages are not extracted, at most Limit; FailingMessages of them were tried in vain.
+	// Messages is the number of messages not yet extracted, at most Limit. FailingMessages is how
+	// many of them have failed.
 	Messages        int64 `json:"messages"`
 	FailingMessages int64 `json:"failing_messages"`
-	// Tables are those of users' data, and the queue.
+	// Tables lists the tables of schema oxbow, including the queue.
 	Tables []TableGauge `json:"tables"`
-	// Led tells whether a worker leads, which starts what is periodic.
+	// Led reports whether a worker is the leader, which enqueues periodic jobs.
 	Led bool `json:"led"`
-	// Inconsistencies is how many problems the job consistency_check found in its last round.
+	// Inconsistencies is the number of problems that consistency_check found in its current or
+	// last round.
 	Inconsistencies int64 `json:"inconsistencies"`
-	// TransactionSeconds is the age of the oldest transaction of this database that this login may see: it holds back
-	// vacuum.
+	// TransactionSeconds is the age of this database's oldest transaction visible to this login.
+	// It holds back vacuum.
 	TransactionSeconds float64 `json:"transaction_seconds"`
 }
 
-// Timeout is how long a statement that reads gauges may take.
+// Timeout is the time limit of each statement that reads gauges.
 const Timeout = 5 * time.Second
 
-// Snapshot gives read-only statements a transaction that uses indexes, waits for nobody, and ends each after a time.
-// The planner would read a queue of finished jobs whole, to find none that waits.
+// Snapshot runs f in a read-only transaction with a limit on the time of each statement and a lock
+// timeout of 500 ms. Sequential scans are disabled: otherwise the planner would read all finished
+// jobs to find the waiting ones.
 func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -80,7 +84,7 @@ func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pg
 	})
 }
 
-// Read reads them. It is for the owner of the schema and the worker.
+// Read reads the gauges. It requires the rights of the schema's owner or the worker.
 func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
 		for _, read := range []func(context.Context, store.DB) error{g.ReadQueue, g.ReadWaiting, g.readTables, g.readRest} {
@@ -93,7 +97,8 @@ func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 	return g, err
 }
 
-// ReadQueue reads the jobs of each state that is not the end of a job, through the index of the states.
+// ReadQueue counts the jobs in each state except completed and cancelled, using the index on the
+// state.
 func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	g.Queue, err = store.Collect(ctx, db, pgx.RowToStructByPos[QueueGauge], `
 		select j.kind, s.state::text, count(*),
@@ -109,7 +114,7 @@ func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
 	return err
 }
 
-// ReadWaiting counts the memories that wait for reflection, and the messages that wait for extraction.
+// ReadWaiting counts the memories waiting for reflection and the messages waiting for extraction.
 func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 	return db.QueryRow(ctx, `
 		select i.n, i.seconds, m.n, m.failing
@@ -145,13 +150,13 @@ func (g *Gauges) readRest(ctx context.Context, db store.DB) error {
 		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
 		         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')`).
 		Scan(&standby, &g.TransactionSeconds)
-	if err != nil || standby { // the table of the leader is unlogged, and cannot be read on a standby
+	if err != nil || standby { // river_leader is unlogged and cannot be read on a standby
 		return err
 	}
 	return db.QueryRow(ctx, `select exists (select from oxbow.river_leader where expires_at > now())`).Scan(&g.Led)
 }
 
-// Of returns the statistics of a table, zero if there is none of the name.
+// Of returns the statistics of a table, or the zero value if there are none.
 func (g Gauges) Of(table string) TableGauge {
 	for _, t := range g.Tables {
 		if t.Table == table {
@@ -161,7 +166,7 @@ func (g Gauges) Of(table string) TableGauge {
 	return TableGauge{}
 }
 
-// EmbedSeconds is how long ago the memories were stored that wait longest to be embedded, 0 if none do.
+// EmbedSeconds returns the age of the oldest unfinished embed job in seconds, 0 if there is none.
 func (g Gauges) EmbedSeconds() (seconds float64) {
 	for _, q := range g.Queue {
 		if q.Kind == "embed" && q.State != "discarded" {

@@ -10,69 +10,71 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ExactCounts is how many memories of a type are counted one by one. What is larger is estimated from PostgreSQL's
-// statistics, so that asking costs the same however much there is.
+// ExactCounts is the number of memories of a type up to which they are counted. A larger number is
+// estimated from PostgreSQL's statistics, so that the cost is bounded.
 const ExactCounts = 250_000
 
-// TypeCount is how many memories of a type there are. Current, Superseded and Forgotten exclude each other; what was
-// true once and has ended without a newer version is current.
+// TypeCount counts the memories of a type. Current, Superseded and Forgotten are disjoint. A
+// memory whose validity ended without a newer version is current.
 type TypeCount struct {
 	Type       store.MemoryType `json:"memory_type"`
 	Current    int64            `json:"current"`
 	Superseded int64            `json:"superseded"`
 	Forgotten  int64            `json:"forgotten"`
-	Embedded   int64            `json:"embedded"` // have a vector
-	Waiting    int64            `json:"waiting"`  // not forgotten, and no worker has embedded them yet
+	Embedded   int64            `json:"embedded"` // with a vector
+	Waiting    int64            `json:"waiting"`  // not forgotten and not yet processed by a worker
 	Estimated  bool             `json:"estimated"`
 }
 
-// JobCount is how many jobs of a kind are in a state. Finished ones are not counted; discarded ones were given up.
+// JobCount describes the jobs of one kind in one state. Finished jobs are not counted, discarded
+// ones are.
 type JobCount struct {
 	Kind          string  `json:"kind"`
 	State         string  `json:"state"`
 	Jobs          int64   `json:"jobs"`
-	OldestSeconds float64 `json:"oldest_seconds"`      // since the oldest was enqueued
-	LastError     string  `json:"last_error,omitzero"` // of the one that was enqueued last
+	OldestSeconds float64 `json:"oldest_seconds"`      // age of the oldest
+	LastError     string  `json:"last_error,omitzero"` // of the one enqueued last
 }
 
-// Overview is what a database holds and what its workers have to do.
+// Overview describes what a database contains and what its workers have to do.
 type Overview struct {
 	Embedding store.EmbeddingModel `json:"embedding"`
-	// Indexed are the users whose vectors of a type have an index.
+	// Indexed lists the users who have a vector index for a type.
 	Indexed  []store.IndexedUser `json:"indexed"`
 	Memories []TypeCount         `json:"memories"`
 	Jobs     []JobCount          `json:"jobs"`
-	// Messages are those that wait to be extracted from.
+	// Messages counts the messages waiting for extraction.
 	Messages MessageCount `json:"messages"`
-	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
+	// Reasoner describes the language model used for reflection; nil if it has never been called.
 	Reasoner *ReasonerState `json:"reasoner"`
-	// OldestWaiting is the oldest job that is due and not taken up yet; nil if there is none.
+	// OldestWaiting is the due job that has waited longest; nil if none is due.
 	OldestWaiting *WaitingJob `json:"oldest_waiting"`
-	// EmbeddingLagSeconds is how long the oldest memory waits to be embedded, 0 if none does.
+	// EmbeddingLagSeconds is the age of the oldest unfinished embed job, 0 if there is none.
 	EmbeddingLagSeconds float64 `json:"embedding_lag_seconds"`
 }
 
-// MessageCount is how many messages wait for the extractor.
+// MessageCount counts the messages waiting for extraction.
 type MessageCount struct {
-	Waiting   int64  `json:"waiting"`             // none that is more than ExactCounts is counted
-	Failing   int64  `json:"failing"`             // of these, those on which the extractor failed; they are tried again
-	Failures  int    `json:"failures"`            // on the one of them on which it failed most
-	LastError string `json:"last_error,omitzero"` // why it failed on that one
+	Waiting   int64  `json:"waiting"`             // at most the exact argument of ReadOverview
+	Failing   int64  `json:"failing"`             // those that failed; they are retried
+	Failures  int    `json:"failures"`            // highest number of failures of one message
+	LastError string `json:"last_error,omitzero"` // of that message
 }
 
-// ReasonerState is what the recorded calls tell of a language model.
+// ReasonerState is what the recorded calls show about a language model.
 type ReasonerState struct {
 	Model    string     `json:"model"`     // of the last call
-	WorkedAt *time.Time `json:"worked_at"` // when it last gave an answer that was of use; nil: never
-	// DownSince is when the first call since then failed; nil: the last one did not.
+	WorkedAt *time.Time `json:"worked_at"` // when the last successful call started; nil: never
+	// DownSince is when the first failed call after WorkedAt started; nil: the last call
+	// succeeded.
 	DownSince *time.Time `json:"down_since"`
-	Failures  int64      `json:"failures"`            // calls since then, at most 1,000
-	LastError string     `json:"last_error,omitzero"` // why the last of them failed
-	// jobs that were put off: reflections, reviews, extractions, summaries
+	Failures  int64      `json:"failures"`            // calls since WorkedAt, at most 1,000
+	LastError string     `json:"last_error,omitzero"` // of the last call
+	// Waiting counts the jobs that were snoozed: reflections, reviews, extractions and summaries.
 	Waiting int64 `json:"waiting"`
 }
 
-// WaitingJob is a job that is due.
+// WaitingJob is a job that is due and waiting.
 type WaitingJob struct {
 	ID             int64   `json:"id"`
 	Kind           string  `json:"kind"`
@@ -80,8 +82,9 @@ type WaitingJob struct {
 	WaitingSeconds float64 `json:"waiting_seconds"`
 }
 
-// ReadOverview counts; a type with more memories than exact (ExactCounts) is estimated. It is for the owner of the
-// schema and the worker: others see no queue, and one user at most.
+// ReadOverview reads the overview. Types with more than exact memories (ExactCounts) are
+// estimated. It requires the rights of the schema's owner or the worker; other roles see no queue
+// and at most one user.
 func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error) {
 	var o Overview
 	var err error
@@ -118,7 +121,7 @@ func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error)
 	return o, nil
 }
 
-// reasonerState reads the calls from the latest on, as far back as the last one that was of use.
+// reasonerState reads the calls from the latest back to the last successful one.
 func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[ReasonerState], `
 		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
@@ -137,7 +140,8 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 	return &found[0], nil
 }
 
-// countType counts one partition and the tables beside it. A memory of an ended state is counted through their index.
+// countType counts one partition. The estimate uses the partial index to count memories that have
+// ended.
 func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, exact int) (TypeCount, error) {
 	c := TypeCount{Type: memoryType}
 	name := func(table string) string { return pgx.Identifier{"oxbow", table + "_" + string(memoryType)}.Sanitize() }
@@ -188,7 +192,7 @@ func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
 		order by kind, state`)
 }
 
-// countMessages reads two small indexes: of messages that wait, and of those among them on which extraction failed.
+// countMessages counts waiting and failing messages, each through a partial index.
 func countMessages(ctx context.Context, db store.DB, exact int) (c MessageCount, err error) {
 	err = db.QueryRow(ctx, `
 		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m),

@@ -49,7 +49,7 @@ func TestOverview(t *testing.T) {
 	require.Nil(t, exact.Reasoner)
 }
 
-// Since when the reasoner is down is told by the first call that failed after the last that did not.
+// DownSince is the first failed call after the last successful one.
 func TestReasonerState(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -10,10 +10,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// PulseSeconds is how far back a Pulse counts what was done.
+// PulseSeconds is the period for which a Pulse counts completed jobs.
 const PulseSeconds = 10
 
-// RunningJob is a job that a worker is at.
+// RunningJob is a job that is running.
 type RunningJob struct {
 	ID      int64   `json:"id"`
 	Kind    string  `json:"kind"`
@@ -27,34 +27,35 @@ type FailedJob struct {
 	Kind    string  `json:"kind"`
 	State   string  `json:"state"`
 	Attempt int     `json:"attempt"`
-	Seconds float64 `json:"seconds"` // since then
+	Seconds float64 `json:"seconds"` // since the attempt
 	Error   string  `json:"error"`
 }
 
-// DoneJobs is how many jobs of a kind were completed in the last PulseSeconds.
+// DoneJobs counts the jobs of a kind completed in the last PulseSeconds.
 type DoneJobs struct {
 	Kind string `json:"kind"`
 	Jobs int64  `json:"jobs"`
-	// LagSeconds is the median time from when they were due until they were done.
+	// LagSeconds is the median time from the scheduled time to completion.
 	LagSeconds float64 `json:"lag_seconds"`
 }
 
-// Pulse is how a database and its workers are at a moment. Reading it costs little, however much there is.
+// Pulse is the current state of a database and its workers. It is cheap to read, whatever the size
+// of the database.
 type Pulse struct {
 	At time.Time `json:"at"`
 	Gauges
 	Done    []DoneJobs   `json:"done"`
-	Running []RunningJob `json:"running"` // the longest first, at most 5
-	Failed  []FailedJob  `json:"failed"`  // the latest first, at most 5, of those that are not done yet
-	// Reasoner is how the language model that reflects has answered; nil if none was ever asked.
+	Running []RunningJob `json:"running"` // longest first, at most 5
+	Failed  []FailedJob  `json:"failed"`  // unfinished jobs, latest failure first, at most 5
+	// Reasoner describes the language model used for reflection; nil if it has never been called.
 	Reasoner *ReasonerState       `json:"reasoner"`
 	Model    store.EmbeddingModel `json:"model"`
-	Workers  int64                `json:"workers"` // processes that this login may see
-	// Users is an estimate of how many users have memories; -1: nothing is known.
+	Workers  int64                `json:"workers"` // processes visible to this login
+	// Users is an estimate of the number of users with memories; -1: unknown.
 	Users int64 `json:"users"`
 }
 
-// ReadPulse reads it. It is for the owner of the schema and the worker.
+// ReadPulse reads the pulse. It requires the rights of the schema's owner or the worker.
 func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
 	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
 		for _, read := range []func(context.Context, store.DB) error{p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest,
