@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// Quality grades a piece of evidence (C §4.2).
+// Quality is the grade of a piece of evidence (C §4.2).
 type Quality string
 
 // The qualities.
 const (
-	QualityA Quality = "A" // a second context shows the same
-	QualityB Quality = "B" // said outright
-	QualityC Quality = "C" // another session
-	QualityD Quality = "D" // the same session, or inferred
+	QualityA Quality = "A" // shown in a second context
+	QualityB Quality = "B" // stated explicitly
+	QualityC Quality = "C" // from another session
+	QualityD Quality = "D" // from the same session, or inferred
 )
 
-// Factor returns the share of the remaining doubt that evidence of the quality removes. An unknown quality counts as D.
+// Factor returns the share of the remaining doubt that evidence of a quality removes. An unknown
+// quality counts as D.
 func (p *Policies) Factor(q Quality) float64 {
 	switch q {
 	case QualityA:
@@ -29,13 +30,13 @@ func (p *Policies) Factor(q Quality) float64 {
 	return p.FactorD
 }
 
-// Seen is where a trait's supporting evidence came from. The zero value has seen nothing.
+// Seen records where a trait's supporting evidence came from. The zero value is empty.
 type Seen struct {
 	sessions, contexts map[string]bool
 }
 
-// Add notes a session and the context in which the evidence shows. The contexts "", general and
-// contextual tell nothing.
+// Add records a session and the context of the evidence. The contexts "", general and contextual
+// are ignored.
 func (s *Seen) Add(session, context string) {
 	if s.sessions == nil {
 		s.sessions, s.contexts = map[string]bool{}, map[string]bool{}
@@ -46,11 +47,11 @@ func (s *Seen) Add(session, context string) {
 	}
 }
 
-// Sessions is how many sessions the evidence came from.
+// Sessions returns the number of sessions.
 func (s *Seen) Sessions() int { return len(s.sessions) }
 
-// Grade returns the quality of further supporting evidence. inferred is evidence that speaks for
-// something else, and for this by way of it.
+// Grade returns the quality of further supporting evidence. inferred marks evidence that supports
+// another trait directly and this one through it.
 func (s *Seen) Grade(session, context string, stated, inferred bool) Quality {
 	switch {
 	case inferred:
@@ -69,11 +70,11 @@ func distinct(context string) bool {
 	return context != "" && context != "general" && context != "contextual"
 }
 
-// Reinforcement is the share of the remaining doubt that the evidence of one cycle removes: each
-// session applies once, with its best quality. sessions has that quality for each session. 1 − Π(1
-// − f), and always below 1: the order does not matter.
+// Reinforcement returns the share of the remaining doubt that the evidence of one cycle removes: 1
+// − Π(1 − f) over the sessions, each with its best quality. The result is below 1 and does not
+// depend on the order.
 func (p *Policies) Reinforcement(sessions map[string]Quality) float64 {
-	var counts [4]int // multiplied in one order, so that the result is the same to the last bit
+	var counts [4]int // multiplied in a fixed order, so that the result is reproducible to the last bit
 	for _, q := range sessions {
 		switch q {
 		case QualityA:
@@ -92,10 +93,11 @@ func (p *Policies) Reinforcement(sessions map[string]Quality) float64 {
 			doubt *= 1 - p.Factor(q)
 		}
 	}
-	return min(1-doubt, 1-margin) // a hundred sessions leave less doubt than a float64 near 1 can tell
+	return min(1-doubt, 1-margin) // with a hundred sessions, 1 − doubt rounds to 1
 }
 
-// Contradiction returns the share of confidence that n contradictions of one cycle take (C §4.2): 0 for n < 1.
+// Contradiction returns the share of confidence that n contradictions of one cycle remove (C
+// §4.2), 0 for n < 1.
 func (p *Policies) Contradiction(n int) float64 {
 	if n < 1 {
 		return 0
@@ -103,23 +105,23 @@ func (p *Policies) Contradiction(n int) float64 {
 	return min(p.ContradictionMax, p.ContradictionFirst+p.ContradictionStep*float64(n-1))
 }
 
-// ReviewDue reports whether a contradiction review is due after a cycle that brought new
-// contradicting memories: when more than a share of all evidence contradicts (C §4.4).
+// ReviewDue reports whether a contradiction review is due after a cycle with new contradicting
+// memories: they must exceed ReviewShare of all evidence (C §4.4).
 func (p *Policies) ReviewDue(supporting, contradicting, newContradictions int) bool {
-	// exact for shares of thousandths, which a product of floating-point numbers is not
+	// Integers make this exact for multiples of 0.001; floating-point numbers would not be.
 	return newContradictions > 0 && 1000*contradicting > int(math.Round(1000*p.ReviewShare))*(supporting+contradicting)
 }
 
-// Reviewed is the confidence of a trait that a review worded anew: the share of it that all its
-// evidence supports. It is in (0,1), so that an event can set it.
+// Reviewed returns the confidence of a trait that a review reworded: c times the share of the
+// evidence that supports it. It is in (0,1), so that an event can set it.
 func Reviewed(c float64, supporting, contradicting int) float64 {
 	return clamp(c * float64(supporting) / float64(max(supporting+contradicting, 1)))
 }
 
-// NewPattern returns the event that makes a trait of a pattern at a moment (C §3.3, §4.1): enough
-// memories make a behavior; fewer make a candidate if they span a long time, otherwise a trend that
-// is watched for a window, a shorter one if it is a mood. ok is false for evidence from too few
-// sessions, which makes nothing: nobody is known by one conversation.
+// NewPattern returns the event that creates a trait from a pattern (C §3.3, §4.1). MinMemories
+// memories create a behavior. Fewer create a candidate if they span SpanDays, or else a trend,
+// which is watched for WindowDays, or MoodWindowDays if it is emotional. ok is false if the
+// evidence comes from fewer than MinSessions sessions.
 func (p *Policies) NewPattern(now time.Time, memories, sessions int, span time.Duration, emotional bool) (e Event, ok bool) {
 	if float64(sessions) < p.MinSessions {
 		return Event{}, false
@@ -138,20 +140,20 @@ func (p *Policies) NewPattern(now time.Time, memories, sessions int, span time.D
 	return e, true
 }
 
-// Member is a trait that is to be promoted with others.
+// Member is a trait to be promoted together with others.
 type Member struct {
 	Subtype    Subtype
 	Stage      Stage
-	Confidence float64 // decayed
+	Confidence float64 // after decay
 	Context    string
 }
 
-// Promote returns the event that makes a trait of the next subtype of several: two or more
-// behaviors, each sure enough, make a preference; two or more preferences a trait of subtype core
-// (C §3.3). It starts at the mean of their confidences, plus a bonus if they show in two contexts
-// or more (C §3.2), among which general and contextual do not count. context is theirs if they
-// agree, else general, which it is too where each of them depends on the context. ok is false if
-// the conditions are not met.
+// Promote returns the event that creates a more abstract trait from several: two or more behaviors
+// of at least PromotePreference make a preference, two or more preferences of at least PromoteCore
+// make a trait of subtype core (C §3.3). The new trait starts at the mean of their confidences,
+// plus SpanBonus if they occur in two or more contexts, not counting general and contextual (C
+// §3.2). context is their common context, or general if they differ or are all contextual. ok is
+// false if the conditions are not met.
 func (p *Policies) Promote(now time.Time, to Subtype, members []Member) (e Event, context string, ok bool) {
 	from, least := Behavior, p.PromotePreference
 	switch to {
@@ -168,7 +170,7 @@ func (p *Policies) Promote(now time.Time, to Subtype, members []Member) (e Event
 	var seen Seen
 	context = members[0].Context
 	for _, m := range members {
-		if m.Subtype != from || !(m.Confidence >= least) || !m.Stage.Visible() { // no number is refused too
+		if m.Subtype != from || !(m.Confidence >= least) || !m.Stage.Visible() { // written so that NaN is rejected
 			return Event{}, "", false
 		}
 		sum += m.Confidence

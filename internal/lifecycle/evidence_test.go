@@ -73,7 +73,7 @@ func TestReinforcement(t *testing.T) {
 	}
 }
 
-// A factor is below 1 also where 1 − 0.75ⁿ is not: the database has a constraint.
+// The factor is below 1 even where 1 − 0.75ⁿ rounds to 1, as the database's constraint requires.
 func TestReinforcementOfManySessions(t *testing.T) {
 	t.Parallel()
 	sessions := map[string]Quality{}
@@ -99,7 +99,7 @@ func TestReviewDue(t *testing.T) {
 		supporting, contradicting, fresh int
 		want                             bool
 	}{
-		{7, 3, 1, false}, // 0.3 is not more than 0.3
+		{7, 3, 1, false}, // 0.3 is not above 0.3
 		{70, 30, 2, false}, {700_000, 300_000, 1, false}, {700_000, 300_001, 1, true},
 		{2, 1, 1, true}, {6, 3, 1, true}, {6, 3, 0, false}, {0, 1, 1, true}, {0, 0, 0, false}, {5, 0, 0, false}, {5, 2, 1, false},
 	} {
@@ -158,7 +158,7 @@ func TestPromote(t *testing.T) {
 		name    string
 		to      Subtype
 		members []Member
-		sets    float64 // 0: refused
+		sets    float64 // 0: rejected
 		context string
 	}{
 		{"two behaviors", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},

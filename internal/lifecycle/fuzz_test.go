@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decode reads events off bytes, eleven each: the kind, the moment, factor, confidence, count, subtype and window.
+// decode decodes events of eleven bytes each: kind, time, factor, confidence, count, subtype and
+// window.
 func decode(data []byte) []Event {
 	const size = 11
-	// what no computation would give, and what a hand may have written
+	// Values that no computation yields, but that somebody may have written by hand.
 	odd := []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), -1, 1, 5e-324, math.MaxFloat64}
 	number := func(b uint16) float64 {
 		if b < uint16(len(odd)) {
@@ -29,9 +30,9 @@ func decode(data []byte) []Event {
 			now = time.Time{}
 		case moment == 1:
 			now = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
-		case moment < 1<<14: // backwards, by minutes
+		case moment < 1<<14: // backwards by minutes
 			now = now.Add(-time.Duration(moment) * time.Minute)
-		case moment < 1<<15: // nothing, milliseconds
+		case moment < 1<<15: // no time, or milliseconds
 			now = now.Add(time.Duration(moment-1<<14) * time.Millisecond)
 		case now.Year() < 9000: // up to ninety years
 			now = now.Add(time.Duration(moment-1<<15) * 24 * time.Hour)
@@ -64,11 +65,11 @@ func FuzzReplay(f *testing.F) {
 	}
 	f.Add(life)
 	f.Add([]byte{})
-	// no trait, no number, the year 1
+	// No trait, NaN, the year 1.
 	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0})
-	// made in the year 9999, reinforced in the year 1
+	// Created in the year 9999, reinforced in the year 1.
 	f.Add([]byte{0, 0, 1, 0, 0, 200, 0, 0, 2, 1, 0, 1, 0, 0, 0, 2, 0, 0, 255, 1, 3, 0})
-	// made in the year 1, looked at in the year 9999
+	// Created in the year 1, read in the year 9999.
 	f.Add([]byte{0, 0, 0, 0, 0, 153, 153, 0, 1, 1, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, 3, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events := decode(data)
@@ -90,8 +91,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		require.Equal(t, s, policies.Replay(events))
 
-		// of what happened at one moment, reinforcements among themselves may come in any order,
-		// and so may contradictions
+		// At the same time, reinforcements may come in any order, and so may contradictions.
 		for i := 1; i < len(events); i++ {
 			a, b := events[i-1], events[i]
 			if a.Kind == b.Kind && (a.Kind == Reinforced || a.Kind == Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {

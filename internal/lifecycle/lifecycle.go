@@ -1,10 +1,10 @@
-// Package lifecycle holds the rules by which traits settle: how sure the system is of one, what
-// evidence does to that, and what time does. The functions are pure; time is a parameter.
-// Confidence is a number in (0,1). The rules come from the design's §5 and from C, the design of
-// the classification (docs/traits.md explains them).
+// Package lifecycle contains the rules that govern traits: how confident the system is of a trait,
+// and how evidence and time change that. The functions are pure; time is a parameter. Confidence
+// is a number in (0,1). The rules come from §5 of the design and from C, the design of the
+// classification; docs/traits.md explains them.
 //
-// Their numbers are Policies, which the caller has from the database. sql/code/076_lifecycle.sql
-// has what time does, and the database applies it.
+// The numbers in the rules are Policies, which the caller reads from the database.
+// sql/code/076_lifecycle.sql contains the rules about time, which the database applies.
 package lifecycle
 
 import (
@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Subtype is how abstract a trait is.
+// Subtype is the level of abstraction of a trait.
 type Subtype string
 
-// The subtypes, from what can be observed to what has to be inferred (C §3.2).
+// The subtypes, from observable to inferred (C §3.2).
 const (
 	Behavior   Subtype = "behavior"
 	Preference Subtype = "preference"
 	CoreTrait  Subtype = "core"
 )
 
-// Stage is how sure the system is of a trait.
+// Stage is how well a trait is established.
 type Stage string
 
-// The stages (C §4.1). Trend and Dissolved are set by events, the others follow from the confidence.
+// The stages (C §4.1). Events set Trend and Dissolved; the others follow from the confidence.
 const (
 	Trend       Stage = "trend" // watched until its window ends
 	Candidate   Stage = "candidate"
@@ -51,7 +51,7 @@ func (p *Policies) StageOf(c float64) Stage {
 	return Candidate
 }
 
-// Rate is how fast confidence decays, per day: λ = base / (1 + spacing · n), n being the number of
+// Rate returns the rate of decay per day: λ = base / (1 + spacing · n), where n is the number of
 // cycles that reinforced the trait (C §4.2, the spacing effect). A negative n counts as 0, an
 // unknown subtype as a behavior.
 func (p *Policies) Rate(s Subtype, n int) float64 {
@@ -65,15 +65,16 @@ func (p *Policies) Rate(s Subtype, n int) float64 {
 	return base / (1 + p.Spacing*float64(max(n, 0)))
 }
 
-// Decay returns what is left of a confidence after a time: c · exp(−λ · days) (C §4.2). A negative time counts as none.
+// Decay returns a confidence after a time: c · exp(−λ · days) (C §4.2). A negative time counts as
+// 0.
 func (p *Policies) Decay(c float64, s Subtype, n int, elapsed time.Duration) float64 {
 	return p.decay(c, s, n, elapsed.Seconds())
 }
 
 const day = 24 * 60 * 60 // seconds
 
-// decay takes seconds, because a time.Duration ends at 292 years. Nothing decays to less than
-// exp(−700) of itself: there the database would call it an underflow.
+// decay takes seconds because a time.Duration is limited to 292 years. The factor is at least
+// exp(−700), below which PostgreSQL reports an underflow.
 func (p *Policies) decay(c float64, s Subtype, n int, seconds float64) float64 {
 	return c * math.Exp(max(-p.Rate(s, n)*max(seconds, 0)/day, -700))
 }
@@ -82,14 +83,14 @@ func secondsBetween(from, to time.Time) float64 {
 	return float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
 }
 
-// farthest is the last moment that is told as a transition: beyond it nobody waits.
+// farthest is the latest transition time. Later ones are reported as farthest.
 var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // NextTransition returns when time alone changes the stage of a trait: at the end of a trend's
-// window, or when decay carries its confidence over the next boundary or below the last. That is
-// rounded up to a second, and one more at most, so that the boundary is passed then; what is
-// farther than the year 9999 is told as that year's last day. It is zero for a dissolved trait, for
-// a trend without an end, and for the zero State.
+// window, or when the confidence decays past the next stage boundary or below DissolveBelow. It
+// rounds up to a full second, by up to one second more, so that the boundary has been passed by
+// then. Times after the year 9999 become that year's last day. It returns the zero time for a
+// dissolved trait, a trend without an end, and the zero State.
 func (p *Policies) NextTransition(s State) time.Time {
 	switch s.Stage {
 	case Dissolved, "":
@@ -99,24 +100,26 @@ func (p *Policies) NextTransition(s State) time.Time {
 	}
 	boundary := p.DissolveBelow
 	for _, b := range []float64{p.CoreAbove, p.EstablishedMin, p.CandidateMax} {
-		// at the first and the last the lower stage begins, at the middle one the higher one still holds
+		// CandidateMax and CoreAbove belong to the lower stage, EstablishedMin to the higher one.
 		if s.Confidence > b || (b == p.EstablishedMin && s.Confidence == b) {
 			boundary = b
 			break
 		}
 	}
 	if s.Confidence < boundary {
-		return ceilSecond(s.At) // too weak already
+		return ceilSecond(s.At) // already too weak
 	}
 	at := p.after(s, math.Log(s.Confidence/boundary))
 	if p.StageAt(s, at) == p.StageOf(s.Confidence) {
-		// so slow that the boundary is not passed for rounding: a little more than the error of log and exp
+		// Decay is so slow that rounding keeps the confidence at the boundary. Add slightly more
+		// than the error of log and exp.
 		at = p.after(s, math.Log(s.Confidence/boundary)+4e-15)
 	}
 	return at
 }
 
-// after is the moment after which confidence has decayed to exp(−exponent) of itself, at the latest farthest.
+// after returns when the confidence has decayed by a factor of exp(−exponent), at the latest
+// farthest.
 func (p *Policies) after(s State, exponent float64) time.Time {
 	seconds := math.Ceil(exponent / p.Rate(s.Subtype, s.Reinforcements) * day)
 	if seconds > secondsBetween(s.At, farthest) {
@@ -128,5 +131,5 @@ func (p *Policies) after(s State, exponent float64) time.Time {
 	return ceilSecond(time.Unix(s.At.Unix()+int64(seconds), int64(s.At.Nanosecond())).In(s.At.Location()))
 }
 
-// ceilSecond rounds up, and always up.
+// ceilSecond rounds up to the next full second, even from a full second.
 func ceilSecond(t time.Time) time.Time { return t.Truncate(time.Second).Add(time.Second) }

@@ -41,7 +41,7 @@ func TestStagesInRecall(t *testing.T) {
 	}
 }
 
-// The worked numbers of C §4.2, and the ends.
+// The worked examples of C §4.2 and the limits.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func TestDecay(t *testing.T) {
 	}
 }
 
-// Confidence falls on where a time.Duration ends, and never to 0.
+// Confidence keeps falling beyond the range of a time.Duration and never reaches 0.
 func TestDecayOverCenturies(t *testing.T) {
 	t.Parallel()
 	s := State{Subtype: CoreTrait, Stage: Core, Confidence: 0.9, At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Reinforcements: 100_000}
@@ -92,7 +92,7 @@ func TestDecayOverCenturies(t *testing.T) {
 		require.Less(t, c, last, "year %d", year)
 		last = c
 	}
-	elapsed := 9899 * 365.2425 // days, of the Gregorian calendar
+	elapsed := 9899 * 365.2425 // days of the Gregorian calendar
 	require.InEpsilon(t, 0.9*math.Exp(-0.001/10_001*elapsed), last, 1e-6)
 
 	s = State{Subtype: Behavior, Stage: Emerging, Confidence: 0.4, At: time.Time{}}
@@ -104,7 +104,7 @@ func TestNextTransition(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		s    State
-		want time.Time // the boundary is passed then, at most two seconds late; zero: never
+		want time.Time // the boundary is passed by then, at most two seconds late; zero: never
 		next Stage
 	}{
 		{"core", State{Stage: Core, Subtype: Behavior, Confidence: 0.9, At: start}, at(math.Log(0.9/0.85) / 0.005), Established},
@@ -137,7 +137,7 @@ func at(days float64) time.Time {
 	return start.Add(time.Duration(days * 24 * float64(time.Hour)))
 }
 
-// Beyond 292 years a time.Duration ends; beyond the year 9999 nobody waits.
+// A time.Duration is limited to 292 years, and transitions to the year 9999.
 func TestNextTransitionFarAway(t *testing.T) {
 	t.Parallel()
 	s := State{Stage: Candidate, Subtype: CoreTrait, Confidence: 0.3, At: start, Reinforcements: 1000}
@@ -156,7 +156,7 @@ func TestNextTransitionFarAway(t *testing.T) {
 	require.Equal(t, farthest.Add(time.Hour+time.Second), policies.NextTransition(s))
 }
 
-// Where a second's decay is lost in rounding, the moment is late enough that the boundary is passed all the same.
+// The boundary is passed even where the decay of a second is lost in rounding.
 func TestNextTransitionSlowDecay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow} {

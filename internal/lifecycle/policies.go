@@ -2,8 +2,8 @@ package lifecycle
 
 import "time"
 
-// Policies are the numbers of the rules in force at a moment: those of the database's policies that are named trait_….
-// The database has their defaults, their ranges and their meaning (docs/policies.md).
+// Policies contains the numbers of the rules in force at a moment. They are the policies of the
+// database named trait_…. docs/policies.md gives their defaults, ranges and meaning.
 type Policies struct {
 	DecayBehavior   float64 `json:"decay_behavior"` // per day
 	DecayPreference float64 `json:"decay_preference"`
@@ -42,5 +42,5 @@ type Policies struct {
 	SpanBonus         float64 `json:"span_bonus"`
 }
 
-// daysOf returns a duration of so many days.
+// daysOf returns a duration of n days.
 func daysOf(n float64) time.Duration { return time.Duration(n * 24 * float64(time.Hour)) }

@@ -16,12 +16,13 @@ var policies = func() (p *Policies) {
 	return p
 }()
 
-// Each policy of the migrations that reflection needs has a field, and each field a policy.
+// Every field has a policy in the migrations, and every trait policy that reflection needs has a
+// field.
 func TestPoliciesAreThoseOfTheMigrations(t *testing.T) {
 	t.Parallel()
 	var stored, held map[string]float64
 	require.NoError(t, json.Unmarshal(defaults.Traits(), &stored))
-	delete(stored, "use_hours") // the database's alone
+	delete(stored, "use_hours") // used by the database only
 	text, err := json.Marshal(policies)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &held))

@@ -13,7 +13,7 @@ import (
 
 const rounds = 2000
 
-// random returns a generator that is new with each run, and says its seed when the test fails.
+// random returns a generator with a new seed for each run, and logs the seed if the test fails.
 // LIFECYCLE_SEED repeats a run.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
@@ -39,16 +39,16 @@ var (
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// randomConfidence lies in (0,1), and often on a boundary or right beside one.
+// randomConfidence returns a number in (0,1), often on a boundary or next to one.
 func randomConfidence(r *rand.Rand) float64 {
 	if r.IntN(3) > 0 {
 		return clamp(r.Float64())
 	}
 	c := pick(r, []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow, 0.5, 0.40, 0.20, margin, 1 - margin})
-	return clamp(math.Nextafter(c, float64(r.IntN(3)-1)+c)) // up, down, or not at all
+	return clamp(math.Nextafter(c, float64(r.IntN(3)-1)+c)) // up, down or unchanged
 }
 
-// randomState is one that events lead to, and that has a confidence.
+// randomState returns a reachable state with a confidence.
 func randomState(r *rand.Rand) State {
 	c := randomConfidence(r)
 	s := State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c), Reinforcements: r.IntN(60),
@@ -56,7 +56,7 @@ func randomState(r *rand.Rand) State {
 	return s
 }
 
-// randomEvents begin with Created. One in ten is earlier than the one before.
+// randomEvents returns events that begin with Created. One in ten is earlier than its predecessor.
 func randomEvents(r *rand.Rand) []Event {
 	now := start
 	events := make([]Event, 1+r.IntN(30))
@@ -86,7 +86,7 @@ func randomEvents(r *rand.Rand) []Event {
 	return events
 }
 
-// requireSound holds for each state that events lead to.
+// requireSound checks the invariants of every reachable state.
 func requireSound(t *testing.T, s State) {
 	t.Helper()
 	switch s.Stage {
@@ -95,7 +95,7 @@ func requireSound(t *testing.T, s State) {
 		require.Equal(t, s.WindowEnd, policies.NextTransition(s))
 		return
 	case Dissolved:
-		require.GreaterOrEqual(t, s.Confidence, 0.0) // 0 of a trend
+		require.GreaterOrEqual(t, s.Confidence, 0.0) // 0 for a trend
 		require.Less(t, s.Confidence, 1.0)
 		require.Zero(t, policies.NextTransition(s))
 	default:
@@ -119,8 +119,8 @@ func TestConfidenceStaysInside(t *testing.T) {
 	}
 }
 
-// The state that is kept event by event is that which a replay of the log gives, and that of a
-// replay which goes on from what a row of the database keeps of it.
+// The state kept event by event equals that of a replay, and of a replay that continues from a
+// stored row.
 func TestReplayIsWhatWasKept(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -147,14 +147,14 @@ func TestDecayIsMonotone(t *testing.T) {
 		s := randomState(r)
 		before := s.Confidence
 		require.Equal(t, before, policies.ConfidenceAt(s, s.At))
-		// up to 292 years a step
+		// steps of up to 292 years
 		for at := s.At; at.Year() < 9999; at = at.Add(time.Duration(r.Int64N(math.MaxInt64))) {
 			c := policies.ConfidenceAt(s, at)
 			require.LessOrEqual(t, c, before)
 			require.Positive(t, c)
 			before = c
 		}
-		// what is reinforced more often, or more abstract, decays no faster
+		// A trait that is more often reinforced or more abstract decays no faster.
 		d := time.Duration(r.Int64N(int64(5000 * days)))
 		c := policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, d)
 		require.GreaterOrEqual(t, policies.Decay(s.Confidence, s.Subtype, s.Reinforcements+1, d), c)
@@ -162,7 +162,7 @@ func TestDecayIsMonotone(t *testing.T) {
 	}
 }
 
-// To decay for one time and then for another is to decay for both.
+// Decaying twice equals decaying once for the total time.
 func TestDecayComposes(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -175,13 +175,14 @@ func TestDecayComposes(t *testing.T) {
 		require.InEpsilon(t, once, twice, 1e-12)
 
 		noted := policies.Apply(s, Event{Kind: Decayed, At: s.At.Add(t1)})
-		if noted.Confidence > margin { // where something is left
+		if noted.Confidence > margin { // unless nothing is left
 			require.InEpsilon(t, policies.ConfidenceAt(s, s.At.Add(t1+t2)), policies.ConfidenceAt(noted, s.At.Add(t1+t2)), 1e-12)
 		}
 	}
 }
 
-// The evidence of a cycle has no order: the sum is the same to the last bit. Go's maps come in another order each time.
+// The evidence of a cycle has no order: the sum is equal to the last bit, whatever the order of
+// Go's maps.
 func TestOrderWithinACycle(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -201,13 +202,14 @@ func TestOrderWithinACycle(t *testing.T) {
 		r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
 		require.Equal(t, math.Float64bits(want), math.Float64bits(sum()), "%v", qs)
 
-		// one more never makes it less sure
+		// More evidence never lowers the confidence.
 		qs = append(qs, pick(r, qualities))
 		require.GreaterOrEqual(t, sum(), want)
 	}
 }
 
-// Two cycles at the same moment may be applied in either order, and come to what one cycle with both would have.
+// Two cycles at the same time give the same result in either order, and the same as one cycle with
+// both.
 func TestCyclesCommute(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -225,7 +227,7 @@ func TestCyclesCommute(t *testing.T) {
 	}
 }
 
-// A clock that goes backwards makes nothing younger than it is, and nothing surer.
+// A clock that goes backwards makes no trait younger or more confident.
 func TestClockGoingBackwards(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -262,7 +264,7 @@ func TestReinforcingAndContradicting(t *testing.T) {
 	}
 }
 
-// Before the transition the stage is what it is, at the transition it is another: over a grid of states.
+// For a grid of states: the stage changes at the transition and not before.
 func TestTransitionIsTheBoundary(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -281,8 +283,8 @@ func TestTransitionIsTheBoundary(t *testing.T) {
 	}
 }
 
-// Time goes on from transition to transition: each brings an event, each is later than the one before, and the last one
-// dissolves.
+// Following transition after transition, each brings an event, each is later than its predecessor,
+// and the last one dissolves the trait.
 func TestTransitionsEnd(t *testing.T) {
 	t.Parallel()
 	r := random(t)

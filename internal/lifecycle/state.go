@@ -5,60 +5,61 @@ import (
 	"time"
 )
 
-// Kind is what happened to a trait.
+// Kind is the kind of an event.
 type Kind string
 
-// The events.
+// The kinds of events.
 const (
 	Created      Kind = "created"
-	Reinforced   Kind = "reinforced"   // memories speak for it
-	Contradicted Kind = "contradicted" // memories speak against it
-	// a trend became a candidate (Sets), or the trait became part of a more abstract one
+	Reinforced   Kind = "reinforced"   // supported by memories
+	Contradicted Kind = "contradicted" // contradicted by memories
+	// A trend became a candidate (Sets), or the trait became part of a more abstract one.
 	Promoted    Kind = "promoted"
-	Revised     Kind = "revised" // a review worded it differently, or kept it
+	Revised     Kind = "revised" // a review reworded it or kept it
 	Split       Kind = "split"   // a review found that it depends on the context
 	Edited      Kind = "edited"  // a person corrected it
-	Decayed     Kind = "decayed" // time carried it over a boundary of stages
+	Decayed     Kind = "decayed" // time moved it to another stage
 	Dissolution Kind = "dissolved"
-	Revived     Kind = "revived" // new evidence for a dissolved one
-	Used        Kind = "used"    // a reply really used it
+	Revived     Kind = "revived" // new evidence revived a dissolved trait
+	Used        Kind = "used"    // a reply used it
 )
 
-// Event is what happened to a trait at a moment. The events of a trait, in their order, give its state: Replay.
+// Event is something that happened to a trait. Replaying a trait's events in order yields its
+// state.
 type Event struct {
 	Kind Kind
 	At   time.Time
-	// Factor is the share of the remaining doubt that Reinforced and Used remove, or the share of confidence that
-	// Contradicted takes: in [0,1). What is no number, or below 0, counts as 0.
+	// Factor is the share of the remaining doubt that Reinforced and Used remove, or the share of
+	// confidence that Contradicted removes, in [0,1). NaN and negative numbers count as 0.
 	Factor float64
-	// Sets is the confidence that Created, Promoted, Revised, Split, Edited and Revived set
-	// outright, in (0,1); 0: none.
+	// Sets is the confidence that Created, Promoted, Revised, Split, Edited and Revived set, in
+	// (0,1); 0: none.
 	Sets float64
-	// Count is how many memories contradicted.
+	// Count is the number of contradicting memories.
 	Count int
-	// Subtype is what Created makes.
+	// Subtype is the subtype of the created trait.
 	Subtype Subtype
-	// WindowEnd is until when a trend that was Created without Sets is watched; zero: without end.
+	// WindowEnd is when the window of a trend created without Sets ends; zero: never.
 	WindowEnd time.Time
 }
 
-// State is where a trait stands.
+// State is the state of a trait.
 type State struct {
 	Subtype        Subtype
 	Stage          Stage
-	Confidence     float64   // at At; 0 of a trend, which has none, also after it dissolved
+	Confidence     float64   // at time At; 0 for a trend, even after it dissolved
 	At             time.Time // when Confidence was set
-	Reinforcements int       // how many cycles reinforced it
-	Contradictions int       // how many memories contradicted it
-	WindowEnd      time.Time // of a trend; else zero
+	Reinforcements int       // number of cycles that reinforced it
+	Contradictions int       // number of memories that contradicted it
+	WindowEnd      time.Time // of a trend, otherwise zero
 }
 
-// ConfidenceAt is the confidence decayed to a moment. Before At it is that of At: nothing has a negative age.
+// ConfidenceAt returns the confidence decayed to now. It does not decay before At.
 func (p *Policies) ConfidenceAt(s State, now time.Time) float64 {
 	return p.decay(s.Confidence, s.Subtype, s.Reinforcements, secondsBetween(s.At, now))
 }
 
-// StageAt is the stage at a moment, time alone considered.
+// StageAt returns the stage at now, considering time alone.
 func (p *Policies) StageAt(s State, now time.Time) Stage {
 	switch s.Stage {
 	case Dissolved, "":
@@ -76,10 +77,10 @@ func (p *Policies) StageAt(s State, now time.Time) Stage {
 	return p.StageOf(c)
 }
 
-// Apply returns the state after an event. Every event first decays the confidence to its moment,
-// then changes it. An event before At is taken to be at At. Except for Created, Revived and Edited,
-// events leave a dissolved trait dissolved. The zero State is changed only by Created and by what
-// sets a confidence.
+// Apply returns the state after an event. The confidence first decays to the time of the event,
+// then changes. An event before At is applied at At. A dissolved trait stays dissolved, except
+// after Created, Revived and Edited. The zero State is changed only by Created and by events that
+// set a confidence.
 func (p *Policies) Apply(s State, e Event) State {
 	if e.Kind == Created {
 		s = State{Subtype: e.Subtype, Stage: Trend, At: e.At, WindowEnd: e.WindowEnd}
@@ -120,7 +121,7 @@ func (p *Policies) Apply(s State, e Event) State {
 	return s
 }
 
-// Replay returns the state that events lead to, in their order. No events lead to the zero State.
+// Replay returns the state after a sequence of events. Without events it returns the zero State.
 func (p *Policies) Replay(events []Event) State {
 	var s State
 	for _, e := range events {
@@ -129,10 +130,10 @@ func (p *Policies) Replay(events []Event) State {
 	return s
 }
 
-// Follow returns the event that the rules demand at a moment, after what happened up to then: a
-// trend that enough cycles reinforced inside its window becomes a candidate at once, otherwise it
-// is dissolved at the window's end; a trait that became too weak is dissolved; one that decayed
-// over a boundary is noted. ok is false if nothing is due.
+// Follow returns the event that the rules require at now. A trend that PromotingCycles cycles
+// reinforced within its window becomes a candidate at once; any other trend is dissolved at the
+// window's end. A trait that became too weak is dissolved, and one that decayed into another stage
+// gets a Decayed event. ok is false if nothing is due.
 func (p *Policies) Follow(s State, now time.Time) (e Event, ok bool) {
 	next := p.StageAt(s, now)
 	if next == Trend && float64(s.Reinforcements) >= p.PromotingCycles {
@@ -148,17 +149,17 @@ func (p *Policies) Follow(s State, now time.Time) (e Event, ok bool) {
 	}
 }
 
-// Revive is the event by which new evidence brings a dissolved trait back.
+// Revive returns the event that new evidence for a dissolved trait causes.
 func (p *Policies) Revive(now time.Time) Event {
 	return Event{Kind: Revived, At: now, Sets: p.StartCandidate}
 }
 
 const margin = 1e-9
 
-// clamp keeps a confidence in (0,1), where rounding would leave it.
+// clamp limits a confidence to (0,1), which rounding could leave.
 func clamp(c float64) float64 { return min(max(c, margin), 1-margin) }
 
-// share keeps a factor in [0,1].
+// share limits a factor to [0,1]. NaN becomes 0.
 func share(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0

@@ -16,7 +16,7 @@ func TestApply(t *testing.T) {
 	t.Parallel()
 	trend := Event{Kind: Created, At: start, Subtype: Behavior, WindowEnd: after(30 * days)}
 	gone := Event{Kind: Dissolution, At: after(2 * days)}
-	left := 0.4 * math.Exp(-0.05) // of 0.4 after ten days
+	left := 0.4 * math.Exp(-0.05) // of 0.4, after ten days
 	ten := after(10 * days)
 	for _, c := range []struct {
 		name   string
@@ -61,20 +61,20 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// n slows the decay after the event that raised it, and not the decay before.
+// An event raises n after the decay up to it, so n slows only the decay that follows.
 func TestReinforcedDecaysFirst(t *testing.T) {
 	t.Parallel()
 	s := policies.Replay([]Event{created(0.4), {Kind: Reinforced, At: after(100 * days), Factor: 0.2}})
 	was := 0.4 * math.Exp(-0.5)
 	require.InDelta(t, was+(1-was)*0.2, s.Confidence, 1e-15)
 	require.InDelta(t, s.Confidence*math.Exp(-0.005/1.1*100), policies.ConfidenceAt(s, after(200*days)), 1e-15)
-	// start has a fraction
+	// start has a fractional second.
 	for _, d := range []time.Duration{time.Millisecond, 900 * time.Millisecond, 36*time.Hour + time.Microsecond} {
 		require.InDelta(t, policies.Decay(s.Confidence, Behavior, 1, d), policies.ConfidenceAt(s, s.At.Add(d)), 1e-15)
 	}
 }
 
-// Whatever a factor says, confidence stays in (0,1), and what is no number says nothing.
+// Confidence stays in (0,1) whatever the factor is, and NaN changes nothing.
 func TestApplyBadNumbers(t *testing.T) {
 	t.Parallel()
 	inf, nan := math.Inf(1), math.NaN()
@@ -98,7 +98,7 @@ func TestApplyBadNumbers(t *testing.T) {
 	require.Equal(t, Trend, policies.Replay([]Event{created(nan)}).Stage)
 }
 
-// After any time, and however often it is looked at, something is left.
+// Some confidence is left after any time, however often it is read.
 func TestApplyAfterAges(t *testing.T) {
 	t.Parallel()
 	s := policies.Apply(State{}, Event{Kind: Created, Subtype: Behavior, Sets: 0.4})
@@ -156,7 +156,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A trend that two cycles reinforce inside its window becomes a candidate at once, and decays from there.
+// A trend that two cycles reinforce within its window becomes a candidate at once and decays from
+// then on.
 func TestTrendIsPromoted(t *testing.T) {
 	t.Parallel()
 	e, ok := policies.NewPattern(start, 2, 2, 3*days, false)

@@ -1,4 +1,4 @@
-// Package traits has what reflection reads of a user's traits, and what it writes.
+// Package traits defines what reflection reads and writes of a user's traits.
 package traits
 
 import (
@@ -16,7 +16,7 @@ const (
 	Contradicting = "contradicting"
 )
 
-// Unreflected is a memory that waits in the inbox.
+// Unreflected is a memory in the inbox.
 type Unreflected struct {
 	Type       string
 	ID         uuid.UUID
@@ -25,34 +25,34 @@ type Unreflected struct {
 	SessionID  string
 }
 
-// Trait is a trait as reflection works on it.
+// Trait is a trait as reflection uses it.
 type Trait struct {
 	ID             uuid.UUID
 	Key            string
 	Content        string
 	State          lifecycle.State
 	Context        string
-	Contexts       []string // those in which its evidence showed
+	Contexts       []string // contexts of its evidence
 	Parent         uuid.UUID
 	Version        int
 	FirstObserved  time.Time
 	LastReinforced time.Time
-	EditedAt       time.Time // when a person corrected it; zero: nobody did
-	Rejected       bool      // a person dissolved it, and not time or a reflection
+	EditedAt       time.Time // when a person edited it; zero: never
+	Rejected       bool      // dissolved by a person
 	ReviewDueAt    time.Time // zero: no review is due
 }
 
-// Counts is how many traits of a user are in which stages.
+// Counts is the number of a user's traits by stage.
 type Counts struct {
 	Visible    int // emerging, established, core
 	Trends     int
 	Candidates int
 }
 
-// NotedClue is a memory that was noted for a pattern, or against it.
+// NotedClue is a memory recorded for or against a pattern that is not a trait yet.
 type NotedClue struct {
 	Key        string
-	Content    string // the latest wording of the pattern; with Against, why
+	Content    string // latest wording of the pattern; if Against, the reason
 	Against    bool
 	Type       string
 	Memory     uuid.UUID
@@ -60,32 +60,32 @@ type NotedClue struct {
 	Context    string
 	Stated     bool
 	ObservedAt time.Time
-	Skipped    int // later memories that were noted too, and are not kept
+	Skipped    int // number of later memories that were noted but not kept
 }
 
-// Claim is a memory that may come to speak for or against a trait.
+// Claim is a memory that may become evidence for or against a trait.
 type Claim struct {
 	Trait     uuid.UUID
-	Direction string // Supporting, Contradicting
+	Direction string // Supporting or Contradicting
 	Memory    uuid.UUID
-	Type      string // of the memory; a trait may speak for a more abstract one
+	Type      string // of the memory; a trait may support a more abstract one
 	Session   string
 }
 
-// EvidenceSeen is what a trait's evidence tells about further evidence.
+// EvidenceSeen describes a trait's existing evidence, for grading further evidence.
 type EvidenceSeen struct {
-	Sessions   []string // of those asked about, which have spoken for it
-	Supporting int      // how many memories speak for it, at most what was asked for
+	Sessions   []string // the claimed sessions that already supported it
+	Supporting int      // number of supporting memories, at most as many as requested
 	Counted    map[EvidenceKey]bool
 }
 
-// EvidenceKey is a memory and a direction.
+// EvidenceKey identifies evidence of a trait by its memory and direction.
 type EvidenceKey struct {
 	Memory    uuid.UUID
-	Direction string // supporting, contradicting
+	Direction string // Supporting or Contradicting
 }
 
-// Event is a row of trait_events. Its confidence and stage are those after it.
+// Event is a row of trait_events. Confidence and Stage are those after the event.
 type Event struct {
 	Trait      uuid.UUID       `json:"trait_id"`
 	Event      lifecycle.Kind  `json:"event"`
@@ -100,7 +100,7 @@ type Event struct {
 	Actor      string          `json:"actor"`
 	Reason     *string         `json:"reason"`
 	Details    json.RawMessage `json:"details"`
-	Nth        int             `json:"nth"` // of the events of this trait in this change, from 1
+	Nth        int             `json:"nth"` // number among this trait's events in this change, from 1
 }
 
 // Evidence is a row of trait_evidence.
@@ -114,29 +114,29 @@ type Evidence struct {
 	Context    *string           `json:"context"`
 	Stated     bool              `json:"stated"`
 	ObservedAt time.Time         `json:"observed_at"`
-	Nth        int               `json:"nth"` // of the event in which it counts
+	Nth        int               `json:"nth"` // Nth of the event in which it counts
 }
 
-// Change is what a reflection makes of a trait.
+// Change is what a reflection writes about a trait.
 type Change struct {
 	Trait
 	New         bool
-	Derived     string // reflection, promotion, trend_promotion, contradiction_split; empty: as before
+	Derived     string // reflection, promotion, trend_promotion or contradiction_split; empty: unchanged
 	Tendencies  json.RawMessage
 	WindowStart time.Time
-	Reworded    string // the new wording; empty: none
+	Reworded    string // new wording; empty: unchanged
 	Reason      string // of the rewording
 	Events      []Event
 	Evidence    []Evidence
 }
 
-// Changes is all that one cycle writes.
+// Changes is everything that one cycle writes.
 type Changes struct {
 	UserID   string
 	Timezone string
 	Cycle    uuid.UUID
 	Now      time.Time
-	Memories []uuid.UUID // facts and episodes that it was decided on: nobody erases them meanwhile
+	Memories []uuid.UUID // facts and episodes that the decision is based on; erasing them is blocked meanwhile
 	Traits   []Change
 	Clues    []NotedClue
 	Closed   []string // keys of clues that became traits

@@ -1,4 +1,5 @@
-// Package defaults has the default policies of traits for tests and programs without a database.
+// Package defaults provides the default trait policies for tests and for programs without a
+// database.
 package defaults
 
 import (
@@ -12,7 +13,7 @@ import (
 
 var definition = regexp.MustCompile(`(?m)^  \('trait_(\w+)', ([0-9.]+),`)
 
-// Traits returns the defaults that the migrations give the policies named trait_…, as JSON.
+// Traits returns the defaults of the policies named trait_… in the migrations, as JSON.
 func Traits() []byte {
 	text, err := fs.ReadFile(migrations.FS, "001_settings.sql")
 	if err != nil {
