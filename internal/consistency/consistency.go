@@ -13,53 +13,54 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Problem is a contradiction between a trait's row, its events, its evidence and what these refer to, or something of
-// what is secret in clear.
+// Problem is a contradiction between a trait's row, its events, its evidence and the rows they
+// refer to, or a secret stored in clear text.
 type Problem struct {
 	UserID  string    `json:"user_id"`
 	TraitID uuid.UUID `json:"trait_id,omitzero"`
-	// MemoryID is the secret memory or message that it is about.
+	// MemoryID identifies the secret memory or message.
 	MemoryID uuid.UUID `json:"memory_id,omitzero"`
-	// Kind names what is wrong: orphan, no events, beginning, gap, event, factor, memories, evidence, counted twice,
-	// stage, subtype, confidence, confidence_at, reinforcements, contradictions, window, next transition, parent,
-	// superseded, due; of secrets: not sealed, key, told.
+	// Kind is the kind of problem. For traits: orphan, no events, beginning, gap, event, factor,
+	// memories, evidence, counted twice, stage, subtype, confidence, confidence_at,
+	// reinforcements, contradictions, window, next transition, parent, superseded, due. For
+	// secrets: not sealed, key, told.
 	Kind     string `json:"kind"`
-	Found    string `json:"found"`    // what stands in the database
-	Expected string `json:"expected"` // what follows from the events and the evidence
+	Found    string `json:"found"`    // value in the database
+	Expected string `json:"expected"` // value that follows from the events and evidence
 	Repaired bool   `json:"repaired"`
 }
 
-// Options say what Check looks at. The zero value looks at all users and changes nothing.
+// Options configures Check. The zero value checks all users and repairs nothing.
 type Options struct {
-	// UserID names the one user to look at. Default: all.
+	// UserID limits the check to one user. Default: all users.
 	UserID string
-	// Repair puts right what follows from events and evidence, each trait in a transaction of its own.
+	// Repair restores what follows from events and evidence, each trait in its own transaction.
 	Repair bool
-	// KeyIDs are the keys that open what is secret. Default: not known, any is right.
+	// KeyIDs lists the known keys of secrets. Default: any key is accepted.
 	KeyIDs []string
-	// Found gets each problem, after it was repaired. An error of it ends the check.
+	// Found is called with each problem, after its repair. An error ends the check. Default: none.
 	Found func(Problem) error
-	// Progress is called after each page. Default: nobody.
+	// Progress is called after each page. Default: none.
 	Progress func(Report)
 }
 
-// Report is what a check looked at.
+// Report counts what a check has covered.
 type Report struct {
 	Users    int64 `json:"users"`
-	Traits   int64 `json:"traits"`           // older wordings included
+	Traits   int64 `json:"traits"`           // including older wordings
 	Secrets  int64 `json:"secrets,omitzero"` // memories and messages of sensitivity 3
 	Problems int64 `json:"problems"`
 	Repaired int64 `json:"repaired"`
 }
 
-// How much a check looks at in one transaction.
+// Limits of one transaction.
 const (
 	checkedUsers  = 100
 	checkedTraits = 500
 )
 
-// Check replays the events of every trait and compares what they lead to with its row, and looks for what refers to
-// nothing, and for what is secret and not sealed or told elsewhere.
+// Check replays the events of every trait and compares the resulting state with its row. It also
+// looks for rows that refer to nothing, and for secrets that are not sealed or appear elsewhere.
 func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
@@ -78,8 +79,8 @@ func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	}
 }
 
-// Users returns the next users after one, in the order of the database, who have something that Check looks at. Each
-// step looks into the indexes at one place.
+// Users returns the next users after the given one who have rows that Check covers, in the
+// database's order. Each step is an index lookup per table.
 func Users(ctx context.Context, db store.DB, after string, limit int) ([]string, error) {
 	users, err := store.Collect(ctx, db, pgx.RowTo[string], `
 		with recursive walk (user_id, n) as (
@@ -103,14 +104,14 @@ func Users(ctx context.Context, db store.DB, after string, limit int) ([]string,
 	return users, nil
 }
 
-// checker is a check on its way.
+// checker is a check in progress.
 type checker struct {
 	db      store.DB
 	options Options
 	report  Report
 }
 
-// users checks users that follow each other.
+// users checks consecutive users.
 func (c *checker) users(ctx context.Context, users []string) error {
 	first, last := users[0], users[len(users)-1]
 	if err := c.orphans(ctx, first, last); err != nil {
@@ -179,7 +180,7 @@ func (c *checker) read(ctx context.Context, p page) (traits []checkedTrait, err 
 	return traits, nil
 }
 
-// trait reports what is wrong with a trait, and repairs it first if that is wanted.
+// trait reports the problems of a trait, after repairing them if the options say so.
 func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 	problems := t.problems()
 	if len(problems) == 0 {
@@ -193,7 +194,7 @@ func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 		for i := range problems {
 			problems[i].Repaired = !slices.ContainsFunc(left, func(p Problem) bool { return p.Kind == problems[i].Kind })
 		}
-		for _, p := range left { // what came up only then
+		for _, p := range left { // problems that the repair revealed
 			if !slices.ContainsFunc(problems, func(before Problem) bool { return before.Kind == p.Kind }) {
 				problems = append(problems, p)
 			}
@@ -202,25 +203,27 @@ func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 	return c.found(problems...)
 }
 
-// State is the progress of the check that continues from run to run, in the setting "consistency".
+// State is the progress of consistency_check, which continues from run to run. It is stored in the
+// setting "consistency".
 type State struct {
-	At       time.Time `json:"at"`       // when it was at work last
-	Users    int64     `json:"users"`    // looked at since it began anew
-	Problems int64     `json:"problems"` // found since then
-	// After is the user whom it looked at last; "" at the end. What was found stays told until it begins anew.
+	At       time.Time `json:"at"`       // time of the last run
+	Users    int64     `json:"users"`    // checked in this round
+	Problems int64     `json:"problems"` // found in this round
+	// After is the last user checked, "" at the end of a round. The counts are kept until the next
+	// round begins.
 	After string `json:"after"`
 }
 
 const settingKey = "consistency"
 
-// ReadState returns the progress of the check that continues from run to run; the zero value before the first run.
+// ReadState returns the progress of consistency_check, or the zero value before its first run.
 func ReadState(ctx context.Context, db store.DB) (c State, err error) {
 	err = store.ReadSetting(ctx, db, settingKey, &c)
 	return c, err
 }
 
-// CheckNext checks the next users, at most limit, repairs nothing, and goes on there the next time. last tells that
-// it came to the last of them; the next call begins anew.
+// CheckNext checks the next users of a round, at most limit, and repairs nothing. last reports
+// that the round is complete. The next call then starts a new one.
 func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found func(Problem) error) (
 	last bool, err error,
 ) {

@@ -18,8 +18,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// family are traits of a user that agree with their events: one with a long life and an older
-// wording, the one that it is part of, and a trend.
+// family contains consistent traits of one user: a trait with a long history and an older wording,
+// its parent, and a trend.
 type family struct {
 	trait, old, parent, trend uuid.UUID
 }
@@ -48,7 +48,7 @@ func insertFamily(t *testing.T, pool *pgxpool.Pool, user string) (f family) {
 	return f
 }
 
-// check runs a check of a user and returns what it found.
+// check checks a user and returns the report and the problems.
 func check(t *testing.T, pool *pgxpool.Pool, user string, repair bool) (Report, []Problem) {
 	t.Helper()
 	var found []Problem
@@ -69,14 +69,14 @@ func kinds(problems []Problem) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// bypass changes something behind the back of triggers, foreign keys and checks.
+// bypass runs SQL without triggers, foreign keys and checks.
 func bypass(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
 	t.Helper()
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(context.WithoutCancel(t.Context()), `set local session_replication_role = replica`); err != nil {
 			return err
 		}
-		// rows may be older than the constraint
+		// Rows may be older than the constraint.
 		if _, err := tx.Exec(t.Context(), `alter table oxbow.memories_trait drop constraint if exists trait_confidence_range`); err != nil {
 			return err
 		}
@@ -88,7 +88,8 @@ func bypass(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
 	}))
 }
 
-// rows is all that is held of a user's traits, without the columns that say when it was written.
+// rows returns everything stored about a user's traits, except the columns with the time of
+// writing.
 func rows(t *testing.T, pool *pgxpool.Pool, user string) (text string) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), `
@@ -100,12 +101,12 @@ func rows(t *testing.T, pool *pgxpool.Pool, user string) (text string) {
 	return text
 }
 
-// tampered are changes by somebody who may do anything; $1 is the user, $2 the trait.
+// tampered lists changes by somebody with all rights. $1 is the user, $2 the trait.
 var tampered = []struct {
 	name, sql string
-	kinds     []string // that are found
-	left      []string // that a repair leaves
-	lost      bool     // what was is not what the repair makes: something is missing for good
+	kinds     []string // found by the check
+	left      []string // left by a repair
+	lost      bool     // the repair cannot restore the original state
 }{
 	{name: "confidence", sql: `update oxbow.memories_trait set trait_confidence = trait_confidence + 1e-8 where user_id = $1 and id = $2`, kinds: []string{"confidence"}},
 	{name: "confidence of 2", sql: `update oxbow.memories_trait set trait_confidence = 2 where user_id = $1 and id = $2`, kinds: []string{"confidence"}},
@@ -164,8 +165,8 @@ var tampered = []struct {
 		kinds: []string{"next transition", "window"}, left: []string{"window"}, lost: true},
 }
 
-// Whatever is changed behind Oxbow's back is found and, where events and evidence tell what was,
-// put right; a second look finds nothing but what was left.
+// The check finds every change made behind Oxbow's back. A repair restores what the events and
+// evidence determine, and a second check finds only the rest.
 func TestCheckFindsWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -205,7 +206,7 @@ func TestCheckFindsWhatWasTamperedWith(t *testing.T) {
 	}
 }
 
-// Evidence that names the wrong event goes back to that of its cycle.
+// Evidence of the wrong event is moved to the event of its cycle.
 func TestCheckReattachesEvidence(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -220,7 +221,7 @@ func TestCheckReattachesEvidence(t *testing.T) {
 	require.Equal(t, before, rows(t, pool, "ann"))
 }
 
-// Evidence cannot stand there twice, unless the index that sees to it is gone.
+// Duplicate evidence is possible only if the unique index is missing.
 func TestCheckFindsEvidenceThatCountedTwice(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -236,14 +237,14 @@ func TestCheckFindsEvidenceThatCountedTwice(t *testing.T) {
 	require.Equal(t, before, rows(t, pool, "ann"))
 }
 
-// All users are checked in pages, and where the check that goes on ended, it goes on.
+// All users are checked in pages, and the continuing check resumes where it stopped.
 func TestCheckEverybody(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	for i := range 9 {
 		insertFamily(t, pool, fmt.Sprintf("user %d", i))
 	}
-	// more traits than a page has
+	// More traits than a page holds.
 	_, err := pool.Exec(t.Context(), `
 		select set_config('oxbow.origin', 'import', false);
 		insert into oxbow.memories (user_id, memory_type, content) select 'user 4', 'trait', 'trait ' || n from generate_series(1, 1100) n;
@@ -290,7 +291,7 @@ func TestCheckEverybody(t *testing.T) {
 	require.EqualValues(t, 1, again.Problems, "the check that goes on repairs nothing")
 }
 
-// A reflection that writes while a check reads makes it see no contradictions.
+// A reflection that writes during a check does not cause false problems.
 func TestCheckWhileTraitsChange(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)

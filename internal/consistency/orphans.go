@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// orphan is a row that refers to a trait or a memory that does not exist.
+// orphan is a row that refers to a trait or memory that does not exist.
 type orphan struct {
 	FoundIn string
 	UserID  string
@@ -18,7 +18,8 @@ type orphan struct {
 	Lacks   string
 }
 
-// orphans reports rows of users between two that refer to nothing, and erases them if the options ask for repair.
+// orphans reports orphans of the users from first to last, and deletes them if the options ask for
+// repair.
 func (c *checker) orphans(ctx context.Context, first, last string) error {
 	rows, err := store.Collect(ctx, c.db, pgx.RowToStructByName[orphan], orphansSQL, first, last)
 	if err != nil {
@@ -75,7 +76,7 @@ const orphansSQL = `
 	                    where m.user_id = l.user_id and m.memory_type = e.memory_type and m.id = e.id)
 	 order by 2, 1, 3, 4`
 
-// dropOrphans erases a user's rows that refer to nothing.
+// dropOrphans deletes a user's orphans.
 func dropOrphans(ctx context.Context, db store.DB, userID string) error {
 	return withoutWeighing(ctx, db, func(tx pgx.Tx) error {
 		for _, sql := range []string{

@@ -11,8 +11,9 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Every policy changes, and the check finds nothing: not before the job settle has followed, not after it, and not when
-// evidence from before the change is erased, which weighs events anew, or when a trait is used or edited after it.
+// After all policies change, the check finds nothing: not before settle has recomputed the
+// transitions, not afterwards, and not when earlier evidence is erased, which reweighs events, or
+// when a trait is used or edited later.
 func TestCheckAfterPoliciesChange(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -54,7 +55,7 @@ func TestCheckAfterPoliciesChange(t *testing.T) {
 	        ("default" + case when maximum - "default" > "default" - minimum then maximum else minimum end) / 2)
 	      from oxbow.policies`)
 	nothing("before the transitions follow")
-	settle(time.Now().Add(2 * time.Second)) // transitions are whole seconds
+	settle(time.Now().Add(2 * time.Second)) // transitions are in whole seconds
 	nothing("after the transitions follow")
 	require.Equal(t, before, asOf(), "yesterday stays as it was")
 

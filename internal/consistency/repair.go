@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// repairTrait puts a trait right, as far as its events and its evidence tell, in a transaction, and returns what is
-// wrong still.
+// repairTrait repairs a trait as far as its events and evidence allow, in one transaction, and
+// returns the remaining problems.
 func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) (left []Problem, err error) {
 	err = withoutWeighing(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select oxbow.lock_traits($1, array[$2::uuid])`, userID, id); err != nil {
@@ -31,8 +31,8 @@ func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) 
 	return left, err
 }
 
-// withoutWeighing runs f in a transaction in which evidence that is deleted takes no trait with it: a repair erases
-// none.
+// withoutWeighing runs f in a transaction in which deleting evidence does not erase traits,
+// because a repair must not erase any.
 func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('oxbow.erasing', 'on', true)`); err != nil {
@@ -42,13 +42,14 @@ func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) err
 	})
 }
 
-// Evidence counts once.
+// repairTwice deletes duplicate evidence.
 const repairTwice = `
 	delete from oxbow.trait_evidence v where v.user_id = $1::text and v.trait_id = $2::uuid
 	   and v.ctid > (select min(w.ctid) from oxbow.trait_evidence w where w.user_id = v.user_id and w.trait_id = v.trait_id
 	                    and w.direction = v.direction and w.memory_type = v.memory_type and w.memory_id = v.memory_id)`
 
-// Evidence that names no event in which it can count belongs to the event of its cycle.
+// repairSeq moves evidence that refers to no event in which it can count to the event of its
+// cycle.
 const repairSeq = `
 	update oxbow.trait_evidence v set event_seq = e.seq
 	  from oxbow.trait_events e
@@ -61,7 +62,8 @@ const repairSeq = `
 	                      and o.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
 	                                        else '{contradicted}' end))`
 
-// The trait that has the events is the one of today. One without them is an older wording if a newer one is there.
+// repairWording makes a trait with events the current wording. A trait without events becomes an
+// older wording if a newer one exists.
 const repairWording = `
 	with state as (
 	  select exists (select from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2) as has_events,
@@ -79,7 +81,8 @@ const repairWording = `
 	 where t.user_id = $1 and t.id = $2
 	   and ((t.expired_at is null) <> (t.superseded_by is null) or t.expired_at is not null and s.has_events)`
 
-// A part belongs to the newest wording of what it is part of, if that is more abstract, and otherwise to nothing.
+// repairParent links a trait to the newest wording of its parent if that is more abstract, and
+// otherwise to nothing.
 const repairParent = `
 	with level as (
 	  select t.id, array_position('{behavior,preference,core}', coalesce(e.subtype, t.trait_subtype)) as level
@@ -98,7 +101,8 @@ const repairDue = `
 	 where t.user_id = $1 and t.id = $2 and t.expired_at is not null
 	   and (t.trait_next_transition_at is not null or t.trait_review_due_at is not null)`
 
-// A person corrected the trait if an event says so; of an imported one the events may not tell.
+// repairCorrected marks a trait as corrected by a person if an event says so. The events of an
+// imported trait may not.
 const repairCorrected = `
 	with person as (
 	  select max(e.at) filter (where e.event in ('edited', 'dissolved')
@@ -111,7 +115,7 @@ const repairCorrected = `
 	 where t.user_id = $1 and t.id = $2 and t.expired_at is null and (t.trait_edited_at is null) <> (p.at is null)
 	   and (p.at is not null or not p.imported)`
 
-// What the evidence says goes into the events, and what these lead to into the row.
+// repairState recomputes the events from the evidence and the row from the events.
 const repairState = `
 	select oxbow.adopt_trait($1, $2, 'check'),
 	       case when (select e.event from oxbow.trait_events e where e.user_id = $1 and e.trait_id = $2 order by e.seq

@@ -10,7 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// page selects the traits after a key, of users between two. ID, if it is set, selects one trait.
+// page selects traits of the users from First to Last, after a key. If ID is set, it selects one
+// trait.
 type page struct {
 	First, Last string
 	AfterUser   string
@@ -19,7 +20,7 @@ type page struct {
 	Max         int
 }
 
-// traitRow is a trait with the state of its parent.
+// traitRow is a trait and the state of its parent.
 type traitRow struct {
 	UserID                  string
 	ID                      uuid.UUID
@@ -58,12 +59,12 @@ type eventRow struct {
 	Stage      string
 	Actor      string
 
-	// what the replay up to and with the event leads to
+	// After is the replayed state after the event.
 	After     replayed
-	AfterNext *time.Time // of the last event: when time changes the stage
+	AfterNext *time.Time // of the last event: when time alone changes the stage
 }
 
-// replayed is the state of a trait, as the database computes it.
+// replayed is the state of a trait as the database computes it.
 type replayed struct {
 	Subtype        *string
 	Stage          *string
@@ -74,8 +75,8 @@ type replayed struct {
 	WindowEnd      *time.Time
 }
 
-// evidenceRow sums the evidence of an event in one direction: how many memories, and how many sessions whose best
-// quality is A, B, C or D.
+// evidenceRow aggregates the evidence of an event in one direction: the number of memories, and
+// the number of sessions by best quality A, B, C or D.
 type evidenceRow struct {
 	UserID     string
 	TraitID    uuid.UUID
@@ -93,7 +94,7 @@ type twiceRow struct {
 	Times    int64
 }
 
-// readTraits reads the next traits in the order of their keys, with their events and evidence.
+// readTraits reads the next traits in key order, with their events and evidence.
 func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error) {
 	rows, err := store.Collect(ctx, db, pgx.RowToStructByName[traitRow], `
 		select t.user_id, t.id, t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at,

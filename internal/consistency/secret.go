@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// secrets reports what is wrong with what is secret of users between two. Nothing of it is repaired: what stands in
-// clear where it must not, a person has to see.
+// secrets reports problems with secrets of the users from first to last. It repairs none: a person
+// must look at secrets in clear text.
 func (c *checker) secrets(ctx context.Context, first, last string) error {
 	n, err := store.CollectOne(ctx, c.db, pgx.RowTo[int64], `
 		select (select count(*) from oxbow.memories where sensitivity = 3 and user_id between $1 and $2)
@@ -33,8 +33,8 @@ func (c *checker) secrets(ctx context.Context, first, last string) error {
 	return c.found(problems...)
 }
 
-// What is sealed begins with the id of its key, as Tink writes it. Of a secret memory there is nothing in clear, and
-// nothing derived.
+// secretsSQL checks that sealed text begins with its key id, as Tink writes it, and that nothing
+// in clear text and nothing derived is stored of a secret.
 const secretsSQL = `
 	with secret as materialized (
 	  select m.user_id, m.memory_type::text as type, m.id, m.content, m.sealed, m.sealed_key

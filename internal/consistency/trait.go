@@ -12,10 +12,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// checkedTrait is a trait with its events and its evidence as they are stored.
+// checkedTrait is a trait with its stored events and evidence.
 type checkedTrait struct {
 	row      traitRow
-	events   []eventRow    // in their order
+	events   []eventRow    // in order
 	evidence []evidenceRow // by event
 	twice    []twiceRow
 	policies store.PolicyHistory
@@ -23,19 +23,20 @@ type checkedTrait struct {
 	seen []Problem
 }
 
-// tolerance is how far a stored number may be from what it is computed to be: nothing that a rule does is so small.
+// tolerance is the accepted difference between a stored and a computed number. It is smaller than
+// the effect of any rule.
 const tolerance = 1e-9
 
 func (t *checkedTrait) wrong(kind, found, expected string) {
 	t.seen = append(t.seen, Problem{UserID: t.row.UserID, TraitID: t.row.ID, Kind: kind, Found: found, Expected: expected})
 }
 
-// problems compares the trait's row with its events, and these with the evidence.
+// problems compares the trait's row with its events, and the events with the evidence.
 func (t *checkedTrait) problems() []Problem {
 	t.seen = nil
 	t.links()
 	if t.row.ExpiredAt != nil {
-		return t.seen // an older wording: its events are with the newest
+		return t.seen // an older wording: the events belong to the newest
 	}
 	for _, e := range t.twice {
 		t.wrong("counted twice", fmt.Sprintf("memory %s, %d times", e.MemoryID, e.Times), "once")
@@ -54,7 +55,7 @@ func (t *checkedTrait) problems() []Problem {
 	return t.seen
 }
 
-// links looks at what the trait refers to: its newer wording, and the trait that it is part of.
+// links checks the trait's references to its newer wording and its parent.
 func (t *checkedTrait) links() {
 	r := t.row
 	switch {
@@ -80,13 +81,13 @@ func (t *checkedTrait) links() {
 		t.wrong("parent", parent, "no parent, for that is not there")
 	case r.ParentExpiredAt != nil:
 		t.wrong("parent", parent, "its newest wording, for that expired on "+r.ParentExpiredAt.UTC().Format(time.RFC3339))
-	case above < 0 || above >= level: // so there is no circle either
+	case above < 0 || above >= level: // this also rules out cycles
 		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, or(r.ParentSubtype)),
 			"one that is more abstract than "+subtype)
 	}
 }
 
-// counts are the events in which evidence counts, by its direction.
+// counts lists the events in which evidence counts, by direction.
 var counts = map[string][]string{
 	traits.Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
 	traits.Contradicting: {string(lifecycle.Contradicted)},
@@ -112,7 +113,7 @@ func (t *checkedTrait) weights() {
 	}
 	for _, e := range t.events {
 		if e.Actor == "import" || e.Actor == "check" {
-			continue // they came from a row as it was, and name no evidence
+			continue // these events record an existing state and have no evidence
 		}
 		v := weighed[e.Seq]
 		if int64(e.Memories) != v.Memories {
@@ -126,7 +127,7 @@ func (t *checkedTrait) weights() {
 	}
 }
 
-// weightOf returns the factor that an event has by its evidence and the policies of its time.
+// weightOf returns the factor that follows from an event's evidence and the policies of its time.
 func weightOf(policies *lifecycle.Policies, event string, v evidenceRow) float64 {
 	switch lifecycle.Kind(event) {
 	case lifecycle.Reinforced:
@@ -146,8 +147,8 @@ func weightOf(policies *lifecycle.Policies, event string, v evidenceRow) float64
 	return 0
 }
 
-// corrections compares whether a person is said to have corrected the trait with what is recorded. One that was
-// imported may have been corrected where it came from.
+// corrections compares the mark that a person corrected the trait with the events. An imported
+// trait may have been corrected before the import.
 func (t *checkedTrait) corrections() {
 	own := []string{"reflection", "settle", "import", "check"}
 	last := slices.IndexFunc(t.events, func(e eventRow) bool {
@@ -162,7 +163,7 @@ func (t *checkedTrait) corrections() {
 	}
 }
 
-// replay compares each event with the state that the events up to it lead to.
+// replay compares each event with the replayed state.
 func (t *checkedTrait) replay() {
 	for _, e := range t.events {
 		stage, confidence := or(e.After.Stage), or(e.After.Confidence)
@@ -173,7 +174,7 @@ func (t *checkedTrait) replay() {
 	}
 }
 
-// compare compares the row with the state that the events lead to.
+// compare compares the row with the state after the last event.
 func (t *checkedTrait) compare() {
 	r, last := t.row, t.events[len(t.events)-1]
 	s := last.After
@@ -200,10 +201,10 @@ func (t *checkedTrait) compare() {
 		differ("window", momentText(or(r.TraitWindowEnd)), momentText(or(s.WindowEnd)))
 	}
 	if t.policies.Pending {
-		return // the job settle has yet to compute the transitions by new policies
+		return // the settle job has not recomputed the transitions after a policy change
 	}
 	next, want := or(r.TraitNextTransitionAt), or(last.AfterNext)
-	// the database rounds as it does
+	// The database's rounding may differ.
 	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second {
 		t.wrong("next transition", momentText(next), momentText(want))
 	}
@@ -218,7 +219,7 @@ func standing(stage string, confidence float64) string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
 
-// or returns what p points to, or the zero value.
+// or returns *p, or the zero value if p is nil.
 func or[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -226,7 +227,7 @@ func or[T any](p *T) (v T) {
 	return v
 }
 
-// momentText writes a moment to the microsecond; "none" for the zero time.
+// momentText formats a time to the microsecond, and the zero time as "none".
 func momentText(t time.Time) string {
 	if t.IsZero() {
 		return "none"
