@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// blocker is a session that holds what a migration waits for.
+// blocker is a session that holds a lock a migration waits for.
 type blocker struct {
 	PID         int32
 	Role        string
 	Application string
-	State       string        // "idle in transaction", …; "" where PostgreSQL does not show it to us
+	State       string        // such as "idle in transaction"; "" if our role may not see it
 	Open        time.Duration // age of its transaction
 }
 
@@ -52,10 +52,10 @@ func lockError(what string, waited time.Duration, bs []blocker, err error) error
 		what, waited.Round(time.Second), describe(bs), err)
 }
 
-// watcher is a connection of its own to see who blocks a session, which PostgreSQL knows only while
-// the session waits. It is open before the session waits: to open it may take longer than an
-// attempt does.
-type watcher struct{ conn *pgx.Conn } // nil: there was no connection to be had, and nobody is seen
+// watcher is a separate connection that finds the sessions blocking another one. PostgreSQL reports
+// blockers only while the session waits, so the watcher connects beforehand: connecting may take
+// longer than one attempt.
+type watcher struct{ conn *pgx.Conn } // nil if the connection failed; blockers are then not reported
 
 func (s *session) openWatcher(ctx context.Context) watcher {
 	conn, err := pgx.ConnectConfig(ctx, s.conn.Config())
@@ -67,11 +67,12 @@ func (s *session) openWatcher(ctx context.Context) watcher {
 
 func (w watcher) close(ctx context.Context) {
 	if w.conn != nil {
-		_ = w.conn.Close(context.WithoutCancel(ctx)) // it has only looked
+		_ = w.conn.Close(context.WithoutCancel(ctx)) // the connection only reads
 	}
 }
 
-// watch looks who blocks the session with that process ID. stop returns those who were seen last.
+// watch polls for sessions that block the backend with the given process ID. stop ends the polling
+// and returns the blockers found last.
 func (w watcher) watch(ctx context.Context, pid uint32) (stop func() []blocker) {
 	if w.conn == nil {
 		return func() []blocker { return nil }

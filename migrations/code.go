@@ -18,16 +18,16 @@ type codeFile struct {
 	text string
 }
 
-// checksum identifies what the file makes: its text, and what it was run with. Functions keep the
-// search path they were made with, and rights are granted to the roles there are and cover River's
-// functions, so the same text is installed again when the extension was moved, a role was added, or
-// River was upgraded.
+// checksum identifies what a file installs: its text and the environment in which it ran. Functions
+// keep the search path in force at their creation, and the grants depend on the existing roles and
+// on River's functions. The same text is therefore installed again after the extension moves, a
+// role is added, or River is upgraded.
 func (f codeFile) checksum(env string) string {
 	sum := sha256.Sum256([]byte(env + "\n" + f.text))
 	return hex.EncodeToString(sum[:])
 }
 
-// codeFiles reads the files in the order in which they are installed.
+// codeFiles reads the files in installation order.
 func (src source) codeFiles() ([]codeFile, error) {
 	names, err := fs.Glob(src.code, "*.sql") // sorted
 	if err != nil {
@@ -44,14 +44,15 @@ func (src source) codeFiles() ([]codeFile, error) {
 	return files, nil
 }
 
-// codeEnv is the part of a checksum that the database decides.
+// codeEnv is the part of a checksum that depends on the database.
 func (st state) codeEnv() string {
 	return fmt.Sprintf("vector in %s; roles %s; River %d", st.vectorSchema, strings.Join(st.roles, ", "), st.river.Current)
 }
 
-// changedCode names the files whose text the database does not have, and the installed ones that
-// are no more. Where a group role has no rights, all have to be installed again: they grant them,
-// and take from everybody what a restore that knew no such role, or left privileges out, has given.
+// changedCode returns the files whose current text is not installed, and the installed files that
+// no longer exist. If a group role lacks its rights, all files count as changed: they grant the
+// rights, and they revoke from PUBLIC what a restore without the role or without privileges granted
+// by default.
 func (st state) changedCode(files []codeFile) (changed, gone []string) {
 	known := map[string]bool{}
 	for _, f := range files {
@@ -69,9 +70,10 @@ func (st state) changedCode(files []codeFile) (changed, gone []string) {
 	return changed, gone
 }
 
-// installCode runs the files of sql/code that the database does not have in this text, in the order of their names and
-// in one transaction, so that nobody meets a mixture. The others are left alone, because making a trigger again locks
-// its table. A file that is gone is forgotten; what it made is dropped by a migration.
+// installCode runs the changed files of sql/code in name order, in one transaction, so that no
+// session sees a mixture of versions. Unchanged files are skipped because recreating a trigger
+// locks its table. A file that no longer exists is removed from installed_code; a migration drops
+// the objects it created.
 func (s *session) installCode(ctx context.Context) error {
 	files, err := s.opts.source.codeFiles()
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// Twenty at once in each of two databases of one cluster: within a database they take turns, and both make the roles.
+// Twenty migrations run at once in each of two databases of one cluster. Those of one database take
+// turns; both databases create the roles.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -40,11 +41,12 @@ func TestManyAtOnce(t *testing.T) {
 		require.EqualValues(t, migrations.RiverVersion, value[int64](t, conn, `select count(*) from oxbow.river_migration`))
 	}
 	require.Equal(t, objects(t, first), objects(t, second))
-	// its grants keep the roles from being dropped
+	// The grants would keep the roles from being dropped.
 	t.Cleanup(func() { execLater(t, dsns[1], "drop schema oxbow cascade") })
 }
 
-// An index that is made concurrently waits for all snapshots, so those who wait their turn must hold none.
+// CREATE INDEX CONCURRENTLY waits for all snapshots, so migrations waiting for the lock must hold
+// none.
 func TestWaitingDoesNotBlockConcurrentIndexes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,7 +95,8 @@ func TestLockIsWaitedFor(t *testing.T) {
 	require.NoError(t, migrations.CheckSource(t.Context(), reader, b.src))
 }
 
-// Interrupted while its second migration waits, by the caller or by the server, a database stays at the first.
+// If the caller or the server interrupts the second migration while it waits, the database stays at
+// the first.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(*testing.T, *bundle, context.CancelFunc){

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dropSchema takes everything away in one transaction, so an interruption leaves all or nothing.
+// dropSchema drops everything in one transaction, so an interruption leaves all or nothing.
 func (s *session) dropSchema(ctx context.Context) error {
 	err := s.step(ctx, "drop schema oxbow", func(ctx context.Context, tx pgx.Tx) error {
 		others, err := dependents(ctx, tx)
@@ -29,8 +29,9 @@ func (s *session) dropSchema(ctx context.Context) error {
 	return nil
 }
 
-// dependents names what lives outside the schema and would be dropped with it: views, foreign keys, columns of our
-// types, functions, triggers. What has no schema itself is named beginning with its table's.
+// dependents names the objects outside the schema that would be dropped with it: views, foreign
+// keys, columns of our types, functions, triggers. The name of an object without a schema begins
+// with that of its table.
 func dependents(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `
 		with ours (classid, objid) as (

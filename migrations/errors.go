@@ -10,25 +10,27 @@ import (
 	"github.com/jackc/tern/v2/migrate"
 )
 
-// What Check finds, and why Up and Down refuse. Test with errors.Is; the text says what to do.
+// Errors returned by Check, Up and Down. Test for them with errors.Is; the text says what to do.
 var (
-	// ErrNotMigrated: there is no schema oxbow, or it was never finished.
+	// ErrNotMigrated: the schema oxbow does not exist or was never completed.
 	ErrNotMigrated = errors.New("the database has no Oxbow schema")
 	// ErrBehind: the database is older than this binary.
 	ErrBehind = errors.New("the database is older than this oxbow")
-	// ErrCodeDiffers comes with ErrBehind when all versions agree and only the text of functions, triggers or views
-	// is not this binary's. Which of the two is newer cannot be told.
+	// ErrCodeDiffers accompanies ErrBehind when all versions agree and only the text of functions,
+	// triggers or views differs. Which of the two texts is newer is unknown.
 	ErrCodeDiffers = errors.New("functions in the database are not those of this oxbow")
 	// ErrAhead: the database is newer than this binary.
 	ErrAhead = errors.New("the database is newer than this oxbow")
-	// ErrUnreleased: the database has the schema of before the first release, which has no upgrade.
+	// ErrUnreleased: the database has the schema from before the first release, which cannot be
+	// upgraded.
 	ErrUnreleased = errors.New("this oxbow cannot upgrade the database")
 	// ErrNoExtension: an extension that the schema needs is missing or too old.
 	ErrNoExtension = errors.New("a PostgreSQL extension is missing")
 )
 
-// explainDenied turns "permission denied" into the statement that an administrator has to run. grant is a statement
-// with two verbs, for the database and for the role. Other errors pass.
+// explainDenied turns "permission denied" into the statement that an administrator has to run.
+// grant is a format string with two verbs, for the database and the role. It returns other errors
+// unchanged.
 func (s *session) explainDenied(err error, doing, grant string) error {
 	if !hasCode(err, "42501") {
 		return err
@@ -43,7 +45,7 @@ func hasCode(err error, code string) bool {
 	return errors.As(err, &pg) && pg.Code == code
 }
 
-// inFile says where in which file PostgreSQL stopped, with its detail and hint.
+// inFile adds the file and line where PostgreSQL stopped, with the error's detail and hint.
 func inFile(err error, file, text string) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -70,7 +72,8 @@ func inFile(err error, file, text string) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// byteOffset turns a position in characters (from 1) into one in bytes (from 1), 0 if text is shorter.
+// byteOffset converts a 1-based position in characters to a 1-based position in bytes, or returns 0
+// if text is shorter.
 func byteOffset(text string, char int) int {
 	for at := range text {
 		if char--; char == 0 {

@@ -5,13 +5,13 @@ import (
 	"io/fs"
 )
 
-// RiverVersion is the pinned version.
+// RiverVersion is the pinned version of River's migrations.
 const RiverVersion = riverVersion
 
-// LockKey is the advisory lock of a migration.
+// LockKey is the key of the advisory lock that a migration holds.
 var LockKey = lockKey
 
-// Source is what a test installs instead of the embedded files.
+// Source holds the files that a test installs instead of the embedded ones.
 type Source struct {
 	Migrations, Code fs.FS
 	Roles            []string
@@ -21,7 +21,7 @@ func (src Source) internal() source {
 	return source{migrations: src.Migrations, code: src.Code, roles: src.Roles}
 }
 
-// Embedded is the real files, for roles of a test's own.
+// Embedded returns the embedded files with the test's own roles.
 func Embedded(roles []string) Source {
 	src := embedded()
 	return Source{Migrations: src.migrations, Code: src.code, Roles: roles}
@@ -33,10 +33,10 @@ func (o Options) WithSource(src Source) Options {
 	return o
 }
 
-// CheckSource is Check for other files.
+// CheckSource is Check with src in place of the embedded files.
 func CheckSource(ctx context.Context, db DB, src Source) error { return check(ctx, db, src.internal()) }
 
-// ReadSource is Read for other files.
+// ReadSource is Read with src in place of the embedded files.
 func ReadSource(ctx context.Context, dsn string, src Source) (Status, error) {
 	return read(ctx, dsn, src.internal())
 }

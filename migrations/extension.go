@@ -10,22 +10,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// need is an extension that the schema is built on.
+// need is an extension that the schema requires.
 type need struct {
 	name    string
-	minimum string // version, "" for any
-	install string // what to do when the server does not have it
+	minimum string // lowest version; "" for any
+	install string // what to do if the server does not have it
 }
 
-// needs: vectors, with iterative index scans since 0.8; and GIN indexes over a user's texts, which begin with a plain
-// column. btree_gin comes with PostgreSQL, and a database's owner may create it; vector needs a superuser.
+// needs lists the required extensions: vector 0.8, the first with iterative index scans, and
+// btree_gin, for GIN indexes that begin with a plain column. btree_gin ships with PostgreSQL and
+// the database's owner may create it; vector needs a superuser.
 var needs = []need{
 	{"vector", "0.8", "install pgvector 0.8 or newer on the database server (on Debian the package postgresql-NN-pgvector)"},
 	{"btree_gin", "", "install PostgreSQL's contrib modules on the database server"},
 }
 
-// ensureExtensions makes what is missing, in the schema that the role's search path says, and
-// remembers where vector is.
+// ensureExtensions creates the missing extensions in the first schema of the role's search path and
+// records the schema of vector.
 func (s *session) ensureExtensions(ctx context.Context) error {
 	st, err := s.state(ctx)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *session) createExtension(ctx context.Context, n need) error {
 	return nil
 }
 
-// checkExtensions checks what the database has.
+// checkExtensions returns an error for an extension that is missing or too old.
 func (st state) checkExtensions() error {
 	for _, n := range needs {
 		version, ok := st.extensions[n.name]
@@ -85,7 +86,7 @@ func (st state) checkExtensions() error {
 	return nil
 }
 
-// atLeast compares dotted versions; a part that is no number counts as 0.
+// atLeast compares dotted versions. A part that is not a number counts as 0.
 func atLeast(version, minimum string) bool {
 	if minimum == "" {
 		return true

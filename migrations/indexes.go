@@ -6,11 +6,11 @@ import (
 	sqlcode "github.com/oxbow-memory/oxbow/sql"
 )
 
-// Index is one that a migrated database has, by its name and by what makes it: the name may have
-// changed, where a table was exchanged.
+// Index is an index of a migrated database. Rest identifies it even if its name changed, as when a
+// table is replaced.
 type Index struct {
 	Table, Name string
-	Rest        string // of its definition: "USING …", or "PRIMARY KEY (…)"
+	Rest        string // the end of its definition: "USING …" or "PRIMARY KEY (…)"
 }
 
 var (
@@ -18,7 +18,7 @@ var (
 	constraintLine = regexp.MustCompile(`(?m)^ALTER TABLE ONLY oxbow\.(\S+)\n    ADD CONSTRAINT (\S+) ((?:PRIMARY KEY|UNIQUE) .*);$`)
 )
 
-// Indexes are those that the migrations make.
+// Indexes returns the indexes that the migrations create.
 func Indexes() (all []Index) {
 	for _, m := range indexLine.FindAllStringSubmatch(sqlcode.Schema, -1) {
 		all = append(all, Index{Table: m[2], Name: m[1], Rest: m[3]})

@@ -1,13 +1,14 @@
-// Package migrations brings a database to the schema that this binary needs, and takes it away again.
+// Package migrations creates, upgrades and removes the database schema that this binary needs.
 //
-// What is installed, in this order: the extensions (where they are missing and may be made), the schema oxbow, the
-// group roles, River's tables, the numbered migrations of this directory, and the functions, triggers and views of
-// sql/code. The order matters: our triggers insert into oxbow.river_job, and the code refers to tables and roles.
+// Up installs in this order: the extensions (if they are missing and the role may create them), the
+// schema oxbow, the group roles, River's tables, the numbered migrations of this directory, and the
+// functions, triggers and views of sql/code. The order matters: our triggers insert into
+// oxbow.river_job, and the code refers to tables and roles.
 //
-// Everything happens on one connection that holds a session advisory lock, so any number of processes may migrate one
-// database at once, and a connection that dies takes its lock and its unfinished transaction with it. Each step is a
-// transaction of its own: an interrupted migration leaves a database at an earlier step, and the next one goes on
-// from there.
+// Everything runs on one connection that holds a session advisory lock. Any number of processes may
+// migrate one database at once, and a connection that dies releases its lock and rolls back its
+// transaction. Each step is a transaction of its own: an interrupted migration leaves the database
+// at an earlier step, and the next run continues from there.
 package migrations
 
 import (
@@ -23,7 +24,8 @@ import (
 )
 
 const (
-	// schema holds everything that Oxbow makes. It stands in the SQL files too, and cannot be configured.
+	// schema holds everything that Oxbow creates. The SQL files use the same name; it is not
+	// configurable.
 	schema = "oxbow"
 	// versionTable is tern's: one row with the version of our own migrations.
 	versionTable = schema + ".schema_version"
@@ -32,21 +34,22 @@ const (
 	riverVersion = 8
 )
 
-// Options of Up and Down. The zero value is ready to use.
+// Options configures Up and Down. The zero value is ready to use.
 type Options struct {
-	// Logger gets what was done, what is waited for, and what an administrator still has to do. Default: nothing is
-	// logged.
+	// Logger receives the steps taken, the locks waited for, and what an administrator still has to
+	// do. Default: no logging.
 	Logger *slog.Logger
-	// LockTimeout is how long one attempt waits for a lock on a table before it gives way to the statements queueing
-	// behind it. Default 500 ms.
+	// LockTimeout is how long one attempt waits for a table lock before it makes way for the
+	// statements queued behind it. Default: 500 ms.
 	LockTimeout time.Duration
-	// GiveUpAfter is how long a step is repeated whose locks are held by others. Default 1 minute.
+	// GiveUpAfter is how long a step is retried while other sessions hold the locks it needs.
+	// Default: 1 minute.
 	GiveUpAfter time.Duration
 
 	source source
 }
 
-// source is what is installed; tests replace it.
+// source holds the files to install; tests replace it.
 type source struct {
 	migrations fs.FS // NNN_name.sql
 	code       fs.FS // name.sql
@@ -77,12 +80,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Up brings the database that dsn names to the version of this binary. It does nothing when it is there already, and
-// may run while applications and workers use the database.
+// Up upgrades the database that dsn names to the version of this binary. It does nothing if the
+// database is up to date, and may run while applications and workers use the database.
 //
-// Errors: ErrAhead and ErrUnreleased (nothing was changed), ErrNoExtension (one is missing or too
-// old and could not be made), a *pgconn.ConnectError, and PostgreSQL's error with the file and line
-// of the statement.
+// It returns ErrAhead or ErrUnreleased (the database is unchanged), ErrNoExtension (an extension is
+// missing or too old and could not be created), a *pgconn.ConnectError, or PostgreSQL's error with
+// the file and line of the statement.
 func Up(ctx context.Context, dsn string, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {
@@ -97,7 +100,7 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	if err := st.usable(); err != nil {
 		return err
 	}
-	// Extensions first: where one cannot be had, nothing is left behind.
+	// Extensions come first: if one is unavailable, Up leaves nothing behind.
 	steps := []func(context.Context) error{s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.oursUp, s.installCode}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -107,11 +110,12 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	return nil
 }
 
-// Down undoes our migrations above target, newest first. Target 0 drops the schema oxbow with everything in it, River's
-// tables and all data included, in one transaction; it is refused while something outside the schema depends on it.
-// Other targets leave River alone. The extensions and the roles stay: other schemas and databases may use them.
+// Down undoes our migrations above target, newest first. Target 0 drops the schema oxbow, including
+// River's tables and all data, in one transaction; Down refuses while objects outside the schema
+// depend on it. Other targets leave River alone. The extensions and roles stay: other schemas and
+// databases may use them.
 //
-// Errors: ErrNotMigrated, ErrAhead, and as Up.
+// It returns ErrNotMigrated, ErrAhead, or the errors of Up.
 func Down(ctx context.Context, dsn string, target int32, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {
@@ -141,14 +145,14 @@ func Down(ctx context.Context, dsn string, target int32, opts Options) error {
 	return s.oursDown(ctx, target)
 }
 
-// ensureSchema makes the schema together with the table by which later runs recognise it as ours.
+// ensureSchema creates the schema and the table by which later runs recognise it as ours.
 func (s *session) ensureSchema(ctx context.Context) error {
 	return s.step(ctx, "create schema oxbow", func(ctx context.Context, tx pgx.Tx) error {
 		var exists bool
 		if err := tx.QueryRow(ctx, `select exists (select from pg_namespace where nspname = $1)`, schema).Scan(&exists); err != nil {
 			return err
 		}
-		if !exists { // "if not exists" would ask for the right to create schemas although there is nothing to create
+		if !exists { // "if not exists" would require the right to create schemas even if the schema exists
 			if _, err := tx.Exec(ctx, `create schema oxbow`); err != nil {
 				return s.explainDenied(err, "create a schema in it", "grant create on database %s to %s")
 			}

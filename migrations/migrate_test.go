@@ -21,7 +21,7 @@ func TestUpInstallsAll(t *testing.T) {
 	require.EqualValues(t, 2, value[int32](t, conn, `select version from oxbow.schema_version`))
 	require.EqualValues(t, migrations.RiverVersion, value[int64](t, conn, `select max(version) from oxbow.river_migration`))
 	require.Equal(t, []string{"10", "20"}, list(t, conn, `select name from oxbow.runs order by 1`))
-	// A function keeps a search path with our schema, the extension's, and temporary objects last.
+	// A function's search path has our schema, the extension's schema, and temporary objects last.
 	require.Equal(t, "search_path=oxbow, public, pg_temp", value[string](t, conn, `select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
 	for _, role := range b.src.Roles {
 		require.True(t, value[bool](t, conn, `select has_table_privilege($1, 'oxbow.schema_version', 'select') and not rolcanlogin from pg_roles where rolname = $1`, role))
@@ -198,7 +198,7 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 	require.ErrorContains(t, err, "migrations/002_second.sql line 3")
 	require.ErrorContains(t, err, `relation "oxbow.absent" does not exist`)
 
-	// The whole code step was undone, the migrations before it were not.
+	// The whole code step was rolled back, the migrations before it were not.
 	conn := b.conn(t)
 	require.EqualValues(t, 2, value[int32](t, conn, `select version from oxbow.schema_version`))
 	require.Empty(t, list(t, conn, `select name from oxbow.runs`))

@@ -11,7 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// owner makes a login that owns the database and may nothing else, and returns its connection string.
+// owner creates a login that owns the database and has no other rights, and returns its connection
+// string.
 func (b *bundle) owner(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("mig_owner_%d_%d", os.Getpid(), serial.Add(1))
@@ -41,7 +42,7 @@ func TestWithoutRightToRoles(t *testing.T) {
 	b := setup(t)
 	dsn := b.owner(t)
 	admin := b.conn(t)
-	// The extension may live anywhere.
+	// The extension may be in any schema.
 	exec(t, admin, `create schema "Ext"; grant usage on schema "Ext" to public; create extension vector schema "Ext"`)
 	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
 	said := b.log.waitFor(t, "may not create roles")
@@ -55,7 +56,7 @@ func TestWithoutRightToRoles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, b.src.Roles, st.MissingRoles)
 
-	// Once the roles are there the code, which grants them their rights, is installed again.
+	// Once the roles exist, the code is installed again to grant them their rights.
 	for _, role := range b.src.Roles {
 		exec(t, admin, "create role "+role+" nologin")
 	}
@@ -64,14 +65,14 @@ func TestWithoutRightToRoles(t *testing.T) {
 	require.Len(t, list(t, admin, `select name from oxbow.runs`), 4)
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
 
-	// A member of the group may check, and nobody became a member of anything.
+	// A member of the group may run Check, and migrate added no members to any role.
 	exec(t, admin, "set role "+b.src.Roles[0])
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
 	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`, b.src.Roles))
 }
 
-// A restore into a cluster without the roles loses their rights, and PUBLIC gets its default rights
-// back. The text of the code is as it should be, and has to be installed all the same.
+// A restore into a cluster without the roles loses their rights and gives PUBLIC its default rights
+// back. The text of the code is current, but it must be installed again.
 func TestRightsThatARestoreLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

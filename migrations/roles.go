@@ -7,18 +7,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The group roles. They cannot log in; logins are made members of them. sql/code grants them their rights where they
-// exist.
+// groupRoles are the group roles. They cannot log in; logins are made members of them. sql/code
+// grants them their rights if they exist.
 //
-// Neither is ever made a member of the role that owns the tables, although COPY FROM into a table with policies works
-// only for the owner and its members. Roles belong to the whole cluster, so the workers of one database would own the
-// tables of every other database in it; and where migrate ran as a superuser, a member could SET ROLE to it or replace
-// one of its SECURITY DEFINER functions, and would be a superuser. A policy that lets oxbow_worker see and write every
-// row gives it all else; what has to COPY does so into a temporary table first, or connects as the owner.
+// Neither is ever made a member of the role that owns the tables, although COPY FROM into a table
+// with policies works only for the owner and its members. Roles belong to the whole cluster, so the
+// workers of one database would own the tables of every other database in it. If a superuser ran
+// migrate, a member could SET ROLE to it or replace one of its SECURITY DEFINER functions, and so
+// become a superuser. Instead a policy lets oxbow_worker see and write every row. Code that needs
+// COPY copies into a temporary table first or connects as the owner.
 var groupRoles = []string{"oxbow_app", "oxbow_worker"}
 
-// ensureRoles makes the group roles where it may, and otherwise says what to run. The schema works without them, for
-// whoever connects as the owner.
+// ensureRoles creates the group roles if it may, and otherwise logs the statements to run. The
+// schema works without them for logins that connect as the owner.
 func (s *session) ensureRoles(ctx context.Context) error {
 	for _, role := range s.opts.source.roles {
 		err := s.step(ctx, "create role "+role, func(ctx context.Context, tx pgx.Tx) error {
@@ -33,7 +34,7 @@ func (s *session) ensureRoles(ctx context.Context) error {
 			return nil
 		})
 		switch {
-		case hasCode(err, "42710"): // duplicate object: another database's migration made it just now
+		case hasCode(err, "42710"): // duplicate_object: another database's migration has just created it
 		case hasCode(err, "42501"):
 			s.log.WarnContext(ctx, "role "+s.role+" may not create roles; applications and workers can connect as the owner only, "+
 				"until a role with CREATEROLE runs the statements and migrate up is run again", "run", createRoles(s.opts.source.roles))
@@ -53,7 +54,7 @@ func createRoles(roles []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// grantVersions lets the group roles read the tables by which Check knows the version.
+// grantVersions lets the group roles read the tables from which Check reads the version.
 func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	for _, role := range roles {
 		to := pgx.Identifier{role}.Sanitize()
@@ -66,8 +67,8 @@ func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	return nil
 }
 
-// revokePublic takes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and
-// USAGE on types. Rights are an allow-list, which sql/code writes.
+// revokePublic revokes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and
+// USAGE on types. Rights are an allow-list, kept in sql/code.
 func revokePublic(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `
 		revoke all on schema oxbow from public;

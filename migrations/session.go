@@ -21,25 +21,26 @@ import (
 
 // lockKey is the session advisory lock under which a database is migrated: the first 8 bytes,
 // big-endian, of the SHA-256 of this name. Small numbers are left to applications. Advisory locks
-// of two databases are apart.
+// are local to a database.
 var lockKey = func() int64 {
 	sum := sha256.Sum256([]byte("oxbow migrate"))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }()
 
-// session is the one connection on which a database is migrated. It holds the lock until it is closed.
+// session is the one connection on which a database is migrated. It holds the lock until it is
+// closed.
 type session struct {
 	conn *pgx.Conn
 	opts Options
 	log  *slog.Logger
-	role string // who we are
+	role string // of the login
 	name string // of the database
-	// vectorSchema is where the extension lives; known after ensureExtensions.
+	// vectorSchema is the schema of the extension vector, set by ensureExtensions.
 	vectorSchema string
 }
 
-// connConfig reads either form of connection string. Settings meant for a pool (pool_max_conns, …) are accepted and
-// ignored, because one DATABASE_URL serves all commands.
+// connConfig parses either form of connection string. It ignores pool settings (pool_max_conns, …),
+// because all commands share one DATABASE_URL.
 func connConfig(dsn string) (*pgx.ConnConfig, error) {
 	pool, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -49,7 +50,7 @@ func connConfig(dsn string) (*pgx.ConnConfig, error) {
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "oxbow migrate"
 	}
-	// Statements are not cached: the tables they speak of change between them.
+	// Statements are not cached: the tables they refer to change between them.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	return cfg, nil
 }
@@ -75,8 +76,9 @@ func begin(ctx context.Context, dsn string, opts Options) (*session, error) {
 	return s, nil
 }
 
-// close ends the connection, and with it the lock and an unfinished transaction. The lock is given up first, because
-// the server may take a moment to notice that a connection has ended. What matters was committed, so no error does.
+// close releases the lock and closes the connection, which rolls back an unfinished transaction. It
+// releases the lock first because the server may take a moment to notice that a connection is gone.
+// Errors are ignored: all work that matters is committed.
 func (s *session) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -105,9 +107,9 @@ func (s *session) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// lock waits until no other migration of this database is running. It asks again and again instead of waiting inside
-// the server: a statement that waits holds a snapshot, and CREATE INDEX CONCURRENTLY in the migration that has the lock
-// would wait for that snapshot for ever.
+// lock waits until no other migration of this database is running. It polls instead of waiting
+// inside the server: a waiting statement holds a snapshot, and CREATE INDEX CONCURRENTLY in the
+// migration that holds the lock would wait for that snapshot forever.
 func (s *session) lock(ctx context.Context) error {
 	started, said := time.Now(), false
 	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 200*time.Millisecond) {
@@ -122,14 +124,14 @@ func (s *session) lock(ctx context.Context) error {
 			s.log.InfoContext(ctx, "waiting for another migration of this database", "database", s.name)
 			said = true
 		}
-		// A random pause, or all who wait would ask at the same moments.
+		// The pause is random; otherwise all waiting migrations would poll at the same moments.
 		if err := wait(ctx, rand.N(pause)); err != nil {
 			return fmt.Errorf("while waiting for another migration of database %q: %w", s.name, err)
 		}
 	}
 }
 
-// step runs do in a transaction, and repeats it while others hold the locks that it needs.
+// step runs do in a transaction and retries it while other sessions hold the locks it needs.
 func (s *session) step(ctx context.Context, what string, do func(context.Context, pgx.Tx) error) error {
 	return s.retry(ctx, what, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
@@ -141,13 +143,13 @@ func (s *session) step(ctx context.Context, what string, do func(context.Context
 	})
 }
 
-// prepare sets what the statements of a migration rely on: for the transaction, or where a migration runs without
-// one, for the session. Role and database settings must not decide which objects a name means or when DDL is cut off.
-// The search path ends with pg_temp so that no temporary object stands for one of ours; functions in sql/code keep it
-// by SET search_path FROM CURRENT.
+// prepare sets what the statements of a migration rely on, for the transaction or, if the migration
+// runs without one, for the session. Role and database settings must not decide which objects a
+// name refers to or when DDL times out. The search path ends with pg_temp so that no temporary
+// object shadows ours; functions in sql/code keep the path by SET search_path FROM CURRENT.
 //
-// Without a transaction there is CREATE INDEX CONCURRENTLY, whose locks stop nobody but whose failure leaves an
-// invalid index behind: it waits as long as it takes.
+// Only CREATE INDEX CONCURRENTLY runs without a transaction. Its locks block nobody, but its
+// failure leaves an invalid index behind, so it runs without a timeout.
 func (s *session) prepare(ctx context.Context, transaction bool) error {
 	timeout := s.opts.LockTimeout
 	if !transaction {
@@ -179,7 +181,7 @@ func (s *session) prepare(ctx context.Context, transaction bool) error {
 	return nil
 }
 
-// quoteIfNeeded keeps the search paths that functions remember readable.
+// quoteIfNeeded keeps the search paths stored in functions readable.
 func quoteIfNeeded(name string) string {
 	if plainName.MatchString(name) {
 		return name
@@ -189,7 +191,8 @@ func quoteIfNeeded(name string) string {
 
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// retry repeats attempt, with growing pauses, while it fails on locks or on catalog rows that others are changing.
+// retry repeats attempt, with growing pauses, while it fails on locks or on catalog rows that other
+// sessions are changing.
 func (s *session) retry(ctx context.Context, what string, attempt func(context.Context) error) error {
 	started := time.Now()
 	var last []blocker
@@ -197,7 +200,7 @@ func (s *session) retry(ctx context.Context, what string, attempt func(context.C
 	defer func() { looking.close(ctx) }()
 	for pause := 50 * time.Millisecond; ; pause = min(pause*2, 2*time.Second) {
 		stop := func() []blocker { return nil }
-		if pause > 50*time.Millisecond { // it failed before: look who is in the way this time
+		if pause > 50*time.Millisecond { // it failed before: look for blockers this time
 			if looking.conn == nil || looking.conn.IsClosed() {
 				looking = s.openWatcher(ctx)
 			}
@@ -219,23 +222,24 @@ func (s *session) retry(ctx context.Context, what string, attempt func(context.C
 			return lockError(what, waited, last, err)
 		}
 		s.log.InfoContext(ctx, "others hold a lock that is needed; trying again", "step", what, "held by", describe(last), "error", err)
-		// Half of the pause is random, so that migrations of several databases do not meet again.
+		// Half of the pause is random, so that migrations of several databases do not collide
+		// again.
 		if err := wait(ctx, pause/2+rand.N(pause/2)); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 }
 
-// transient tells whether the same statements may well succeed a moment later. Roles and the extension are made beside
-// other databases' migrations and beside other programs, which shows as a unique violation in a catalog or as an
-// internal error about a tuple.
+// transient reports whether the same statements may succeed a moment later. Migrations of other
+// databases, and other programs, create roles and the extension at the same time. Such a race fails
+// with a unique violation in a catalog or an internal error about a tuple.
 func transient(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return false
 	}
 	switch pg.Code {
-	case "55P03", "40P01", "40001": // lock not available, deadlock, serialization failure
+	case "55P03", "40P01", "40001": // lock_not_available, deadlock_detected, serialization_failure
 		return true
 	case "23505":
 		return pg.SchemaName == "pg_catalog"

@@ -19,7 +19,7 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// bundle is a database, and a small set of files that make one thing each.
+// bundle is a database and a small set of files that each create one object.
 type bundle struct {
 	dsn        string
 	migrations fstest.MapFS
@@ -61,7 +61,7 @@ func setup(t *testing.T) *bundle {
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
-// conn returns a connection that the test closes at its end.
+// conn returns a connection that is closed when the test ends.
 func (b *bundle) conn(t *testing.T) *pgx.Conn { return connect(t, b.dsn) }
 
 func connect(t *testing.T, dsn string) *pgx.Conn {
@@ -104,7 +104,8 @@ func exec(t *testing.T, conn *pgx.Conn, sql string) {
 	require.NoError(t, err)
 }
 
-// objects lists what a database has beyond PostgreSQL's own: schemas, and everything with a name in them.
+// objects lists what a database has beyond PostgreSQL's own objects: schemas and the named objects
+// in them.
 func objects(t *testing.T, conn *pgx.Conn) []string {
 	return list(t, conn, `
 		select distinct i.type || ' ' || i.identity
@@ -115,7 +116,7 @@ func objects(t *testing.T, conn *pgx.Conn) []string {
 		order by 1`)
 }
 
-// dropRoles drops roles, with their rights in the database, where they exist.
+// dropRoles drops the roles that exist, with their rights in the database.
 func dropRoles(t *testing.T, dsn string, roles ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), dsn)
@@ -132,7 +133,7 @@ func dropRoles(t *testing.T, dsn string, roles ...string) {
 	}
 }
 
-// execLater is exec for clean-ups, which run when the test's context and connections are gone.
+// execLater is exec for clean-ups, which run after the test's context and connections have ended.
 func execLater(t *testing.T, dsn, sql string) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), dsn)
@@ -144,7 +145,7 @@ func execLater(t *testing.T, dsn, sql string) {
 
 func (b *bundle) logger() *slog.Logger { return slog.New(b.log) }
 
-// logged keeps what was logged and lets a test wait for a message.
+// logged keeps log records and lets a test wait for a message.
 type logged struct {
 	mu      sync.Mutex
 	records []slog.Record
@@ -166,7 +167,7 @@ func (l *logged) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// find returns the first record whose text, attributes included, contains part.
+// find returns the first record whose text, including attributes, contains part.
 func (l *logged) find(part string) (text string, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 	"github.com/jackc/tern/v2/migrate"
 )
 
-// DB is a *pgx.Conn, a pgx.Tx or a *pgxpool.Pool.
+// DB is implemented by *pgx.Conn, pgx.Tx and *pgxpool.Pool.
 type DB interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// Version is how far a line of migrations has come; 0 is before the first.
+// Version is the position in a line of migrations; 0 is before the first.
 type Version struct {
 	Current int32 `json:"current"`
 	Latest  int32 `json:"latest"` // known to this binary
 }
 
-// state is what a database has, as any role may ask.
+// state is what a database has installed. Any role may read it.
 type state struct {
 	database     string
-	started      bool // the schema is ours: Up made installed_code together with it
-	unreleased   bool // it is the schema before the initial migration, which had versions 1 to 17
+	started      bool // the schema is ours: Up created it together with installed_code
+	unreleased   bool // the schema predates the initial migration and had versions 1 to 17
 	ours, river  Version
 	code         map[string]string // checksum by file
-	extensions   map[string]string // version by name, of those that are needed
+	extensions   map[string]string // version by name, of the required extensions
 	vectorSchema string            // "" without the extension
 	roles        []string          // the group roles that exist
-	bare         []string          // those of them that lack what grantVersions gives, as after a restore without them
+	bare         []string          // the group roles that lack what grantVersions grants, as after a restore without them
 }
 
 func (s *session) state(ctx context.Context) (state, error) {
 	return readState(ctx, s.conn, s.opts.source)
 }
 
-// readState asks the catalog first, which needs no rights, and then only the tables that are there.
+// readState reads the catalog first, which needs no rights, and then only the tables that exist.
 func readState(ctx context.Context, db DB, src source) (state, error) {
 	var st state
 	files, err := migrate.FindMigrations(src.migrations)
@@ -80,7 +80,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		ours = "(select version from oxbow.schema_version)"
 	}
 	if slices.Contains(tables, "river_migration") {
-		// the column line comes with version 5 of that table, so it is asked for as data
+		// Version 5 of that table adds the column line, so it is read through jsonb.
 		river = "coalesce((select max(version) from oxbow.river_migration m where coalesce(to_jsonb(m) ->> 'line', 'main') = 'main'), 0)"
 	}
 	if st.started {
@@ -100,7 +100,7 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 	return st, json.Unmarshal(checksums, &st.code)
 }
 
-// installed tells whether there is anything of ours, be it an unfinished beginning.
+// installed reports whether the database has any part of our schema, even an unfinished one.
 func (st state) installed() bool {
 	return st.started || st.ours.Current > 0 || st.river.Current > 0
 }
@@ -124,7 +124,7 @@ func (st state) usable() error {
 		ErrAhead, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
 }
 
-// check is nil if the database is exactly what this binary makes.
+// check returns nil if the database is exactly what this binary installs.
 func (st state) check(files []codeFile) error {
 	if !st.installed() {
 		return st.notMigrated()

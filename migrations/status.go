@@ -8,21 +8,24 @@ import (
 	"github.com/jackc/tern/v2/migrate"
 )
 
-// Status is what Read found.
+// Status is the result of Read.
 type Status struct {
 	Database string `json:"database"`
-	// Problem is the text of what Check returns, "" if the database is at this binary's version.
+	// Problem is the text of the error that Check returns, or "" if the database is at this
+	// binary's version.
 	Problem    string      `json:"problem,omitempty"`
 	Ours       Version     `json:"oxbow"`
 	River      Version     `json:"river"`
 	Migrations []Migration `json:"migrations"` // River's first, each line in order
-	// CodeCurrent: functions, triggers and views are this binary's; otherwise ChangedCode names the files.
+	// CodeCurrent reports whether functions, triggers and views are this binary's; otherwise
+	// ChangedCode names the files.
 	CodeCurrent bool     `json:"code_current"`
 	ChangedCode []string `json:"changed_code,omitempty"`
-	// Extensions are the versions of the extensions that are needed and there; VectorSchema is where vector is.
+	// Extensions holds the versions of the required extensions that are installed. VectorSchema is
+	// the schema of vector.
 	Extensions   map[string]string `json:"extensions"`
 	VectorSchema string            `json:"vector_schema"`
-	// MissingRoles are the group roles that do not exist in the cluster.
+	// MissingRoles holds the group roles that do not exist in the cluster.
 	MissingRoles []string `json:"missing_roles,omitempty"`
 }
 
@@ -34,9 +37,9 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
-// Check reports whether the database is what this binary needs: nil, or an error for errors.Is with
-// ErrNotMigrated, ErrBehind, ErrAhead, ErrUnreleased or ErrNoExtension, which says what to do. It
-// takes two short queries and needs no more rights than oxbow_app has.
+// Check returns nil if the database is what this binary needs, or else an error that wraps
+// ErrNotMigrated, ErrBehind, ErrAhead, ErrUnreleased or ErrNoExtension and says what to do. It runs
+// two short queries and needs no more rights than oxbow_app has.
 func Check(ctx context.Context, db DB) error {
 	return check(ctx, db, embedded())
 }
@@ -53,8 +56,8 @@ func check(ctx context.Context, db DB, src source) error {
 	return st.check(files)
 }
 
-// Read reports the state of the database that dsn names. It changes nothing, waits for no migration, and is no error
-// for a database that was never migrated.
+// Read reports the state of the database that dsn names. It changes nothing and does not wait for a
+// running migration. A database that was never migrated is not an error.
 func Read(ctx context.Context, dsn string) (Status, error) {
 	return read(ctx, dsn, embedded())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// unreleased is what the program of the unreleased schema leaves behind: tern's version table,
+// unreleased creates what the program of the unreleased schema leaves behind: tern's version table,
 // River's, and a table of its own.
 const unreleased = `
 	create extension vector; create extension btree_gin; create schema oxbow;

@@ -11,13 +11,14 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// newRiver returns River's migrator without a pool: it is only given transactions of the connection with the lock.
+// newRiver returns River's migrator without a pool: it only gets transactions of the connection
+// that holds the lock.
 func newRiver() (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
 }
 
-// riverUp brings River's tables to the pinned version, a transaction for each: later ones use enum values that earlier
-// ones add, which PostgreSQL refuses within one.
+// riverUp migrates River's tables to the pinned version, one transaction for each version: later
+// versions use enum values that earlier ones add, which PostgreSQL refuses within one transaction.
 func (s *session) riverUp(ctx context.Context) error {
 	river, err := newRiver()
 	if err != nil {
@@ -41,7 +42,7 @@ func (s *session) riverUp(ctx context.Context) error {
 	return nil
 }
 
-// oursUp applies what is pending of our migrations, one at a time.
+// oursUp applies our pending migrations, one at a time.
 func (s *session) oursUp(ctx context.Context) error {
 	tern, err := s.newTern(ctx)
 	if err != nil {
@@ -59,8 +60,9 @@ func (s *session) oursUp(ctx context.Context) error {
 	return nil
 }
 
-// oursDown undoes our migrations down to target > 0. What they leave of sql/code may not fit the older tables, and the
-// older binary cannot know: it is forgotten, so that any binary's next Up installs its own.
+// oursDown undoes our migrations down to target, which is above 0. The code of sql/code may not fit
+// the older tables, and an older binary cannot know that. oursDown therefore empties
+// installed_code, so that the next Up of any binary installs its own.
 func (s *session) oursDown(ctx context.Context, target int32) error {
 	tern, err := s.newTern(ctx)
 	if err != nil {
@@ -93,8 +95,8 @@ func (s *session) newTern(ctx context.Context) (*migrate.Migrator, error) {
 	return tern, tern.LoadMigrations(s.opts.source.migrations)
 }
 
-// ternTo lets tern take one step, m, that leads to version. tern resets all settings after each step, hence they are
-// made where it begins one.
+// ternTo lets tern run one step, m, that leads to version. tern resets all settings after each
+// step, so they are set when a step begins.
 func (s *session) ternTo(ctx context.Context, tern *migrate.Migrator, version int32, m *migrate.Migration) error {
 	return s.retry(ctx, "migration "+m.Name, func(ctx context.Context) error {
 		var text string

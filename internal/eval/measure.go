@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Depth is how many memories are asked for: the largest k.
+// Depth is the number of memories to recall: the largest k.
 const Depth = 20
 
-// cuts are the k of recall@k and hit@k.
+// cuts are the values of k in recall@k and hit@k.
 var cuts = [3]int{5, 10, Depth}
 
-// Score is the measures over N questions. recall@k is the mean share of a question's gold memories among the first k,
-// hit@k the share of the questions with at least one of them there; all are 0 to 1, and 0 over no questions.
+// Score holds the measures over N questions. recall@k is the mean share of a question's gold
+// memories among the first k results. hit@k is the share of questions with at least one gold memory
+// among them. All are between 0 and 1, and 0 if N is 0.
 type Score struct {
 	N        int     `json:"n"`
 	Recall5  float64 `json:"recall@5"`
@@ -24,21 +25,21 @@ type Score struct {
 	Hit20    float64 `json:"hit@20"`
 }
 
-// Latency is percentiles of the questions' durations, in milliseconds.
+// Latency holds percentiles of the questions' durations, in milliseconds.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 }
 
-// Report is what a run measured.
+// Report is the result of a run.
 type Report struct {
 	All        Score            `json:"all"`
 	Categories map[string]Score `json:"categories"`
 	Latency    Latency          `json:"latency_ms"`
 }
 
-// Tally adds up answers. The zero value is ready.
+// Tally accumulates answers. The zero value is ready to use.
 type Tally struct {
 	all       sum
 	category  map[string]*sum
@@ -50,8 +51,8 @@ type sum struct {
 	recall, hit [3]float64
 }
 
-// Add counts one question: rank has, for each gold memory, its place in the answer, from 1; 0 if it was not found. A
-// question without gold memories does not count.
+// Add counts one question. rank holds the 1-based rank of each gold memory in the answer, or 0 if
+// it was not found. A question without gold memories does not count.
 func (t *Tally) Add(category string, rank []int, took time.Duration) {
 	if len(rank) == 0 {
 		return
@@ -88,7 +89,7 @@ func (s *sum) score() Score {
 	return Score{s.n, s.recall[0] / n, s.recall[1] / n, s.recall[2] / n, s.hit[0] / n, s.hit[1] / n, s.hit[2] / n}
 }
 
-// Report returns the measures over everything that was added.
+// Report returns the measures over everything added.
 func (t *Tally) Report() Report {
 	r := Report{All: t.all.score(), Categories: map[string]Score{}}
 	for name, s := range t.category {
@@ -99,7 +100,8 @@ func (t *Tally) Report() Report {
 	return r
 }
 
-// percentile is the nearest rank: the smallest value that a share p of the values does not exceed.
+// percentile uses the nearest rank: the smallest value that a share p of the values does not
+// exceed.
 func percentile(sorted []time.Duration, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -40,7 +40,7 @@ func TestMeasures(t *testing.T) {
 func TestPercentiles(t *testing.T) {
 	t.Parallel()
 	var tally Tally
-	for i := range 200 { // in falling order
+	for i := range 200 { // in descending order
 		tally.Add("", []int{1}, time.Duration(200-i)*time.Millisecond)
 	}
 	require.Equal(t, Latency{P50: 100, P95: 190, P99: 198}, tally.Report().Latency)

@@ -1,10 +1,13 @@
-// Package eval reads files in the evaluation format and computes the measures of recall. It knows no database.
+// Package eval reads files in the evaluation format and computes recall measures. It does not use a
+// database.
 //
-// A file is JSON Lines, compressed with gzip or not: memories as an import takes them, and questions,
+// A file is JSON Lines, optionally compressed with gzip. It holds memories in the import format,
+// and questions:
 //
 //	{"type":"question","user":U,"question":Q,"gold":[ID,…],"category":C}
 //
-// where gold names the memories that answer the question by their ids in the file, which are a user's own.
+// gold lists the memories that answer the question by their ids in the file, which are scoped to
+// the user.
 package eval
 
 import (
@@ -20,24 +23,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest line that is read.
+// maxLine is the longest line accepted, in bytes.
 const maxLine = 64 << 20
 
-// Set is what a file asks. What its memories are is left to the import.
+// Set holds the questions of a file. The import reads the memories.
 type Set struct {
-	// Users are those of the memories and questions, in the order of the file.
+	// Users are the users of the memories and questions, in file order.
 	Users []string
-	// Memories is how many lines are memories.
+	// Memories is the number of memory lines.
 	Memories int
-	// Questions are those with at least one gold memory, in the order of the file.
+	// Questions are the questions with at least one gold memory, in file order.
 	Questions []Question
-	// Unanswerable counts the questions without gold memories; nothing can be measured by them.
+	// Unanswerable counts the questions without gold memories, which cannot be measured.
 	Unanswerable int
-	// Missing are gold ids that are no memory of the question's user in the file. They count as not found.
+	// Missing lists the gold ids that match no memory of the question's user in the file. They
+	// count as not found.
 	Missing []Missing
 }
 
-// Question is a question with the memories that answer it.
+// Question is a question and the memories that answer it.
 type Question struct {
 	Line     int
 	User     string
@@ -46,13 +50,13 @@ type Question struct {
 	Category string   // "" if the file gives none
 }
 
-// Missing is a gold id of a question that names no memory.
+// Missing is a gold id of a question that matches no memory.
 type Missing struct {
 	Line int
 	ID   string
 }
 
-// line is what matters here of a line.
+// line holds the fields of a line that Read needs.
 type line struct {
 	Type       string          `json:"type"`
 	User       string          `json:"user"`
@@ -64,7 +68,7 @@ type line struct {
 	Category   json.RawMessage `json:"category"`
 }
 
-// Read reads a file. An error names the line, the field and the value.
+// Read reads an evaluation file. An error names the line, the field and the value.
 func Read(r io.Reader) (*Set, error) {
 	plain, err := decompressed(r)
 	if err != nil {
@@ -103,7 +107,7 @@ func Read(r io.Reader) (*Set, error) {
 			set.Memories++
 			for _, raw := range []json.RawMessage{l.ID, l.ExternalID} {
 				var id string
-				if json.Unmarshal(raw, &id) == nil { // an id of another kind is for the import to refuse
+				if json.Unmarshal(raw, &id) == nil { // the import refuses an id of another type
 					ids[[2]string{l.User, id}] = true
 				}
 			}
@@ -130,7 +134,7 @@ func Read(r io.Reader) (*Set, error) {
 	return set, nil
 }
 
-// decompressed tells compressed from plain files by their first bytes.
+// decompressed recognises compressed files by their first bytes.
 func decompressed(r io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := buffered.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -192,7 +196,7 @@ func value(raw json.RawMessage) string {
 
 func quoted(text []byte) string { return strconv.Quote(shorten(string(text))) }
 
-// shorten cuts what is too long for a message.
+// shorten cuts a text that is too long for a message.
 func shorten(s string) string {
 	if len(s) <= 60 {
 		return s
