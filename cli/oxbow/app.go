@@ -12,17 +12,17 @@ import (
 	"golang.org/x/term"
 )
 
-// app is what the commands share.
+// app holds what the commands share.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
 
 	databaseURL string // --database-url; use dsn
 	verbose     bool   // --verbose
-	started     bool   // the command line was fine and a command is running
+	started     bool   // the command line was valid and a command is running
 }
 
-// dsn is the database to work on.
+// dsn returns the connection string of the database to work on.
 func (a *app) dsn() (string, error) {
 	if a.databaseURL == "" {
 		return "", usagef("no database is named: set DATABASE_URL or give --database-url, for example postgres://user@localhost/app")
@@ -30,7 +30,7 @@ func (a *app) dsn() (string, error) {
 	return a.databaseURL, nil
 }
 
-// logger writes to standard error what a person at a terminal should know: warnings, and with --verbose what was done.
+// logger logs to standard error: warnings, and with --verbose also the steps taken.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelWarn
 	if a.verbose {
@@ -51,7 +51,7 @@ func (a *app) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.out, format, args...)
 }
 
-// printJSON writes v, indented, with a newline.
+// printJSON writes v as indented JSON with a final newline.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.out)
 	enc.SetIndent("", "  ")
@@ -59,7 +59,7 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// terminal tells whether stream, one of the app's, is a terminal.
+// terminal reports whether stream, one of the app's, is a terminal.
 func terminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -70,16 +70,18 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// isUsage tells a wrong command line from a failure: whatever happened before a command ran, and usagef.
+// isUsage reports whether err is a mistake in the command line: an error from before a command ran,
+// or one from usagef.
 func (a *app) isUsage(err error) bool {
 	var usage usageError
 	return !a.started || errors.As(err, &usage)
 }
 
-// watchStart notes when a command begins to run. Until then cobra has only looked at flags and arguments.
+// watchStart records that a command has begun to run. Before that cobra only parses flags and
+// arguments.
 func (a *app) watchStart(cmd *cobra.Command) {
 	if cmd.Args == nil {
-		cmd.Args = cobra.NoArgs // a word too many is a mistake, never ignored
+		cmd.Args = cobra.NoArgs // reject extra arguments instead of ignoring them
 	}
 	if runE := cmd.RunE; runE != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// checked is what check prints.
+// checked is the output of check.
 type checked struct {
 	consistency.Report
 	Found []consistency.Problem `json:"found"`

@@ -8,7 +8,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// contextFlags are those of context.
+// contextFlags are the flags of context.
 type contextFlags struct {
 	embedding embeddingFlags
 	query     oxbow.ContextQuery
@@ -54,7 +54,7 @@ rest. The embedding flags must name the provider whose vectors the database hold
 	return cmd
 }
 
-// printedContext is what --json prints.
+// printedContext is the output of --json.
 type printedContext struct {
 	Text   string              `json:"text"`
 	Tokens int                 `json:"tokens"`
@@ -63,7 +63,7 @@ type printedContext struct {
 
 func (a *app) context(ctx context.Context, flags *contextFlags) error {
 	q := &flags.query
-	if q.MaxTokens < 1 { // 0 means the default to the client
+	if q.MaxTokens < 1 { // the client reads 0 as the default
 		return usagef("--max-tokens must be between 1 and 1000000, got %d", q.MaxTokens)
 	}
 	for _, t := range flags.types {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// introduce gives the database a user with traits and memories.
+// introduce stores a user with traits and memories.
 func (d on) introduce() {
 	d.t.Helper()
 	r := d.input(`{"user":"ada","content":"Is introverted","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7}

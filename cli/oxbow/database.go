@@ -13,14 +13,14 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// database is what a command that reads or changes memories works on.
+// database is the database that a command reads or changes memories in.
 type database struct {
 	pool   *pgxpool.Pool
 	client *oxbow.Client
 }
 
-// connect opens the database, which must be at this oxbow's version. The caller closes it. What is recalled with its
-// client is not reported as used: a person looking on is no use.
+// connect opens the database, which must be at this oxbow's version. The caller closes it. Recalls
+// through its client are not reported as use, because inspecting memories is not using them.
 func (a *app) connect(ctx context.Context, options ...oxbow.Option) (*database, error) {
 	dsn, err := a.dsn()
 	if err != nil {
@@ -51,7 +51,8 @@ func (a *app) connect(ctx context.Context, options ...oxbow.Option) (*database, 
 
 func (d *database) close() { d.pool.Close() }
 
-// checkDatabase looks at extension and versions on a connection of its own, before the pool's look up types.
+// checkDatabase checks extensions and versions on a separate connection, before the pool's
+// connections look up types.
 func checkDatabase(ctx context.Context, cfg *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
 	if err != nil {
@@ -61,7 +62,7 @@ func checkDatabase(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return migrations.Check(ctx, conn)
 }
 
-// as runs f in a transaction that may see the user, also where the login is one of oxbow_app.
+// as runs f in a transaction that may see the user, even if the login is a member of oxbow_app.
 func (d *database) as(ctx context.Context, userID string, f func(store.DB) error) error {
 	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('oxbow.user_id', $1, true)`, userID); err != nil {
@@ -71,7 +72,7 @@ func (d *database) as(ctx context.Context, userID string, f func(store.DB) error
 	})
 }
 
-// seeAll fails unless the login may see every user, which a command needs for what it does.
+// seeAll returns an error unless the login may see every user, as command requires.
 func seeAll(ctx context.Context, pool *pgxpool.Pool, command string) error {
 	yes, err := store.SeesEveryone(ctx, pool)
 	if err == nil && !yes {
@@ -81,7 +82,7 @@ func seeAll(ctx context.Context, pool *pgxpool.Pool, command string) error {
 	return err
 }
 
-// location is the user's time zone, in which times are read and written.
+// location returns the user's time zone, in which times are read and written.
 func (d *database) location(ctx context.Context, userID string) (*time.Location, error) {
 	var zone store.Zone
 	err := d.as(ctx, userID, func(db store.DB) (err error) {
@@ -94,5 +95,5 @@ func (d *database) location(ctx context.Context, userID string) (*time.Location,
 	if location, err := time.LoadLocation(zone.Name); err == nil {
 		return location, nil
 	}
-	return time.FixedZone(zone.Name, zone.Offset), nil // a name that only PostgreSQL knows
+	return time.FixedZone(zone.Name, zone.Offset), nil // a zone that only PostgreSQL knows
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// sampleFile is the lives of three people, in English and Chinese, with questions.
+// sampleFile holds memories of three people, in English and Chinese, with questions.
 const sampleFile = "../../examples/lives.jsonl"
 
-// on is a database and the command lines that are run on it.
+// on runs command lines on a database.
 type on struct {
 	t   *testing.T
 	dsn string
 }
 
-// onDatabase returns a migrated database of the test's own.
+// onDatabase returns a new migrated database for the test.
 func onDatabase(t *testing.T) on { return on{t, pgtest.Database(t)} }
 
 // run runs a command line.
@@ -37,7 +37,7 @@ func (d on) run(args ...string) result {
 	return d.input("", args...)
 }
 
-// input runs a command line with something on its standard input.
+// input runs a command line with in as its standard input.
 func (d on) input(in string, args ...string) result {
 	d.t.Helper()
 	var out, err bytes.Buffer
@@ -46,7 +46,7 @@ func (d on) input(in string, args ...string) result {
 	return result{code, out.String(), err.String()}
 }
 
-// ok runs a command line that must succeed, and returns what it printed, without the newline at its end.
+// ok runs a command line that must succeed, and returns its output without the final newline.
 func (d on) ok(args ...string) string {
 	d.t.Helper()
 	r := d.run(args...)
@@ -54,13 +54,13 @@ func (d on) ok(args ...string) string {
 	return strings.TrimRight(r.out, "\n")
 }
 
-// work works all jobs.
+// work runs all jobs.
 func (d on) work() {
 	d.t.Helper()
 	d.ok("work", "--until-idle")
 }
 
-// recall returns what is recalled, best first.
+// recall returns the recalled memories, best first.
 func (d on) recall(args ...string) []oxbow.Result {
 	d.t.Helper()
 	return decoded[[]oxbow.Result](d.t, d.ok(append([]string{"recall", "--json"}, args...)...))
@@ -71,8 +71,8 @@ var (
 	keptOpen = map[string]*pgxpool.Pool{} // by connection string
 )
 
-// kept are connections that stay open until the test ends: a new one takes longer than most of what
-// is asked. Nothing is remembered about the tables, which tests change.
+// kept returns connections that stay open until the test ends: opening one takes longer than most
+// queries. They cache nothing about the tables, which tests change.
 func (d on) kept() *pgxpool.Pool {
 	d.t.Helper()
 	keeping.Lock()
@@ -115,7 +115,7 @@ func (d on) number(sql string, args ...any) (n int) {
 	return n
 }
 
-// rows counts the rows of all tables that have a user, and the jobs.
+// rows counts the jobs and the rows of all tables with a user column.
 func (d on) rows() int {
 	d.t.Helper()
 	return d.number(`
@@ -125,7 +125,7 @@ func (d on) rows() int {
 		d.number(`select count(*) from oxbow.river_job`)
 }
 
-// decoded reads JSON that has no member unknown to T.
+// decoded decodes JSON and fails on members unknown to T.
 func decoded[T any](t *testing.T, text string) (v T) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -136,7 +136,7 @@ func decoded[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// An application's own login may do what concerns one user.
+// An application's own login may run the commands that concern one user.
 func TestAppLogin(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -166,7 +166,7 @@ func TestAppLogin(t *testing.T) {
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
 }
 
-// Every command says in one line what is wrong with the database.
+// Every command reports a problem with the database in one line.
 func TestDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
 	file := lines(t, `{"user":"ada","id":"1","content":"x"}`, `{"type":"question","user":"ada","question":"q","gold":["1"]}`)

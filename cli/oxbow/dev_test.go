@@ -8,7 +8,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// A command of dev's works on its database, which is migrated first.
+// dev migrates its database before it runs a command on it.
 func TestDevRunsACommand(t *testing.T) {
 	t.Parallel()
 	d := on{t, pgtest.Empty(t)}

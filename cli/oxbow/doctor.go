@@ -13,10 +13,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// diagnosis is what doctor prints.
+// diagnosis is the output of doctor.
 type diagnosis struct {
 	Database string           `json:"database"`
-	Healthy  bool             `json:"healthy"` // there is neither an error nor a warning
+	Healthy  bool             `json:"healthy"` // neither errors nor warnings were found
 	Findings []doctor.Finding `json:"findings"`
 }
 
@@ -92,7 +92,7 @@ func (a *app) diagnose(ctx context.Context, want doctor.Expected) (d diagnosis, 
 	return d, ctx.Err()
 }
 
-// schemaFinding tells whether the schema, its code and the extensions are this program's.
+// schemaFinding reports whether the schema, its code and the extensions match this program.
 func schemaFinding(s migrations.Status) doctor.Finding {
 	f := doctor.Finding{About: "schema", Level: doctor.LevelOK, What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers are this oxbow's",
 		s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
@@ -103,7 +103,7 @@ func schemaFinding(s migrations.Status) doctor.Finding {
 	return f
 }
 
-// levelWords are how findings are counted, the worst first.
+// levelWords are the words for counted findings, worst level first.
 var levelWords = []struct {
 	level     doctor.Level
 	one, many string
@@ -113,7 +113,7 @@ var levelWords = []struct {
 	{doctor.LevelOK, "part that is well", "parts that are well"},
 }
 
-// tally counts the findings of some levels, in words; "" if there are none.
+// tally counts the findings of the given levels in words; it is "" if there are none.
 func tally(findings []doctor.Finding, levels ...doctor.Level) string {
 	var parts []string
 	for _, w := range levelWords {
@@ -153,7 +153,7 @@ func (a *app) printDiagnosis(d diagnosis) {
 	a.printf("\n%s: %s.\n", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning, doctor.LevelAdvice, doctor.LevelUnseen, doctor.LevelOK))
 }
 
-// indented wraps a text; all lines but the first begin with spaces.
+// indented wraps a text and indents all lines but the first.
 func indented(text string, indent, columns int) string {
 	return strings.Join(wrap(printable(text), max(columns-indent, minText), 1000), "\n"+strings.Repeat(" ", indent))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// doctor returns what doctor finds about something, and whether it is content.
+// doctor returns the findings about one subject, and the result of the command.
 func (d on) doctor(about string, flags ...string) (found []doctor.Finding, r result) {
 	d.t.Helper()
 	r = d.run(append([]string{"doctor", "--json", "--timeout=1m"}, flags...)...)
@@ -26,7 +26,7 @@ func (d on) doctor(about string, flags ...string) (found []doctor.Finding, r res
 	return found, r
 }
 
-// finds checks that there is a finding of a level that says something.
+// finds checks that a finding of the given level contains the text.
 func (d on) finds(about string, level doctor.Level, says string, flags ...string) {
 	d.t.Helper()
 	found, r := d.doctor(about, flags...)
@@ -42,7 +42,7 @@ func (d on) finds(about string, level doctor.Level, says string, flags ...string
 	require.Fail(d.t, "not found", "%s %s %q in %+v", about, level, says, found)
 }
 
-// fine checks that nothing is said of a part but that it is well.
+// fine checks that each subject has only a finding that it is well.
 func (d on) fine(abouts ...string) {
 	d.t.Helper()
 	for _, about := range abouts {
@@ -73,7 +73,7 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	d.finds("workers", doctor.LevelError, "no worker is running, and jobs are due")
 }
 
-// Each of these is done to a database that is well, and found.
+// Each case damages a healthy database in one way that doctor must find.
 func TestDoctorFinds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -129,7 +129,8 @@ func TestDoctorFinds(t *testing.T) {
 	}
 }
 
-// A periodic job that failed is over with when the next one has succeeded, and nobody is told to repeat it.
+// A failed periodic job is no longer reported once a later one has succeeded, and doctor does not
+// suggest retrying it.
 func TestDoctorForgivesPeriodicJobs(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -147,7 +148,7 @@ func TestDoctorFindsOpenTransactions(t *testing.T) {
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(t.Context(), `begin; select 1`)
 	require.NoError(t, err)
-	d.fine("transactions") // it is not old
+	d.fine("transactions") // the transaction is not old
 	time.Sleep(20 * time.Millisecond)
 	said := ""
 	for _, f := range doctor.Examine(t.Context(), d.pool(), doctor.Expected{OldTransaction: 10 * time.Millisecond}) {
@@ -159,7 +160,7 @@ func TestDoctorFindsOpenTransactions(t *testing.T) {
 	require.Contains(t, said, "idle in transaction) is open for ")
 }
 
-// It sees what it may, and says what it may not.
+// doctor reports what the worker's role may see, and names what it may not see.
 func TestDoctorAsWorker(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -5,7 +5,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
-// open returns the embedder that the flags choose. What is wrong with them is a mistake in the command line.
+// open returns the embedder that the flags choose. Invalid flags are usage errors.
 func (f *embeddingFlags) open() (oxbow.Embedder, error) {
 	cfg, err := f.config()
 	if err != nil {

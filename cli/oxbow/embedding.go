@@ -10,15 +10,15 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
-// embeddingFlags choose the embedding provider, each with an environment variable as its default.
+// embeddingFlags choose the embedding provider. Each defaults to an environment variable.
 type embeddingFlags struct {
 	cfg     providers.Config
-	invalid error // of a variable
+	invalid error // an invalid environment variable
 }
 
-// add adds the flags to a command. prefix distinguishes them where a command has others.
+// add adds the flags to a command. prefix distinguishes them from the command's other flags.
 func (f *embeddingFlags) add(flags *pflag.FlagSet) {
-	f.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // no flag: it would stand in the list of processes
+	f.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // not a flag: other users could see it in the process list
 	flags.StringVar(&f.cfg.Provider, "embedding-provider", os.Getenv("OXBOW_EMBEDDING_PROVIDER"),
 		"local, openai (any server with OpenAI's API) or ollama ($OXBOW_EMBEDDING_PROVIDER, default local)")
 	flags.StringVar(&f.cfg.Model, "embedding-model", os.Getenv("OXBOW_EMBEDDING_MODEL"),
@@ -33,14 +33,15 @@ func (f *embeddingFlags) add(flags *pflag.FlagSet) {
 		"limit of one request ($OXBOW_EMBEDDING_TIMEOUT, default 30s, for ollama 2m)")
 	flags.IntVar(&f.cfg.BatchSize, "embedding-batch-size", f.number("OXBOW_EMBEDDING_BATCH_SIZE"),
 		"how many texts one request has ($OXBOW_EMBEDDING_BATCH_SIZE, default 128)")
-	// The zero value of each is what help leaves out: the usage tells the default, and help is the same everywhere.
+	// The zero value of each flag keeps help from showing its default: the usage text names the
+	// default, so that help is the same on every machine.
 	for name, zero := range map[string]string{"provider": "", "model": "", "dimension": "0", "url": "", "send-dimension": "false",
 		"timeout": "0s", "batch-size": "0"} {
 		flags.Lookup("embedding-" + name).DefValue = zero
 	}
 }
 
-// config returns the choice. An error names the variable and its value.
+// config returns the chosen configuration. An error names the variable and its value.
 func (f *embeddingFlags) config() (providers.Config, error) { return f.cfg, f.invalid }
 
 func (f *embeddingFlags) number(name string) int {

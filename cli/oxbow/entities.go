@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shownEdges is how many edges the list shows of an entity.
+// shownEdges is how many edges the list shows for an entity.
 const shownEdges = 4
 
 func newEntitiesCommand(a *app) *cobra.Command {
@@ -71,7 +71,8 @@ func (a *app) entities(ctx context.Context, d *database, userID string, asJSON b
 	return t.print(a.out)
 }
 
-// edgesOf tells how an entity belongs together with others: what is said of them first, then what is named with it.
+// edgesOf describes the relations of an entity: stated relations first, then entities it is
+// mentioned with.
 func edgesOf(e oxbow.Entity) string {
 	edges := slices.Clone(e.Edges)
 	slices.SortStableFunc(edges, func(a, b oxbow.EntityEdge) int { return rankOf(a) - rankOf(b) })
@@ -152,7 +153,7 @@ func (a *app) entity(ctx context.Context, d *database, userID, name string, asJS
 	return nil
 }
 
-// ended is the earlier of two ends; zero: neither has come.
+// ended returns the earlier of two ends, or the zero time if neither is set.
 func ended(inWorld, here time.Time) time.Time {
 	if inWorld.IsZero() || !here.IsZero() && here.Before(inWorld) {
 		return here

@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// erasing is what the command erase was told.
+// erasing holds the flags of erase.
 type erasing struct {
 	memory, user, proof string
 	yes, asJSON         bool
@@ -93,7 +93,7 @@ func (a *app) eraseUsers(ctx context.Context, users []string, e erasing) error {
 	return nil
 }
 
-// printReceipt shows what each table lost, and how to prove it.
+// printReceipt shows how many rows each table lost, and how to prove the erasure.
 func (a *app) printReceipt(r oxbow.Receipt, says string, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(r)
@@ -140,7 +140,7 @@ func (a *app) eraseMemory(ctx context.Context, e erasing) error {
 	return a.printReceipt(receipt, fmt.Sprintf("Memory %s is erased: %s.", id, count(receipt.Rows(), "row", "rows")), e.asJSON)
 }
 
-// showReceipt shows the receipt of what was erased before.
+// showReceipt shows the receipt of an earlier erasure.
 func (a *app) showReceipt(ctx context.Context, userID string, e erasing) error {
 	id, what := uuid.Nil, fmt.Sprintf("User %q was erased", userID)
 	if e.memory != "" {
@@ -164,7 +164,7 @@ func (a *app) showReceipt(ctx context.Context, userID string, e erasing) error {
 
 func (a *app) confirmMemory(ctx context.Context, d *database, userID string, id uuid.UUID) error {
 	m, err := d.client.Get(ctx, userID, id)
-	if err != nil && !errors.Is(err, oxbow.ErrSealed) { // nobody needs to read what is to go
+	if err != nil && !errors.Is(err, oxbow.ErrSealed) { // erasing does not require reading the text
 		return err
 	}
 	text := wrap(printable(m.Content), 100, 3)

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// pgDump returns what pg_dump writes of the whole database.
+// pgDump returns pg_dump's output for the whole database.
 func (d on) pgDump() string {
 	d.t.Helper()
 	bin, err := pgtest.BinDir(d.t.Context())
@@ -28,7 +28,7 @@ func (d on) pgDump() string {
 	return strings.ToLower(string(dump))
 }
 
-// tablesWith are the tables of a dump that have one of the words in their rows.
+// tablesWith returns the tables of a dump whose rows contain one of the words.
 func tablesWith(dump string, words ...string) map[string]bool {
 	found := map[string]bool{}
 	table := ""
@@ -46,9 +46,9 @@ func tablesWith(dump string, words ...string) map[string]bool {
 	return found
 }
 
-// live gives a user a life in which the word is everywhere, by the ways that there are:
-// conversations, imports, files, working memory, the sensory stream, reflection, corrections,
-// failures. It returns the id of the trait, as corrected.
+// live stores the word for a user in every possible way: conversations, imports, files, working
+// memory, the sensory stream, reflection, corrections, failures. It returns the id of the corrected
+// trait.
 func (d on) live(user, word string) (trait string) {
 	d.t.Helper()
 	t := d.t
@@ -82,7 +82,7 @@ func (d on) live(user, word string) (trait string) {
 	d.exec(`select oxbow.supersede($1::text, $2::text::uuid, 'The boat left ' || $3, reason => 'from ' || $3)`, user, old, word)
 	d.ok("forget", user, gone, "--reason", "no more "+word)
 	d.work()
-	// what fails says why, and what goes over all users says where it stopped
+	// Failed jobs record the reason, and jobs that walk over all users record where they stopped.
 	d.ok("remember", user, "Waits in "+word)
 	for _, sql := range []string{
 		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'cannot embed ' || $2::text || ' of ' || $1::text)]
@@ -108,8 +108,8 @@ func (d on) live(user, word string) (trait string) {
 	return trait
 }
 
-// After a life with everything in it, a dump of the whole database has nothing of who was erased:
-// not the id, not the words, in no language; and all of the others.
+// After erasing a user with data of every kind, a dump of the whole database contains neither the
+// user's id nor their words, in any language, and all data of other users.
 func TestErasedUserIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for user, word := range map[string]string{"Zebedee Zed": "Quokkaville", "小明珠": "翡翠湾", `o'"\x`: "Zyzzyvas"} {
@@ -117,14 +117,14 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			d := onDatabase(t)
 			d.exec(`insert into oxbow.memories (user_id, content) values ('bob', 'Bob keeps bees.')`)
 			d.live(user, word)
-			// words are stemmed, and Chinese ones are cut into pairs
+			// Words are stemmed, and Chinese words are split into pairs.
 			traces := []string{strings.ToLower(user), strings.ToLower(word)[:6]}
 			before := tablesWith(d.pgDump(), traces...)
 			for _, table := range []string{"memories_fact", "memories_episodic", "memories_trait", "memories_document", "memory_terms_fact", "memory_history",
 				"memory_sources", "messages", "sessions", "users", "trait_evidence", "trait_events", "entities", "document_files",
 				"sensory_candidates", "river_job", "llm_calls", "embedding_refusals"} {
 				if strings.Contains(user, "o'") && table == "river_job" {
-					continue // it is written with other quotes there
+					continue // the dump quotes it differently
 				}
 				require.Contains(t, before, table, "the life has nothing there")
 			}
@@ -145,7 +145,7 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			require.NotContains(t, dump, quoted)
 			require.NotContains(t, dump, strings.ReplaceAll(quoted, `\`, `\\`), "as COPY writes it")
 
-			d.work() // nothing comes back
+			d.work() // nothing reappears
 			require.Empty(t, tablesWith(d.pgDump(), traces...))
 			shown := d.ok("erase", user, "--receipt", receipt.Proof)
 			require.Contains(t, shown, "was erased: ")
@@ -158,8 +158,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 	}
 }
 
-// One memory goes with what was made of it: the trait that stood on it alone, the summary of its
-// conversation, its place in history and jobs.
+// Erasing one memory also removes what was derived from it: the trait based on it alone, its
+// conversation's summary, its history and its jobs.
 func TestErasedMemoryIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"Quokkaville", "翡翠湾"} {
@@ -173,7 +173,7 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 			summaries := d.number(`select count(*) from oxbow.memories where source = 'summary'`)
 			require.Positive(t, summaries)
 			d.exec(`update oxbow.memories set metadata = jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $1::text, 'kind', 'place'))) where id = $2::text::uuid`, word, secret)
-			// what a summary and a trait may have made of it
+			// A summary and a trait that may repeat the memory.
 			summary := d.text(`select id::text from oxbow.memories where source = 'summary' and expired_at is null`)
 			d.exec(`select oxbow.supersede('ann', $1::text::uuid, 'They spoke about ' || $2)`, summary, word)
 			d.work()

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// sentence is an error as one line for a person.
+// sentence returns an error as one line for a person.
 func sentence(err error) string {
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
@@ -37,7 +37,7 @@ func sentence(err error) string {
 	return oneLine(err.Error())
 }
 
-// reembedCommand is what changes a database to a model.
+// reembedCommand returns the command that changes a database to a model.
 func reembedCommand(to store.EmbeddingModel) string {
 	command := "oxbow reembed --embedding-provider "
 	if provider, model, ok := strings.Cut(to.Model, ":"); ok {
@@ -52,7 +52,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// connectSentence says why there is no connection, with the value to look at, and what to do.
+// connectSentence says why the connection failed, which value to check, and what to do.
 func connectSentence(err *pgconn.ConnectError) string {
 	cfg := err.Config
 	where := net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port))

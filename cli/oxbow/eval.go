@@ -18,10 +18,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// eraseTimeout limits the erasure at the end of an evaluation, which also follows an interrupt.
+// eraseTimeout limits the erasure at the end of an evaluation, which also runs after an interrupt.
 const eraseTimeout = 10 * time.Minute
 
-// shownMissing is how many gold ids that are no memory of the file are named.
+// shownMissing is how many gold ids without a memory in the file are listed.
 const shownMissing = 5
 
 type evalFlags struct {
@@ -106,7 +106,8 @@ func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
 	return a.printReport(report, run.loaded, len(set.Users), model)
 }
 
-// readEvaluation reads the whole file, because it is needed twice: for the questions, and for the memories.
+// readEvaluation reads the whole file, because it is used twice: for the questions and for the
+// memories.
 func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Set, error) {
 	in, _, err := a.open(ctx, name)
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Se
 	return file, set, nil
 }
 
-// warnOfGold says what cannot be measured, or can only be missed.
+// warnOfGold warns about questions that cannot be measured and gold ids that cannot be found.
 func (a *app) warnOfGold(name string, set *eval.Set) {
 	if set.Unanswerable > 0 {
 		a.say("%s: %s without gold memories left out.", shownName(name), count(int64(set.Unanswerable), "question", "questions"))
@@ -142,7 +143,7 @@ func (a *app) warnOfGold(name string, set *eval.Set) {
 	}
 }
 
-// spread picks n questions evenly over the file, all if n is 0 or more than there are.
+// spread picks n questions evenly over the file, or all if n is 0 or above their number.
 func spread(questions []eval.Question, n int) []eval.Question {
 	if n == 0 || n >= len(questions) {
 		return questions
@@ -154,7 +155,7 @@ func spread(questions []eval.Question, n int) []eval.Question {
 	return picked
 }
 
-// evaluation is one run, with users of its own: those of the file, each with the run's prefix.
+// evaluation is one run. Its users are those of the file, each with the run's prefix.
 type evaluation struct {
 	*app
 	*database
@@ -162,7 +163,7 @@ type evaluation struct {
 	prefix   string
 	users    []string
 	loaded   int64 // memories
-	messages int64 // that they were extracted from; 0: none
+	messages int64 // messages that memories were extracted from; 0 without extraction
 	sources  map[uuid.UUID][]string
 }
 
@@ -182,7 +183,8 @@ func (r *evaluation) measure(ctx context.Context, name string, file []byte, ques
 	return r.ask(ctx, questions)
 }
 
-// load imports the file's memories. Before it commits, the run's users are set apart, so that no worker sees them.
+// load imports the file's memories. It sets the run's users apart before it commits, so that no
+// worker sees them.
 func (r *evaluation) load(ctx context.Context, file []byte) error {
 	in := &countingReader{Reader: bytes.NewReader(file)}
 	bar := r.progress("load (bytes)", int64(len(file)))
@@ -201,7 +203,8 @@ func (r *evaluation) load(ctx context.Context, file []byte) error {
 	})
 }
 
-// ask asks the questions one after the other. A first one is not counted: it prepares the connection.
+// ask asks the questions in turn. It does not count a first question, which prepares the
+// connection.
 func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.Report, error) {
 	bar := r.progress("ask", int64(len(questions)))
 	defer bar.end()
@@ -220,13 +223,14 @@ func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.R
 	return tally.Report(), nil
 }
 
-// question recalls, and returns the rank of each gold memory, 0 if it was not found, and how long the recall took.
+// question recalls memories, and returns the rank of each gold memory, 0 if it was not found, and
+// the duration of the recall.
 func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time.Duration, error) {
 	begun := time.Now()
 	found, err := r.client.Recall(ctx, oxbow.Query{UserID: r.prefix + q.User, Text: q.Text, Limit: eval.Depth})
 	took := time.Since(begun)
 	if err == nil {
-		err = found.Degraded // half of the channels would be measured
+		err = found.Degraded // only half of the channels would be measured
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("ask the question of line %d: %w", q.Line, err)
@@ -234,7 +238,7 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time
 	place := map[string]int{}
 	turns := 0
 	for i, m := range found.Memories {
-		if r.messages > 0 { // each turn that is cited takes a place
+		if r.messages > 0 { // each cited message counts as a result
 			for _, id := range r.sources[m.ID] {
 				if turns++; place[id] == 0 {
 					place[id] = turns
@@ -257,7 +261,7 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time
 	return rank, took, nil
 }
 
-// clear erases what was loaded, also when ctx has ended.
+// clear erases the loaded data, even if ctx has ended.
 func (r *evaluation) clear(ctx context.Context, keep bool) error {
 	if r.loaded == 0 {
 		return nil

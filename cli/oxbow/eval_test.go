@@ -46,7 +46,7 @@ func TestEvalSample(t *testing.T) {
 	require.Regexp(t, `A recall took \d+\.\d ms \(median\), \d+\.\d ms \(p95\), \d+\.\d ms \(p99\)\.`, table)
 }
 
-// Measures that can be counted by hand: the words of the questions occur in one memory each.
+// The expected measures can be counted by hand: the words of each question occur in one memory.
 func TestEvalByHand(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -108,7 +108,7 @@ func TestEvalRefuses(t *testing.T) {
 	require.Zero(t, d.rows())
 }
 
-// An interrupt while the provider is waited for ends the run, and what was loaded is erased.
+// An interrupt while waiting for the provider ends the run, and the loaded data is erased.
 func TestEvalInterrupted(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -116,7 +116,7 @@ func TestEvalInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	loaded := 0
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices only after reading that the client is gone
 		loaded = d.number(`select count(*) from oxbow.memories`)
 		interrupt()
 		<-r.Context().Done()
@@ -124,7 +124,7 @@ func TestEvalInterrupted(t *testing.T) {
 	t.Cleanup(server.Close)
 	file, err := os.ReadFile(sampleFile)
 	require.NoError(t, err)
-	// one user, so that one request is made
+	// One user, so that the provider gets one request.
 	var some []string
 	for line := range strings.Lines(string(file)) {
 		if strings.Contains(line, `"user": "demo-thabo"`) {

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	evalBatch    = 128 // memories in one transaction, as in an embed job
-	evalAttempts = 4   // how often a provider that is unavailable is asked
+	evalBatch    = 128 // memories in a transaction, as in an embed job
+	evalAttempts = 4   // requests to a provider that is unavailable
 )
 
-// batch is some memories of one user.
+// batch is a batch of memories of one user.
 type batch struct {
 	userID string
 	ids    []uuid.UUID
 }
 
-// embed gives the memories what the worker's job embed gives them: vectors and search terms.
+// embed adds what the worker's embed job adds to the memories: vectors and search terms.
 func (r *evaluation) embed(ctx context.Context) error {
 	var batches []batch
 	var total int64
@@ -97,7 +97,7 @@ func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
 	var embedded []store.MemoryRef
 	var vectors [][]float32
 	for i, v := range made {
-		if v != nil { // nil: the provider refuses the text
+		if v != nil { // nil: the provider refused the text
 			embedded, vectors = append(embedded, memories[i].MemoryRef), append(vectors, v)
 		}
 	}
@@ -111,7 +111,7 @@ func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
 	})
 }
 
-// vectors asks the provider, again after a while if it is not available.
+// vectors asks the provider, and retries after a pause if it is unavailable.
 func (r *evaluation) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	for attempt := 1; ; attempt++ {
 		made, err := r.embedder.Embed(ctx, texts)

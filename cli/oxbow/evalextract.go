@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// extract makes messages of what was loaded, and extracts memories from them, as a worker would.
+// extract stores what was loaded as messages and extracts memories from them, as a worker would.
 func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	var sessions []store.Session
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) (err error) {

@@ -62,8 +62,8 @@ func (a *app) export(ctx context.Context, d *database, userID, output string) er
 	return nil
 }
 
-// writeFile makes the file whole or not at all: it is written beside its place, and then moved there. Nobody else may
-// read it.
+// writeFile writes the whole file or none of it: it writes a temporary file in the same directory
+// and renames it. Only the owner may read the file.
 func writeFile(name string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {

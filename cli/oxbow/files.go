@@ -62,7 +62,7 @@ func (a *app) files(ctx context.Context, d *database, userID string, asJSON bool
 		var settings struct {
 			ChunkSize json.Number `json:"chunk_size"`
 		}
-		_ = json.Unmarshal(f.Settings, &settings) // what other programs wrote may be anything
+		_ = json.Unmarshal(f.Settings, &settings) // other programs may have written anything
 		t.add(printable(f.Path), f.MediaType, thousands(f.Bytes), thousands(int64(f.Chunks)), settings.ChunkSize.String(), showTime(f.UpdatedAt, location))
 	}
 	return t.print(a.out)

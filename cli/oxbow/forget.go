@@ -25,7 +25,7 @@ func newForgetCommand(a *app) *cobra.Command {
 				return err
 			}
 			m, err := d.client.Get(ctx, userID, id)
-			if err != nil && !errors.Is(err, oxbow.ErrSealed) { // nobody needs to read what is to go
+			if err != nil && !errors.Is(err, oxbow.ErrSealed) { // forgetting does not require reading the text
 				return err
 			}
 			a.printf("Forgotten. Until %s \"oxbow restore\" takes it back; then it is erased.\n",
@@ -52,7 +52,7 @@ func newRestoreCommand(a *app) *cobra.Command {
 	}
 }
 
-// onMemory runs f on the memory that two arguments name.
+// onMemory runs f on the memory that the two arguments identify.
 func (a *app) onMemory(f func(ctx context.Context, d *database, userID string, id uuid.UUID) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		id, err := idArgument(args[1])

@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// story is all that happened to a memory and its versions.
+// story is the history of a memory and its versions.
 type story struct {
 	Versions []oxbow.Memory `json:"versions"`
 	History  []oxbow.Change `json:"history"`
@@ -82,7 +82,7 @@ func (a *app) history(ctx context.Context, d *database, userID string, id uuid.U
 	return nil
 }
 
-// printVersions writes a line for each version; the one that was asked for is marked.
+// printVersions writes a line for each version and marks the requested one.
 func (a *app) printVersions(versions []oxbow.Memory, asked uuid.UUID, location *time.Location) error {
 	columns := width(a.out)
 	t := newTable("#nr", "true from", "true until", "believed from", "believed until", "~memory", "state", "id")
@@ -101,7 +101,7 @@ func (a *app) printVersions(versions []oxbow.Memory, asked uuid.UUID, location *
 	return t.print(a.out)
 }
 
-// trueFrom is when a memory became true.
+// trueFrom returns when a memory became true.
 func trueFrom(m oxbow.Memory) time.Time {
 	if m.ValidAt.IsZero() {
 		return m.CreatedAt
@@ -109,7 +109,7 @@ func trueFrom(m oxbow.Memory) time.Time {
 	return m.ValidAt
 }
 
-// versionState is what became of a version.
+// versionState describes the state of a version.
 func versionState(v oxbow.Memory) string {
 	switch {
 	case !v.ForgottenAt.IsZero():
@@ -124,7 +124,8 @@ func versionState(v oxbow.Memory) string {
 	return "current"
 }
 
-// printChanges writes what happened; below it, indented, what was said that it rests on, each message once.
+// printChanges writes the changes, each followed by the messages it is based on, indented. Each
+// message appears once.
 func (a *app) printChanges(s story, location *time.Location) error {
 	numbers := map[uuid.UUID]string{}
 	for i, v := range s.Versions {
@@ -163,7 +164,7 @@ func (s story) happening(c oxbow.Change) string {
 	return event(c.Event)
 }
 
-// replaced tells how a version stands to the one that an extraction made.
+// replaced describes how a version relates to the one that an extraction created.
 func (s story) replaced(c oxbow.Change) string {
 	i := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool { return v.ID == c.MemoryID })
 	j := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool { return v.ID != c.MemoryID && v.Content == c.NewContent })
@@ -176,7 +177,7 @@ func (s story) replaced(c oxbow.Change) string {
 	return "changed to"
 }
 
-// changedText is the text that a change is about.
+// changedText returns the text that a change is about.
 func changedText(c oxbow.Change) string {
 	switch c.Event {
 	case "STAGE_CHANGE":

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// say stores what a user said, ends the session, and works on it.
+// say stores the user's messages, ends the session, and runs its jobs.
 func (d on) say(user, session, at string, messages ...string) {
 	d.t.Helper()
 	for i, text := range messages {
@@ -22,7 +22,7 @@ func (d on) say(user, session, at string, messages ...string) {
 	d.work()
 }
 
-// idOf is the memory with that text.
+// idOf returns the id of the memory with the given text.
 func (d on) idOf(user, content string) string {
 	d.t.Helper()
 	for _, e := range decoded[[]oxbow.TimelineEntry](d.t, d.ok("timeline", user, content, "--json")) {
@@ -77,8 +77,8 @@ func TestHistory(t *testing.T) {
 	require.Contains(t, d.run("history", uuid.NewString()).err, "no such memory")
 }
 
-// The history reads in the order in which things were true, whatever the order in which the
-// conversations were extracted.
+// History lists facts in the order in which they were true, in whatever order the conversations
+// were extracted.
 func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	said := []string{"I live in Bergen.", "I live in Oslo.", "I live in Trondheim."}
@@ -119,8 +119,8 @@ func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 	}
 }
 
-// A memory that was learned late is superseded by the one that was known, and what stands beside
-// another contradicts it.
+// A memory learned late is superseded by the one already known. A memory that coexists with another
+// is shown as contradicting it.
 func TestHistoryOfOtherOrders(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shownBad is how many of the bad lines of a file are shown.
+// shownBad is how many bad lines of a file are shown.
 const shownBad = 20
 
 type importFlags struct {
@@ -115,7 +115,7 @@ func (a *app) importFile(ctx context.Context, d *database, name string, flags im
 	return nil
 }
 
-// importError says which file it was, and that nothing of it was kept.
+// importError names the file and says that nothing of it was imported.
 func importError(name string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: nothing of the file was kept: %w", name, err)
@@ -126,7 +126,7 @@ func importError(name string, err error) error {
 	return fmt.Errorf("%s: %w; nothing of the file was kept", name, err)
 }
 
-// importSummary is what became of a file, as a sentence.
+// importSummary returns the result for a file as a sentence.
 func importSummary(r oxbow.ImportReport) string {
 	memories, there := int64(r.Memories), int64(r.Memories)-r.New
 	var text string

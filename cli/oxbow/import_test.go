@@ -28,7 +28,7 @@ func TestImportSample(t *testing.T) {
 	require.Contains(t, d.ok("recall", "demo-zhouyun", "完赛了", "-n", "1"), "2025-04-13 14:50", "as it was in Hangzhou")
 }
 
-// lines writes a file of lines, and returns its name.
+// lines writes a file of lines and returns its name.
 func lines(t *testing.T, lines ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "some.jsonl")

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shownRefused is how many of the refused rows are shown; --json has up to a thousand.
+// shownRefused is how many refused rows are shown; --json has up to 1,000.
 const shownRefused = 20
 
 type importV1Flags struct {
@@ -56,7 +56,7 @@ vectors of what comes in.`,
 	return cmd
 }
 
-// options reads what the flags say.
+// options returns the options that the flags set.
 func (f importV1Flags) options() (importv1.Options, error) {
 	o := f.Options
 	o.Table, o.ImportanceScale, o.Types = f.table, f.scale, map[string]store.MemoryType{}
@@ -123,7 +123,7 @@ func (a *app) importV1(ctx context.Context, flags importV1Flags) error {
 	return a.printV1(report)
 }
 
-// v1Progress shows each stage anew.
+// v1Progress shows the progress of each stage in turn.
 type v1Progress struct {
 	app   *app
 	shown *progress
@@ -192,7 +192,7 @@ func (a *app) printV1(r importv1.Report) error {
 	return nil
 }
 
-// printV1Refused shows why rows were not taken, and some of them.
+// printV1Refused shows why rows were refused, with some of the rows.
 func (a *app) printV1Refused(r importv1.Report) error {
 	if len(r.Refused) == 0 {
 		return nil

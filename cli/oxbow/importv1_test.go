@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// v1Table is the table that version 1 kept.
+// v1Table creates the table of version 1.
 const v1Table = `
 	create table public.embeddings (
 	  id               uuid primary key default gen_random_uuid(),
@@ -32,10 +32,10 @@ const v1Table = `
 	  extracted_from   text
 	)`
 
-// v1id is an id that a person can tell: v1id(7) ends in 7.
+// v1id returns an id that is easy to recognise: v1id(7) ends in 7.
 func v1id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// v1Sample fills the table with a life in small: facts and their versions, episodes, a document,
+// v1Sample fills the table with a small example: facts and their versions, episodes, a document,
 // and traits with evidence.
 func v1Sample(d on) {
 	d.exec(v1Table)
@@ -62,9 +62,9 @@ func v1Sample(d on) {
 	}
 }
 
-// v1Bad adds rows that Oxbow does not take.
+// v1Bad adds rows that Oxbow refuses.
 func v1Bad(d on) {
-	// only json keeps what jsonb does not take
+	// Only json stores values that jsonb rejects.
 	d.exec(`alter table embeddings alter metadata type json; insert into embeddings (id, user_id, content, memory_type, metadata, valid_from, valid_until, created_at) values
 		('` + v1id(101) + `', null, 'x', 'fact', '{}', null, null, now()),
 		('` + v1id(102) + `', repeat('u', 256), 'x', 'fact', '{}', null, null, now()),
@@ -79,7 +79,7 @@ func v1Bad(d on) {
 		('` + v1id(111) + `', 'ada', null, 'episodic', '{}', null, null, now())`)
 }
 
-// v1Imported is everything that an import makes, but what it makes anew each time.
+// v1Imported returns everything that an import stores, except for generated values.
 func (d on) v1Imported() string {
 	d.t.Helper()
 	return d.text(`

@@ -19,7 +19,7 @@ type ingestFlags struct {
 	json                            bool
 }
 
-// ingested is what became of one file.
+// ingested is the result for one file.
 type ingested struct {
 	documents.Report
 	Error string `json:"error,omitempty"`
@@ -82,7 +82,7 @@ func (a *app) ingest(cmd *cobra.Command, files []string, flags *ingestFlags) err
 	return err
 }
 
-// check finds mistakes in the command line.
+// check checks the flags and the file names.
 func (flags *ingestFlags) check(files []string) error {
 	if flags.user == "" {
 		return usagef("say whose files they are: --user USER")
@@ -98,13 +98,13 @@ func (flags *ingestFlags) check(files []string) error {
 			return usagef("standard input needs a name to be known by: --name NAME")
 		}
 	}
-	if flags.chunkSize == 0 { // which means the default to the client
+	if flags.chunkSize == 0 { // the client reads 0 as the default
 		return usagef("--chunk-size must be between 100 and 20000, got 0")
 	}
 	return nil
 }
 
-// ingestFiles goes on after a file that cannot be read, and stops at anything else.
+// ingestFiles continues after a file that cannot be read and stops at any other error.
 func (a *app) ingestFiles(ctx context.Context, d *database, files []string, file documents.NewFile, flags *ingestFlags) (reports []ingested, failed int, err error) {
 	reports = []ingested{}
 	for _, name := range files {
@@ -135,7 +135,7 @@ func (a *app) ingestFiles(ctx context.Context, d *database, files []string, file
 	return reports, failed, nil
 }
 
-// unreadableError is one about a file and not about the database.
+// unreadableError is an error in a file, as opposed to one in the database.
 type unreadableError struct{ error }
 
 func (e *unreadableError) Unwrap() error { return e.error }
@@ -158,7 +158,7 @@ func (a *app) ingestFile(ctx context.Context, d *database, name string, file doc
 	return report, err
 }
 
-// watchedReader keeps the error that reading ended with, to tell it from one of the database.
+// watchedReader keeps the read error, to tell it from an error in the database.
 type watchedReader struct {
 	io.Reader
 	err error
@@ -172,7 +172,7 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ingestSummary is what became of a file, as a sentence.
+// ingestSummary returns the result for a file as a sentence.
 func ingestSummary(r documents.Report) string {
 	chunks := count(int64(r.Chunks), "chunk", "chunks")
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/documents"
 )
 
-// files writes files into a directory of the test's own, and returns it.
+// files writes files into a new temporary directory and returns the directory.
 func files(t *testing.T, contents map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestIngestOfStandardInput(t *testing.T) {
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where metadata @> '{"file_name": "a", "heading": "A"}'`))
 }
 
-// One bad file among several does not keep the others out.
+// A bad file does not keep the other files from being ingested.
 func TestIngestRefusals(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

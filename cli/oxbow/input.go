@@ -11,10 +11,11 @@ import (
 	"sync/atomic"
 )
 
-// maxInput is more than a memory may have, so that what is too long is refused and not cut.
+// maxInput exceeds the longest memory, in bytes, so that a text that is too long is refused instead
+// of cut.
 const maxInput = 2 << 20
 
-// text is an argument, or for "-" what stands on standard input, without the newline at its end.
+// text returns an argument, or standard input without its final newline if the argument is "-".
 func (a *app) text(ctx context.Context, argument string) (string, error) {
 	if argument != "-" {
 		return argument, nil
@@ -29,7 +30,8 @@ func (a *app) text(ctx context.Context, argument string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// open opens a file to be read, "-" being standard input, and tells its size in bytes, 0 if that is not known.
+// open opens a file for reading, or standard input for "-". It returns the size in bytes, or 0 if
+// it is unknown.
 func (a *app) open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
 		return io.NopCloser(interruptible{ctx, a.in}), 0, nil
@@ -60,8 +62,8 @@ func shownName(name string) string {
 	return strings.TrimPrefix(name, "./")
 }
 
-// interruptible stops waiting for input when the command is interrupted. The reading itself is left behind; the process
-// ends then.
+// interruptible stops waiting for input when the command is interrupted. The blocked read is
+// abandoned; the process ends soon after.
 type interruptible struct {
 	ctx context.Context
 	in  io.Reader
@@ -86,7 +88,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// countingReader tells how much of a file was read, from any goroutine.
+// countingReader counts the bytes read. Any goroutine may ask for the count.
 type countingReader struct {
 	io.Reader
 	read atomic.Int64
@@ -98,10 +100,10 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// canAsk tells whether somebody sits at a terminal.
+// canAsk reports whether a person can answer on a terminal.
 func (a *app) canAsk() bool { return terminal(a.in) && terminal(a.err) }
 
-// confirm asks on the terminal, and fails unless the answer is the one expected.
+// confirm asks on the terminal, and returns an error unless the answer is the expected one.
 func (a *app) confirm(ctx context.Context, question, expected string) error {
 	_, _ = fmt.Fprint(a.err, question)
 	answer, err := bufio.NewReader(interruptible{ctx, a.in}).ReadString('\n')

@@ -12,14 +12,14 @@ import (
 	"github.com/oxbow-memory/oxbow/sealed"
 )
 
-// The keys are in variables only: what stands on a command line can be seen by others.
+// Keys come from environment variables only: other users can see a command line.
 const (
 	keysetVariable = "OXBOW_KEYSET"
 	kmsVariable    = "OXBOW_KMS_URI"
 )
 
-// keys are those of the environment, nil if there are none. Only commands that need them ask,
-// because a key management service that is down is no reason not to forget or erase.
+// keys returns the keys of the environment, or nil if none are set. Only commands that need keys
+// call it: a key management service that is down must not prevent forgetting or erasing.
 func keys(ctx context.Context) (*sealed.Keys, error) {
 	text := os.Getenv(keysetVariable)
 	if text == "" {
@@ -36,7 +36,7 @@ func keys(ctx context.Context) (*sealed.Keys, error) {
 	return k, nil
 }
 
-// needKeys is keys, where there have to be some.
+// needKeys is keys, but returns an error if none are set.
 func needKeys(ctx context.Context) (*sealed.Keys, error) {
 	k, err := keys(ctx)
 	if err == nil && k == nil {
@@ -45,7 +45,7 @@ func needKeys(ctx context.Context) (*sealed.Keys, error) {
 	return k, err
 }
 
-// withKeys gives a client the keys of the environment, if there are some.
+// withKeys returns the option that gives a client the keys of the environment, if any are set.
 func withKeys(ctx context.Context) ([]oxbow.Option, error) {
 	k, err := keys(ctx)
 	if err != nil || k == nil {
@@ -54,7 +54,7 @@ func withKeys(ctx context.Context) ([]oxbow.Option, error) {
 	return []oxbow.Option{oxbow.WithSealer(k)}, nil
 }
 
-// keyURI is that of the key that the keyset is encrypted with, "" if it is in clear.
+// keyURI returns the URI of the key that encrypts the keyset, or "" if the keyset is in clear text.
 func keyURI(ctx context.Context) (string, error) {
 	uri := os.Getenv(kmsVariable)
 	if uri == "" {

@@ -21,7 +21,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// service is a key management service at the far end: Vault's transit engine and AWS KMS, with keys of its own by name.
+// service imitates two key management services, Vault's transit engine and AWS KMS. It holds keys
+// by name.
 type service struct {
 	*httptest.Server
 	keys   map[string]cipher.AEAD
@@ -114,7 +115,8 @@ func (s *service) serveAWS(w http.ResponseWriter, r *http.Request, operation str
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// The keyset is worth nothing without the service: it is made, extended, rotated to and read with it.
+// The keyset is unusable without the service, which is needed to create, extend, rotate and read
+// it.
 func TestKeyManagementServices(t *testing.T) {
 	for _, kind := range []string{"vault", "aws"} {
 		t.Run(kind, func(t *testing.T) {
@@ -175,7 +177,7 @@ func TestKeyManagementServices(t *testing.T) {
 			fails("cannot be opened with "+uri, map[string]string{"vault": "permission denied", "aws": "not authorized to perform kms:Decrypt"}[kind])
 			s.denies.Store(false)
 
-			// what needs no key does not ask
+			// Commands that need no key do not call the service.
 			asked := s.asked.Load()
 			s.Close()
 			require.Contains(t, d.ok("status"), "memories")
@@ -189,7 +191,7 @@ func TestKeyManagementServices(t *testing.T) {
 	}
 }
 
-// secretOf returns what nobody is to see of a keyset.
+// secretOf returns the secret part of a keyset.
 func secretOf(t *testing.T, keyset string) string {
 	t.Helper()
 	found := regexp.MustCompile(`"(?:value|encryptedKeyset)":"([^"]{20,})"`).FindStringSubmatch(keyset)
@@ -197,7 +199,7 @@ func secretOf(t *testing.T, keyset string) string {
 	return found[1]
 }
 
-// A service that takes the connection and never answers keeps nobody.
+// A service that accepts the connection and never answers does not block a command.
 func TestKeyManagementServiceHangs(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -230,7 +232,7 @@ func TestWrongKeyURI(t *testing.T) {
 	}
 }
 
-// Each thing that must not be known of a secret is found, and nothing else.
+// check finds each rule that a secret memory can break, and nothing else.
 func TestCheckSecrets(t *testing.T) {
 	d := onDatabase(t)
 	t.Setenv("OXBOW_KMS_URI", "")
@@ -284,7 +286,8 @@ func TestCheckSecrets(t *testing.T) {
 		})
 	}
 
-	// messages too; and what has no content in its place, which only the constraint keeps out
+	// Messages too; and a row whose content is not the placeholder, which only the constraint
+	// rejects.
 	d.exec(`insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key) values ('mia', 's', '[sealed]', 3, 'swordfish', '7')`)
 	r := d.run("check", "mia")
 	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +message: no sealed text`, r.out)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Where there is no terminal, long work tells now and then how far it is.
+// Without a terminal, long work reports its progress from time to time.
 func TestProgress(t *testing.T) {
 	defer func(every time.Duration) { speakEvery = every }(speakEvery)
 	var err bytes.Buffer
@@ -39,13 +39,14 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, "ask: 1,234 of 12,345\nask: 1,235 of 12,345\njobs left: 3\n", err.String())
 }
 
-// result is what one command line left behind.
+// result is the output and exit code of one command line.
 type result struct {
 	code     int
 	out, err string
 }
 
-// unexpected is what a command says on standard error, without what River says of a PostgreSQL that is slow to answer.
+// unexpected returns standard error without River's messages about a PostgreSQL that is slow to
+// answer.
 func (r result) unexpected() (lines string) {
 	for line := range strings.Lines(r.err) {
 		if !strings.Contains(line, "context deadline exceeded") {
@@ -55,7 +56,7 @@ func (r result) unexpected() (lines string) {
 	return lines
 }
 
-// cli runs one command line as the program would, with nothing on its standard input.
+// cli runs one command line as the program would, with empty standard input.
 func cli(t *testing.T, args ...string) result {
 	t.Helper()
 	return cliContext(t.Context(), args...)

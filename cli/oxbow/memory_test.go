@@ -65,7 +65,7 @@ func TestRefusalsAboutOneMemory(t *testing.T) {
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where forgotten_at is null`))
 }
 
-// A failed job is shown with its error, and a waiting one with the time at which it is due.
+// A failed job is shown with its error, and a waiting job with its due time.
 func TestShowJobs(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -74,7 +74,7 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker stay, because othe
 	return cmd
 }
 
-// confirmDown asks on a terminal for the name of the database, and refuses elsewhere.
+// confirmDown asks for the database's name on a terminal, and returns an error without one.
 func (a *app) confirmDown(ctx context.Context, dsn string, to int32) error {
 	if !a.canAsk() {
 		return usagef("migrate down deletes data: give --yes to confirm it")

@@ -2,14 +2,15 @@ package main
 
 import (
 	"time"
-	_ "time/tzdata" // users' time zones are known also where the system has no list of them
+	_ "time/tzdata" // embeds the time zones, for systems without a zone database
 )
 
-// period is a moment, a day, a month or a year of the command line; a moment begins and ends at once.
+// period is a moment, a day, a month or a year from the command line. The begin and end of a moment
+// are equal.
 type period struct{ begin, end time.Time }
 
-// parsePeriod reads RFC 3339, a date and time without a zone, a date, a month (2024-05) or a year (2024); what has no
-// zone is in location.
+// parsePeriod reads RFC 3339, a date and time without a zone, a date, a month (2024-05) or a year
+// (2024). A text without a zone is read in location.
 func parsePeriod(flag, text string, location *time.Location) (period, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil && at.Year() >= 1 {
 		return period{at, at}, nil
@@ -30,7 +31,7 @@ func parsePeriod(flag, text string, location *time.Location) (period, error) {
 	return period{}, usagef("--%s %q is no time: give a date (2024-05-17), a month (2024-05), or a time (2024-05-17T08:00:00Z)", flag, text)
 }
 
-// showTime writes a time to the minute.
+// showTime formats a time to the minute.
 func showTime(at time.Time, location *time.Location) string {
 	if at.IsZero() {
 		return ""

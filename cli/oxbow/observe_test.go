@@ -20,8 +20,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 )
 
-// The program itself, with a provider over HTTP: it serves what Prometheus asks for, and sends the
-// trace of what it did to a collector.
+// The program, run with a provider over HTTP, serves metrics to Prometheus and sends traces to a
+// collector.
 func TestWorkIsObserved(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -60,7 +60,7 @@ func TestWorkIsObserved(t *testing.T) {
 	d.exec(`select set_config('oxbow.traceparent', '00-` + trace + `-b7ad6b7169203331-01', false);
 		insert into oxbow.memories (user_id, content) values ('ada', '周末去植物园看兰花')`)
 	get := func(path string) string {
-		response, err := http.Get("http://" + address + path) // the test ends before
+		response, err := http.Get("http://" + address + path) // the test ends first
 		require.NoError(t, err)
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
@@ -75,7 +75,7 @@ func TestWorkIsObserved(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// hexBytes are the bytes that a hexadecimal text writes.
+// hexBytes decodes a hexadecimal text.
 func hexBytes(text string) []byte {
 	var raw []byte
 	_, _ = fmt.Sscanf(text, "%x", &raw)

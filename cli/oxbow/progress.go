@@ -8,11 +8,13 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// speakEvery is how often progress is told where there is no terminal. Tests, which may be slow, are not told of it.
+// speakEvery is the interval between progress lines without a terminal. Tests, which may be slow,
+// raise it to an hour.
 var speakEvery = 5 * time.Second
 
-// progress shows on standard error how far long work is: as a bar on a terminal, elsewhere as a line now and then, so
-// that short work says nothing. It may be used by one goroutine at a time.
+// progress shows the progress of long work on standard error: as a bar on a terminal, otherwise as
+// a line from time to time, so that short work writes nothing. Only one goroutine may use it at a
+// time.
 type progress struct {
 	out   io.Writer
 	bar   *progressbar.ProgressBar
@@ -22,7 +24,8 @@ type progress struct {
 	spoke time.Time
 }
 
-// progress begins to show work; what says which ("embed"), total how much of it there is, 0 if that is not known.
+// progress starts showing the progress of work. what names the work ("embed"); total is its size,
+// or 0 if unknown.
 func (a *app) progress(what string, total int64) *progress {
 	p := &progress{out: a.err, what: what, total: total, spoke: time.Now()}
 	if terminal(a.err) {
@@ -33,18 +36,18 @@ func (a *app) progress(what string, total int64) *progress {
 		p.bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(total > 0),
-			// without these codes it counts bytes, and clears more than its line
+			// Without these codes the library counts bytes and clears more than its line.
 			progressbar.OptionUseANSICodes(true))
 	}
 	return p
 }
 
-// set says how much is done.
+// set sets the amount of work done.
 func (p *progress) set(done int64) {
 	p.done = done
 	switch {
 	case p.bar != nil:
-		_ = p.bar.Set64(done) // a bar that cannot be drawn stops nothing
+		_ = p.bar.Set64(done) // failing to draw the bar is not an error
 	case time.Since(p.spoke) >= speakEvery:
 		p.spoke = time.Now()
 		if p.total > 0 {
@@ -65,7 +68,7 @@ func (p *progress) say(line string) {
 	_, _ = fmt.Fprintln(p.out, line)
 }
 
-// end takes the bar off the terminal; what came of the work is the command's to say.
+// end removes the bar from the terminal. The command reports the result of the work.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
@@ -73,12 +76,12 @@ func (p *progress) end() {
 	}
 }
 
-// say writes a line for a person, who is not the reader of the output, to standard error.
+// say writes a line for a person to standard error, apart from the output.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format+"\n", args...)
 }
 
-// thousands writes 31439 as 31,439.
+// thousands formats 31439 as 31,439.
 func thousands(n int64) string {
 	if n < 0 {
 		return "-" + thousands(-n)
@@ -89,7 +92,7 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// count writes a number with its noun: 1 memory, 2 memories.
+// count formats a number with its noun: 1 memory, 2 memories.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

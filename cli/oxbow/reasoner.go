@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reasonerFlags choose what draws conclusions from memories. Each has an environment variable of the same name.
+// reasonerFlags choose the reasoner. Each has an environment variable of the same name.
 type reasonerFlags struct {
 	now     string
 	invalid error
@@ -34,7 +34,7 @@ func (f *reasonerFlags) add(flags *pflag.FlagSet, cfg *worker.Config) {
 	flags.StringVar(&f.now, "now", "", "set the clock of reflection to a day's end (2025-12-31) or a time, in UTC, for data that lies in the past")
 }
 
-// complete takes the key, which is never a flag, and the clock.
+// complete sets the key, which is never a flag, and the clock.
 func (f *reasonerFlags) complete(cfg *worker.Config) error {
 	if f.invalid != nil {
 		return f.invalid

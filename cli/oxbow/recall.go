@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// recallFlags are those of recall; their times are read when the user's zone is known.
+// recallFlags are the flags of recall. Times are parsed once the user's time zone is known.
 type recallFlags struct {
 	embedding          embeddingFlags
 	query              oxbow.Query
@@ -59,14 +59,14 @@ using them.`,
 	f.BoolVar(&q.WordsOnly, "words-only", false, "leave the vectors out")
 	f.BoolVar(&flags.json, "json", false, "print a JSON array")
 	f.BoolVar(&flags.explain, "explain", false, "show where each score comes from")
-	cmd.MarkFlagsMutuallyExclusive("json", "explain") // JSON has it anyway
+	cmd.MarkFlagsMutuallyExclusive("json", "explain") // JSON always includes the explanation
 	flags.embedding.add(f)
 	return cmd
 }
 
 func (a *app) recall(ctx context.Context, flags *recallFlags) error {
 	q := &flags.query
-	if q.Limit < 1 { // 0 means the default to the client
+	if q.Limit < 1 { // the client reads 0 as the default
 		return usagef("--limit must be between 1 and 1000, got %d", q.Limit)
 	}
 	for _, t := range flags.types {
@@ -121,7 +121,7 @@ func (a *app) recall(ctx context.Context, flags *recallFlags) error {
 	return nil
 }
 
-// times reads the flags that are times.
+// times parses the flags that are times.
 func (flags *recallFlags) times(location *time.Location) error {
 	for _, t := range []struct {
 		flag, text string
@@ -139,7 +139,7 @@ func (flags *recallFlags) times(location *time.Location) error {
 	return nil
 }
 
-// sayNothingFound says what to look at.
+// sayNothingFound suggests what to check when nothing was found.
 func (a *app) sayNothingFound(ctx context.Context, d *database, q *oxbow.Query) error {
 	var p store.Presence
 	err := d.as(ctx, q.UserID, func(db store.DB) (err error) {
@@ -176,8 +176,8 @@ func waits(n int64) string {
 // roomForIDs is how wide a terminal must be for a table with ids.
 const roomForIDs = 120
 
-// printRecalled writes a table: on a terminal as wide as that, elsewhere with each memory on one
-// line, uncut. The type is told unless all are episodes.
+// printRecalled writes a table. On a terminal it fits the width; elsewhere each memory is on one
+// line, uncut. The type column is shown unless all are episodes.
 func (a *app) printRecalled(memories []oxbow.Result, location *time.Location) error {
 	columns := width(a.out)
 	episodes := !slices.ContainsFunc(memories, func(m oxbow.Result) bool { return m.Type != oxbow.TypeEpisodic })
@@ -196,7 +196,7 @@ func (a *app) printRecalled(memories []oxbow.Result, location *time.Location) er
 	return t.print(a.out)
 }
 
-// whenOf is the time that a memory speaks of.
+// whenOf returns the time that a memory is about.
 func whenOf(m oxbow.Result, location *time.Location) string {
 	if !m.ValidAt.IsZero() {
 		return showTime(m.ValidAt, location)
@@ -204,7 +204,7 @@ func whenOf(m oxbow.Result, location *time.Location) string {
 	return showTime(m.CreatedAt, location)
 }
 
-// periodOf says until when a memory was true, or was believed, where that has ended.
+// periodOf returns until when a memory was true or was believed, if that has ended.
 func periodOf(m oxbow.Result, location *time.Location) string {
 	switch {
 	case !m.InvalidAt.IsZero():
@@ -215,7 +215,7 @@ func periodOf(m oxbow.Result, location *time.Location) string {
 	return ""
 }
 
-// printExplained writes a paragraph a memory, with the parts of its score.
+// printExplained writes a paragraph for each memory, with the parts of its score.
 func (a *app) printExplained(memories []oxbow.Result, location *time.Location) error {
 	columns := width(a.out)
 	for i, m := range memories {
@@ -244,7 +244,7 @@ func (a *app) printExplained(memories []oxbow.Result, location *time.Location) e
 	return nil
 }
 
-// explanation is the parts of a score: what each channel gave, and by how much the bonuses raise it.
+// explanation describes the parts of a score: the contribution of each channel and the bonuses.
 func explanation(e oxbow.Explanation) string {
 	var parts []string
 	for _, c := range []struct {
@@ -252,7 +252,7 @@ func explanation(e oxbow.Explanation) string {
 		score *oxbow.ChannelScore
 	}{{"words", e.Text}, {"vector", e.Vector}, {"entity", e.Entity}} {
 		if c.score == nil && c.name == "entity" {
-			continue // most queries name nobody
+			continue // most queries name no entity
 		}
 		if c.score == nil {
 			parts = append(parts, c.name+" –")
@@ -268,7 +268,7 @@ func explanation(e oxbow.Explanation) string {
 	return strings.Join(append(parts, bonus), "; ")
 }
 
-// joined joins what is not empty.
+// joined joins the parts that are not empty.
 func joined(parts []string, separator string) string {
 	var some []string
 	for _, part := range parts {

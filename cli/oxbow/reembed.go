@@ -60,7 +60,7 @@ func (a *app) printReembedded(result worker.ReembedResult) {
 	a.printf("Restart workers and applications with the new model.\n")
 }
 
-// reembedProgress shows each round of the work anew.
+// reembedProgress shows the progress of each round in turn.
 type reembedProgress struct {
 	app     *app
 	shown   *progress

@@ -92,7 +92,7 @@ func (a *app) reflect(ctx context.Context, user string, flags *workFlags, dryRun
 	return nil
 }
 
-// momentFor reads --now in the user's time zone, and says how many memories are later.
+// momentFor parses --now in the user's time zone, and reports how many memories are later.
 func (a *app) momentFor(ctx context.Context, db store.DB, user, text string) (time.Time, error) {
 	person, err := store.ReadPerson(ctx, db, user)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) momentFor(ctx context.Context, db store.DB, user, text string) (ti
 	return now, err
 }
 
-// reflectReport shows what cycles came to.
+// reflectReport prints the results of reflection cycles.
 type reflectReport struct {
 	*app
 	lines                                                bool // JSON
@@ -117,7 +117,7 @@ type reflectReport struct {
 	err                                                  error
 }
 
-// shownEvent is a line of the report, and of its JSON.
+// shownEvent is a line of the report, or an event in its JSON.
 type shownEvent struct {
 	Trait      string          `json:"trait_id"`
 	Content    string          `json:"content"`
@@ -198,7 +198,7 @@ func (r *reflectReport) summary(dryRun bool) string {
 	return b.String()
 }
 
-// counted is a number with what it counts.
+// counted formats a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

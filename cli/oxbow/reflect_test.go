@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// climber goes climbing on five days of two months, at half past three in the afternoon in UTC.
+// climber goes climbing on five days in two months, at 15:30 UTC.
 const climber = `insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
 	select 'ada', 'episodic', 'I went climbing with friends, number ' || n, '2025-03-01 15:30+00'::timestamptz + n * interval '10 days', 'chat ' || n
 	  from generate_series(1, 5) n`
@@ -35,7 +35,7 @@ func TestReflect(t *testing.T) {
 	require.Contains(t, dry, "Tends to be active late at night", "in Shanghai, that is")
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
 
-	// the last of them is of 23:30 on 20 April in Shanghai
+	// The last of them was at 23:30 on 20 April in Shanghai.
 	r = d.run("reflect", "ada", "--dry-run", "--now", "2025-04-20T23:00:00")
 	require.Zero(t, r.code, r.err)
 	require.Equal(t, "1 memory that waits for it is later than --now, and counts as of that moment.\n", r.err)
@@ -54,7 +54,7 @@ func TestReflect(t *testing.T) {
 	require.Contains(t, d.ok("traits", "ada", "--now", "2025-05-01"), "Often goes climbing")
 	require.Equal(t, "Nothing waits to be reflected on.", d.ok("reflect", "ada"))
 
-	// what denied a pattern before it was seen counts when it is
+	// A memory that denies a pattern before it is found counts when it is found.
 	d.exec(`insert into oxbow.memories (user_id, content, valid_at, session_id) values ('林', '我不再打篮球了。', '2025-06-20', 'later')`)
 	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林'))`)
 	require.Contains(t, d.ok("reflect", "林", "--now", "2025-07-01"), "1 clue noted for later")

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// rememberFlags are what a memory has besides its user and its text.
+// rememberFlags are the properties of a memory besides its user and text.
 type rememberFlags struct {
 	memory                                oxbow.NewMemory
 	kind, at, until, metadata, supersedes string
@@ -133,7 +133,7 @@ func (a *app) remember(cmd *cobra.Command, userID, text string, flags *rememberF
 	return nil
 }
 
-// jsonFlag returns the flag's JSON object, nil if it was not given.
+// jsonFlag returns the flag's JSON object, or nil if the flag was not given.
 func jsonFlag(name, text string) (any, error) {
 	if text == "" {
 		return nil, nil
@@ -145,7 +145,7 @@ func jsonFlag(name, text string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-// idFlag returns the id, uuid.Nil if it was not given.
+// idFlag returns the flag's id, or uuid.Nil if the flag was not given.
 func idFlag(name, text string) (uuid.UUID, error) {
 	if text == "" {
 		return uuid.Nil, nil
@@ -157,7 +157,7 @@ func idFlag(name, text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// idArgument returns the id that an argument is.
+// idArgument parses an argument as an id.
 func idArgument(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id == uuid.Nil {

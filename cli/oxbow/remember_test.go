@@ -85,7 +85,7 @@ func TestRecallForPeople(t *testing.T) {
 	}
 }
 
-// before is what stands before a text on its line.
+// before returns the part of a line that precedes a text.
 func before(t *testing.T, table, text string) string {
 	t.Helper()
 	at := strings.Index(table, text)
@@ -182,7 +182,7 @@ func TestInputInterrupted(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	for _, args := range [][]string{{"remember", "ada", "-"}, {"recall", "ada", "-"}, {"import", "-"}, {"eval", "-"}} {
-		in, out := io.Pipe() // nobody writes
+		in, out := io.Pipe() // nothing is written to it
 		ctx, interrupt := context.WithCancel(t.Context())
 		var errs bytes.Buffer
 		code := run(ctx, append([]string{"--database-url", d.dsn}, args...),
@@ -194,7 +194,7 @@ func TestInputInterrupted(t *testing.T) {
 	require.Zero(t, d.rows())
 }
 
-// waiting interrupts when it is read from.
+// waiting interrupts the command when it is read from.
 type waiting struct {
 	io.Reader
 	interrupt func()
@@ -240,7 +240,7 @@ func TestRecallRefuses(t *testing.T) {
 	require.NotContains(t, other.err, "WithEmbedder", "that is for programs")
 }
 
-// A provider that is down costs the vectors, not the answer.
+// If the provider is down, recall answers without vectors.
 func TestRecallDegraded(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -95,7 +95,7 @@ func (a *app) printCandidates(candidates []oxbow.SensoryCandidate, location *tim
 	return t.print(a.out)
 }
 
-// second writes a time to the second.
+// second formats a time to the second.
 func second(at time.Time, location *time.Location) string {
 	return at.In(location).Format(time.DateTime)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shown is what is known of one memory.
+// shown is the output of show for one memory.
 type shown struct {
 	Memory  oxbow.Memory     `json:"memory"`
 	Work    store.MemoryWork `json:"work"`
@@ -85,7 +85,7 @@ func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID
 	return a.printShown(s, location)
 }
 
-// open opens a secret memory with the keys of the environment.
+// open decrypts a secret memory with the keys of the environment.
 func open(ctx context.Context, m *oxbow.Memory) error {
 	k, err := keys(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func open(ctx context.Context, m *oxbow.Memory) error {
 	return m.Open(k)
 }
 
-// ownerOf looks for the user of a memory.
+// ownerOf finds the user of a memory.
 func ownerOf(ctx context.Context, d *database, id uuid.UUID) (string, error) {
 	user, err := store.OwnerOf(ctx, d.pool, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -127,7 +127,8 @@ func (a *app) printShown(s shown, location *time.Location) error {
 	return a.printJobs(s.Work.Jobs, location)
 }
 
-// fieldsOf lists a memory's fields with their values; those that are empty are not set.
+// fieldsOf lists a memory's fields with their values; an empty value means that the field is not
+// set.
 func fieldsOf(s shown, location *time.Location) [][2]string {
 	m := s.Memory
 	at := func(t time.Time) string { return showTime(t, location) }
@@ -154,7 +155,7 @@ func fieldsOf(s shown, location *time.Location) [][2]string {
 		{"recalled", usedText(m, location)},
 	}
 	if len(m.Metadata) > 0 {
-		encoded, _ := json.Marshal(m.Metadata) // it was decoded from JSON
+		encoded, _ := json.Marshal(m.Metadata) // cannot fail: it was decoded from JSON
 		fields = append(fields, [2]string{"metadata", printable(string(encoded))})
 	}
 	if m.Trait != nil {
@@ -246,7 +247,7 @@ func (a *app) printHistory(s shown, location *time.Location) error {
 	for _, c := range s.History {
 		text := c.NewContent
 		if c.Event == "DELETE" {
-			text = "" // it is what it was
+			text = "" // unchanged
 		}
 		t.add(showTime(c.At, location), event(c.Event), fmt.Sprint(c.Version), printable(c.Actor), printable(text),
 			joinLines(wrap(printable(c.Reason), 30, textRows)))
@@ -254,7 +255,7 @@ func (a *app) printHistory(s shown, location *time.Location) error {
 	return t.print(a.out)
 }
 
-// event is what happened, in a word.
+// event returns a word for an event.
 func event(name string) string {
 	words := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
 		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired", "PROMOTE": "kept for good"}

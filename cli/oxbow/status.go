@@ -16,7 +16,7 @@ import (
 // providerTimeout is how long status waits for the embedding provider.
 const providerTimeout = 5 * time.Second
 
-// databaseStatus is what status prints.
+// databaseStatus is the output of status.
 type databaseStatus struct {
 	Database string             `json:"database"`
 	Oxbow    migrations.Version `json:"oxbow"`
@@ -25,11 +25,11 @@ type databaseStatus struct {
 	Provider providerStatus `json:"provider"`
 }
 
-// providerStatus is how the provider that the flags choose answers.
+// providerStatus is the state of the embedding provider that the flags choose.
 type providerStatus struct {
 	Model          string  `json:"model"`
 	Dimension      int     `json:"dimension"`
-	MatchesVectors bool    `json:"matches_vectors"` // it is the one whose vectors the database holds
+	MatchesVectors bool    `json:"matches_vectors"` // the database's vectors come from this model
 	OK             bool    `json:"ok"`
 	Milliseconds   float64 `json:"milliseconds"`
 	Error          string  `json:"error,omitzero"`
@@ -91,7 +91,7 @@ func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (database
 	return s, ctx.Err()
 }
 
-// askProvider asks for one vector.
+// askProvider requests one vector.
 func askProvider(ctx context.Context, embedder oxbow.Embedder) providerStatus {
 	s := providerStatus{Model: embedder.Model(), Dimension: embedder.Dimension()}
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
@@ -135,7 +135,7 @@ func (a *app) printDatabaseStatus(s databaseStatus) error {
 	return nil
 }
 
-// indexedLine tells of a user whose vectors have an index.
+// indexedLine describes a user whose vectors have an index.
 func indexedLine(u store.IndexedUser) string {
 	line := fmt.Sprintf("%s, %s: %s vectors", printable(u.UserID), u.Type, thousands(u.Vectors))
 	switch {
@@ -165,13 +165,13 @@ func (p providerStatus) String() string {
 	return fmt.Sprintf("%s answers within %.0f ms", p.Model, p.Milliseconds)
 }
 
-// reasonerLine tells how a language model fares, by its last calls.
+// reasonerLine describes a language model's state from its last calls.
 func reasonerLine(r gauges.ReasonerState, now time.Time) string {
 	ago := func(t time.Time) string { return age(now.Sub(t).Seconds()) }
 	if r.DownSince == nil {
 		return fmt.Sprintf("%s answered %s ago", r.Model, ago(*r.WorkedAt))
 	}
-	if r.Waiting == 0 { // it may not be in use any more
+	if r.Waiting == 0 { // the model may no longer be in use
 		return fmt.Sprintf("%s gave no answer of use at its last %s, the first %s ago: %s; nothing waits for it", r.Model,
 			counted(int(r.Failures), "call", "calls"), ago(*r.DownSince), printable(r.LastError))
 	}
@@ -179,7 +179,7 @@ func reasonerLine(r gauges.ReasonerState, now time.Time) string {
 	return line + fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "job waits", "jobs wait"))
 }
 
-// messageLine tells of the messages that wait to be extracted from.
+// messageLine describes the messages waiting for extraction.
 func messageLine(m gauges.MessageCount) string {
 	line := thousands(m.Waiting)
 	if m.Waiting >= gauges.ExactCounts {
@@ -239,7 +239,7 @@ func (a *app) printQueue(s databaseStatus) error {
 	return nil
 }
 
-// age writes a duration in its largest unit that tells enough: 45 s, 12 min, 5.5 h, 3.0 days.
+// age formats a duration in one suitable unit: 45 s, 12 min, 5.5 h, 3.0 days.
 func age(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)); {
 	case d < 10*time.Second:

@@ -14,22 +14,23 @@ import (
 	"golang.org/x/term"
 )
 
-// table is a list to be printed in columns. Widths are those on a screen: a Chinese character takes two places.
+// table is a list printed in columns. Widths are in terminal cells: a Chinese character takes two.
 type table struct {
 	header []string
 	right  []bool // columns with numbers
-	text   int    // the column that is wrapped to fit a terminal; -1: none
-	lines  int    // how many lines of it a row shows
+	text   int    // column wrapped to fit a terminal; -1: none
+	lines  int    // lines of the text column shown per row
 	rows   [][]string
 }
 
 const (
 	gap      = 2  // between columns
-	minText  = 24 // how narrow the column of text may become
-	textRows = 3  // how many lines of a long text a row shows
+	minText  = 24 // least width of the text column
+	textRows = 3  // lines of a long text shown per row
 )
 
-// newTable takes the names of the columns; a column of numbers has a "#" before its name, the one of long text a "~".
+// newTable returns a table with the named columns. The prefix "#" marks a column of numbers, "~"
+// the column of long text.
 func newTable(columns ...string) *table {
 	t := &table{text: -1, lines: textRows}
 	for i, name := range columns {
@@ -45,7 +46,8 @@ func newTable(columns ...string) *table {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the table, on a terminal as wide as that. Columns in which no row has anything are left out.
+// print writes the table. On a terminal it fits the width. It leaves out columns that are empty in
+// every row.
 func (t *table) print(w io.Writer) error {
 	if columns := width(w); columns > 0 && t.text >= 0 {
 		t.wrapText(columns)
@@ -79,7 +81,7 @@ func (t *table) print(w io.Writer) error {
 	return err
 }
 
-// wrapText breaks the texts so that the table is not wider than the terminal.
+// wrapText wraps the text column so that the table fits the terminal.
 func (t *table) wrapText(columns int) {
 	left := columns
 	for column := range t.header {
@@ -98,7 +100,7 @@ func (t *table) wrapText(columns int) {
 	}
 	for _, row := range t.rows {
 		text := strings.TrimLeft(row[t.text], " ")
-		indent := row[t.text][:len(row[t.text])-len(text)] // of a tree: every line is indented alike
+		indent := row[t.text][:len(row[t.text])-len(text)] // of a tree: all lines get the same indent
 		lines := wrap(text, max(left-len(indent), minText), t.lines)
 		for i := range lines {
 			lines[i] = indent + lines[i]
@@ -107,7 +109,7 @@ func (t *table) wrapText(columns int) {
 	}
 }
 
-// filled are the columns in which some row has something.
+// filled returns the columns that have a value in some row.
 func (t *table) filled() []int {
 	var keep []int
 	for column := range t.header {
@@ -137,7 +139,7 @@ func pick(cells []string, keep []int) []string {
 	return picked
 }
 
-// underlined takes spaces from the ends of lines, and draws a line below the first.
+// underlined trims spaces at line ends and draws a line below the header.
 func underlined(table string) string {
 	var lines []string
 	widest := 0
@@ -149,7 +151,7 @@ func underlined(table string) string {
 	return joinLines(slices.Insert(lines, min(1, len(lines)), strings.Repeat("─", widest))) + "\n"
 }
 
-// width is how many places a line of the terminal has, 0 if stream is none.
+// width returns the width of a terminal in cells, or 0 if stream is not a terminal.
 func width(stream any) int {
 	if f, ok := stream.(*os.File); ok && terminal(f) {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -159,10 +161,11 @@ func width(stream any) int {
 	return 0
 }
 
-// places is how wide a text is on a screen.
+// places returns the width of a text in terminal cells.
 func places(text string) int { return displaywidth.String(text) }
 
-// printable makes one line of a text, without control characters, which could do anything to a terminal.
+// printable turns a text into one line without control characters, which could control the
+// terminal.
 func printable(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -176,8 +179,8 @@ func printable(text string) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
-// wrap breaks a line into lines of at most width places: between words, and between characters of a script without
-// spaces. What does not fit on most lines ends with "…".
+// wrap breaks a line into lines of at most width cells, between words and between characters of
+// scripts without spaces. It returns at most most lines; a text that does not fit ends with "…".
 func wrap(text string, width, most int) []string {
 	var lines []string
 	for text != "" {
@@ -191,10 +194,10 @@ func wrap(text string, width, most int) []string {
 	return lines
 }
 
-// breakAt is where the first line of a text ends, in bytes.
+// breakAt returns where the first line of a text ends, in bytes.
 func breakAt(text string, width int) int {
 	at, used, best := 0, 0, 0
-	wide := false // the character before is one that a line may end after
+	wide := false // a line may end after the previous character
 	graphemes := displaywidth.StringGraphemes(text)
 	for graphemes.Next() {
 		value, places := graphemes.Value(), graphemes.Width()
@@ -203,7 +206,7 @@ func breakAt(text string, width int) int {
 		}
 		if used+places > width && at > 0 && value != " " {
 			if best == 0 {
-				best = at // a word longer than a line
+				best = at // the word is longer than a line
 			}
 			return best
 		}
@@ -212,7 +215,7 @@ func breakAt(text string, width int) int {
 	return len(text)
 }
 
-// closes tells characters that do not begin a line.
+// closes reports whether value is a character that may not begin a line.
 func closes(value string) bool {
 	return strings.Contains("，。、；：？！）》」』”’,.;:?!)", value)
 }

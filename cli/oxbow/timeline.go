@@ -53,7 +53,7 @@ vectors the database holds.`,
 
 func (a *app) timeline(ctx context.Context, flags *timelineFlags) error {
 	q := &flags.query
-	if q.Limit < 1 { // 0 means the default to the client
+	if q.Limit < 1 { // the client reads 0 as the default
 		return usagef("--limit must be between 1 and 1000, got %d", q.Limit)
 	}
 	for _, t := range flags.types {
@@ -100,7 +100,7 @@ func (a *app) timeline(ctx context.Context, flags *timelineFlags) error {
 	return a.printTimeline(found.Entries, location)
 }
 
-// printTimeline writes a table; the type is told unless all are facts.
+// printTimeline writes a table. The type column is shown unless all are facts.
 func (a *app) printTimeline(entries []oxbow.TimelineEntry, location *time.Location) error {
 	columns := width(a.out)
 	numbers := map[uuid.UUID]int{}
@@ -133,7 +133,7 @@ func (a *app) printTimeline(entries []oxbow.TimelineEntry, location *time.Locati
 	return t.print(a.out)
 }
 
-// crowded tells whether days are too coarse to tell the entries apart.
+// crowded reports whether an entry begins and ends on the same day, so that the table needs times.
 func crowded(entries []oxbow.TimelineEntry, location *time.Location) bool {
 	for _, e := range entries {
 		if e.InvalidAt.After(e.ValidAt) && day(e.InvalidAt, location) == day(e.ValidAt, location) {
@@ -143,7 +143,8 @@ func crowded(entries []oxbow.TimelineEntry, location *time.Location) bool {
 	return false
 }
 
-// thenOf is what became of an entry; what followed it goes by its number, if it is there.
+// thenOf describes what became of an entry. It refers to the successor by its number if the list
+// has it.
 func thenOf(e oxbow.TimelineEntry, numbers map[uuid.UUID]int) string {
 	by := func(id uuid.UUID) string {
 		if n, ok := numbers[id]; ok {

@@ -26,7 +26,7 @@ func TestTimeline(t *testing.T) {
 	require.Regexp(t, `(?s)^nr +from +until +now +who +memory +then +learned +id\n─+\n`+
 		` 1 +2024-03-01 +2025-06-10 +Mia +我住在北京。 +superseded by 2 +\S+ +\S+\n`+
 		` 2 +2025-06-10 +● +Mia +我现在住在上海。 +\S+ +\S+$`, d.ok("timeline", "小明", "住在哪里"))
-	// the version between shares no word with the topic
+	// The version between them shares no word with the topic.
 	require.Regexp(t, `(?s)1 +2024-03-01 +2024-09-10 .*I live in Bergen\. +superseded by 2.*`+
 		`2 +2024-09-10 +2025-06-10 .*I moved to Oslo\. +superseded by 3.*3 +2025-06-10 +● .*I live in Trondheim now\.`, d.ok("timeline", "mia", "where does she live"))
 	require.NotContains(t, d.ok("timeline", "mia", "where does she live"), "cello")

@@ -53,7 +53,7 @@ memories and users are PostgreSQL's estimates. It is for the owner of the schema
 	return cmd
 }
 
-// topOnce takes two readings, because rates lie between them.
+// topOnce takes two readings, because rates are differences between readings.
 func (a *app) topOnce(ctx context.Context, d *database) error {
 	before, err := gauges.ReadPulse(ctx, d.pool)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *app) topOnce(ctx context.Context, d *database) error {
 
 // Control sequences of terminals.
 const (
-	otherScreen   = "\x1b[?1049h\x1b[?25l" // a screen of its own, without a cursor
+	otherScreen   = "\x1b[?1049h\x1b[?25l" // alternate screen, without a cursor
 	formerScreen  = "\x1b[?25h\x1b[?1049l"
 	toTop         = "\x1b[H"
 	clearLineEnd  = "\x1b[K"
@@ -82,7 +82,7 @@ const (
 	interruptByte = 3
 )
 
-// topLive draws pictures until q, Ctrl-C or a signal.
+// topLive redraws the screen until q, Ctrl-C or a signal.
 func (a *app) topLive(ctx context.Context, d *database, every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,14 +95,14 @@ func (a *app) topLive(ctx context.Context, d *database, every time.Duration) err
 	for {
 		now, err := gauges.ReadPulse(ctx, d.pool)
 		if ctx.Err() != nil {
-			return nil // it was asked for
+			return nil // ended by the user
 		}
 		var picture bytes.Buffer
 		if err == nil {
 			err = a.printPulse(&picture, d.pool.Config().ConnConfig.Database, before, now)
 			before = now
 		}
-		if err != nil { // PostgreSQL may be restarting: it is asked again
+		if err != nil { // PostgreSQL may be restarting: try again
 			picture.Reset()
 			_, _ = fmt.Fprintf(&picture, "%s\n", printable(sentence(err)))
 		}
@@ -115,7 +115,8 @@ func (a *app) topLive(ctx context.Context, d *database, every time.Duration) err
 	}
 }
 
-// watchKeys reads single keys where there is a keyboard, and returns what makes the terminal as it was.
+// watchKeys reads single keys if a keyboard exists, and returns a function that restores the
+// terminal.
 func (a *app) watchKeys(stop func()) (restore func()) {
 	in, ok := a.in.(*os.File)
 	if !ok || !terminal(in) {
@@ -123,7 +124,7 @@ func (a *app) watchKeys(stop func()) (restore func()) {
 	}
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
-		return func() {} // Ctrl-C still ends it
+		return func() {} // Ctrl-C still ends top
 	}
 	go func() {
 		key := make([]byte, 1)
@@ -137,7 +138,8 @@ func (a *app) watchKeys(stop func()) (restore func()) {
 	return func() { _ = term.Restore(int(in.Fd()), before) }
 }
 
-// draw replaces the picture on the screen, in one write so that it does not flicker. What does not fit is cut.
+// draw replaces the screen's contents in one write, so that it does not flicker. It cuts what does
+// not fit.
 func (a *app) draw(picture string) {
 	columns, lines := 80, 24
 	if f, ok := a.out.(*os.File); ok {
@@ -159,10 +161,11 @@ func (a *app) draw(picture string) {
 	_, _ = io.WriteString(a.out, out.String())
 }
 
-// queueColumns are the states of jobs that top shows.
+// queueColumns are the job states that top shows.
 var queueColumns = []string{"available", "running", "scheduled", "retryable", "discarded"}
 
-// printPulse writes one picture. Rates lie between two readings; before may be the zero value.
+// printPulse writes one screen. Rates are computed between two readings; before may be the zero
+// value.
 func (a *app) printPulse(w io.Writer, name string, before, now gauges.Pulse) error {
 	printf := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 	printf("oxbow top   %s   %s   %s\n", name, now.At.Format("15:04:05"), workersLine(now))
@@ -214,7 +217,7 @@ func usersLine(users int64) string {
 	return " of " + about(users) + " users"
 }
 
-// about marks an estimate.
+// about formats an estimate.
 func about(n int64) string { return "~" + thousands(n) }
 
 func plural(n int64, one, many string) string {
@@ -224,7 +227,7 @@ func plural(n int64, one, many string) string {
 	return many
 }
 
-// capped marks what was not counted to the end.
+// capped formats a count that may have stopped at its limit.
 func capped(n int64) string {
 	if n >= gauges.Limit {
 		return thousands(n) + "+"
@@ -232,7 +235,7 @@ func capped(n int64) string {
 	return thousands(n)
 }
 
-// waitingLine tells what waits for workers, and since when.
+// waitingLine describes what is waiting for workers, and since when.
 func waitingLine(now gauges.Pulse) string {
 	var parts []string
 	if s := now.EmbedSeconds(); s > 0 {
@@ -253,7 +256,7 @@ func waitingLine(now gauges.Pulse) string {
 	return strings.Join(parts, "; ")
 }
 
-// rate is how many rows a second came into a table between two readings.
+// rate returns the rows per second inserted into a table between two readings.
 func rate(before, now gauges.Pulse, table string) string {
 	seconds := now.At.Sub(before.At).Seconds()
 	if before.At.IsZero() || seconds <= 0 {
@@ -270,8 +273,8 @@ func perSecond(n float64) string {
 	return thousands(int64(n + 0.5))
 }
 
-// providersLine tells how they fare, by what the database shows: jobs that wait for them, and a
-// language model's last calls.
+// providersLine describes the providers' state as far as the database shows it: jobs waiting for
+// them, and a language model's last calls.
 func providersLine(now gauges.Pulse) string {
 	line := now.Model.Model + " embeds"
 	var putOff int64
@@ -289,7 +292,7 @@ func providersLine(now gauges.Pulse) string {
 	return line
 }
 
-// queueTable is the queue, a row for each kind of which there is something to tell.
+// queueTable returns a table with a row for each job kind that has jobs to show.
 func queueTable(now gauges.Pulse) *table {
 	t := newTable("jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due", "#done/s", "#took")
 	counts := map[string]map[string]int64{}
@@ -331,7 +334,7 @@ func queueTable(now gauges.Pulse) *table {
 	return t
 }
 
-// milliseconds writes a short time.
+// milliseconds formats a short time.
 func milliseconds(seconds float64) string {
 	if seconds < 1 {
 		return fmt.Sprintf("%.0f ms", seconds*1000)

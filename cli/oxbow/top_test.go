@@ -36,7 +36,7 @@ func TestTopOnce(t *testing.T) {
 	require.Contains(t, text, "local-v1: 1 job is put off, until it answers")
 }
 
-// pictures keeps what top shows, and stops it when it has shown enough.
+// pictures records what top draws, and stops it after enough screens.
 type pictures struct {
 	shown  bytes.Buffer
 	enough int
@@ -51,7 +51,7 @@ func (p *pictures) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// The live picture is drawn again and again, and the terminal is left as it was.
+// The live display is redrawn, and the terminal is restored at the end.
 func TestTopLive(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

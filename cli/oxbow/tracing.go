@@ -12,12 +12,12 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// traceTime is how long the end of a worker waits for its last traces to be taken.
+// traceTime is how long a worker waits at its end for the last traces to be sent.
 const traceTime = 5 * time.Second
 
-// startTracing sends traces to where OpenTelemetry's variables say, nowhere without one that names
-// an address. Sampling, headers, the service's name and the rest are those variables' affair, too.
-// What fails there is logged, and costs nobody his job.
+// startTracing sends traces to the address that OpenTelemetry's environment variables name, and
+// does nothing without one. These variables also set sampling, headers and the service name.
+// Tracing errors are logged and do not affect jobs.
 func (a *app) startTracing(ctx context.Context) (stop func(), err error) {
 	send, err := sendsTraces()
 	if err != nil || !send {
@@ -28,7 +28,7 @@ func (a *app) startTracing(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "oxbow")),
-		resource.WithTelemetrySDK(), resource.WithFromEnv()) // the later ones win
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later options win
 	if err != nil {
 		return nil, usagef("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}

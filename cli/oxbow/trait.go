@@ -62,7 +62,8 @@ the end counts, in the user's time zone.`,
 	return cmd
 }
 
-// onTrait runs f on the trait that an id names, or with a user the beginning of one.
+// onTrait runs f on the trait with the given id, or, if user is set, with an id that begins with
+// text.
 func (a *app) onTrait(ctx context.Context, text, user string, f func(ctx context.Context, d *database, user string, id uuid.UUID) error) error {
 	id, err := idArgument(text)
 	first, last, short := idsBeginning(text)
@@ -89,7 +90,8 @@ func (a *app) onTrait(ctx context.Context, text, user string, f func(ctx context
 	return f(ctx, d, user, id)
 }
 
-// idsBeginning are the first and the last id that begin with the text, which must have 8 digits at least.
+// idsBeginning returns the lowest and highest ids that begin with text, which must have at least 8
+// digits.
 func idsBeginning(text string) (first, last uuid.UUID, ok bool) {
 	digits := strings.ReplaceAll(text, "-", "")
 	if len(digits) < shortest || len(digits) > 32 {
@@ -209,7 +211,7 @@ func (v *traitView) printHead(user string) {
 	}
 }
 
-// kin names a parent or a child.
+// kin formats a parent or child.
 func kin(t oxbow.Trait) string {
 	facts := []string{"subtype " + t.Subtype, "stage " + t.Stage, share(t.Confidence), t.ID.String()}
 	return fmt.Sprintf("%s (%s)", printable(t.Content), joined(facts, ", "))
@@ -229,7 +231,7 @@ func (v *traitView) confidence() string {
 	return fmt.Sprintf("%.3f, decayed from %.3f on %s", v.t.Confidence, v.t.StoredConfidence, v.at(v.t.ConfidenceAt))
 }
 
-// next says what time alone does next.
+// next describes the next change that happens with time alone.
 func (v *traitView) next() string {
 	on := day(v.t.NextTransition, v.location)
 	switch {
@@ -243,7 +245,7 @@ func (v *traitView) next() string {
 	return fmt.Sprintf("falls to %s on %s unless something speaks for it", v.t.NextStage, on)
 }
 
-// qualities are what evidence of each quality is.
+// qualities describes evidence of each quality.
 var qualities = map[string]string{
 	"A": "a second context shows the same",
 	"B": "said outright",
@@ -287,7 +289,7 @@ func (v *traitView) printEvidence() {
 	}
 }
 
-// effect says what an event did, and by how many memories.
+// effect describes what an event did, and through how many memories.
 func (v *traitView) effect(seq int) string {
 	i := slices.IndexFunc(v.t.Events, func(e oxbow.TraitEvent) bool { return e.Seq == seq })
 	if i < 0 {
@@ -320,7 +322,7 @@ func side(e oxbow.TraitEvidence) string {
 	return "for"
 }
 
-// longestSession is how many places the name of a session gets.
+// longestSession is the width of a session's name, in cells.
 const longestSession = 16
 
 func session(e oxbow.TraitEvidence) string {
@@ -334,7 +336,7 @@ func (v *traitView) says(e oxbow.TraitEvidence) string {
 	return printable(e.Content)
 }
 
-// fit cuts an indented line to the terminal.
+// fit cuts an indented line to the terminal's width.
 func (v *traitView) fit(line string) string {
 	if v.columns == 0 {
 		return line
@@ -346,7 +348,7 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-places(text), 0))
 }
 
-// printLog writes what was done to the trait, and by whom.
+// printLog writes the changes to the trait and who made them.
 func (v *traitView) printLog() error {
 	events := v.t.Events
 	v.printf("\nLog\n")
@@ -366,7 +368,7 @@ func (v *traitView) printLog() error {
 	return t.print(v.out)
 }
 
-// why is an event's reason, and what it changed beside the confidence.
+// why returns an event's reason and the fields it changed besides the confidence.
 func why(e oxbow.TraitEvent) string {
 	parts := []string{printable(e.Reason)}
 	if _, ok := e.Details["version"]; ok {
@@ -378,7 +380,7 @@ func why(e oxbow.TraitEvent) string {
 	return joined(parts, "; ")
 }
 
-// contextsOf are the contexts of tendencies, in order.
+// contextsOf returns the contexts of tendencies, in order.
 func contextsOf(tendencies map[string]oxbow.Tendency) []string {
 	return slices.Sorted(maps.Keys(tendencies))
 }

@@ -61,7 +61,7 @@ func TestTrait(t *testing.T) {
 	require.Contains(t, text, "(forgotten on ")
 }
 
-// Of what is long the latest is shown.
+// Long lists show the latest entries.
 func TestTraitThatIsLong(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -84,7 +84,7 @@ func TestTraitThatIsLong(t *testing.T) {
 	require.Len(t, decoded[oxbow.TraitDetails](t, d.ok("trait", id, "--json")).Evidence, 40)
 }
 
-// What time does next is said of every stage.
+// Every stage has a line about what time does next.
 func TestTraitNext(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
@@ -187,7 +187,7 @@ func TestTraitRefuses(t *testing.T) {
 	require.Equal(t, 1, d.number(`select max(seq) from oxbow.trait_events`), "nothing happened")
 }
 
-// An application's own login sees and corrects the traits of the user whom the command names.
+// An application's own login sees and corrects the traits of the user that the command names.
 func TestTraitsOfAnAppLogin(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -104,7 +104,7 @@ func (a *app) traits(ctx context.Context, user string, flags *traitsFlags) error
 	return nil
 }
 
-// endOf is the end of the period that a flag names; zero if it was not given.
+// endOf returns the end of the period that a flag names, or the zero time if it was not given.
 func endOf(flag, text string, location *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -124,7 +124,7 @@ func hiddenStages(n map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// sayNoTraits says why, and what to look at.
+// sayNoTraits says why there are no traits, and what to check.
 func (a *app) sayNoTraits(ctx context.Context, d *database, user string, past bool) error {
 	var reflection store.TraitsPresence
 	var memories store.Presence
@@ -166,7 +166,7 @@ type branch struct {
 	depth int
 }
 
-// treeOf puts traits beneath the traits that were made from them, and keeps their order otherwise.
+// treeOf places traits below the traits derived from them, and otherwise keeps their order.
 func treeOf(traits []oxbow.Trait) []branch {
 	there, beneath := map[uuid.UUID]bool{}, map[uuid.UUID][]oxbow.Trait{}
 	for _, t := range traits {
@@ -177,7 +177,7 @@ func treeOf(traits []oxbow.Trait) []branch {
 	var grow func(t oxbow.Trait, depth int)
 	grow = func(t oxbow.Trait, depth int) {
 		if !there[t.ID] {
-			return // it stands above already
+			return // already placed above
 		}
 		there[t.ID] = false
 		tree = append(tree, branch{t, depth})
@@ -190,16 +190,16 @@ func treeOf(traits []oxbow.Trait) []branch {
 			grow(t, 0)
 		}
 	}
-	for _, t := range traits { // parents in a circle, which only a broken database has
+	for _, t := range traits { // a cycle of parents, which only a corrupt database has
 		grow(t, 0)
 	}
 	return tree
 }
 
-// shortest is how many characters of an id are shown at least.
+// shortest is the least number of characters of an id shown.
 const shortest = 8
 
-// shortIDs are the beginnings of ids that tell the traits apart.
+// shortIDs returns prefixes of the ids that distinguish the traits.
 func shortIDs(traits []oxbow.Trait) map[uuid.UUID]string {
 	length := shortest
 	short := map[uuid.UUID]string{}
@@ -219,7 +219,7 @@ func shortIDs(traits []oxbow.Trait) map[uuid.UUID]string {
 // roomForTable is how wide a terminal must be for a table of traits.
 const roomForTable = 130
 
-// printTraits writes a table, or on a terminal that is too narrow for one, two lines a trait.
+// printTraits writes a table, or two lines per trait on a terminal too narrow for one.
 func (a *app) printTraits(tree []branch, short map[uuid.UUID]string, location *time.Location) error {
 	if columns := width(a.out); columns > 0 && columns < roomForTable {
 		a.printNarrow(tree, short, location, columns)
@@ -268,7 +268,7 @@ func (a *app) printNarrow(tree []branch, short map[uuid.UUID]string, location *t
 	}
 }
 
-// windowEnd is until when a trend is watched.
+// windowEnd returns when the observation window of a trend ends.
 func windowEnd(t oxbow.Trait, location *time.Location) string {
 	if t.Stage != string(lifecycle.Trend) {
 		return ""
@@ -276,7 +276,7 @@ func windowEnd(t oxbow.Trait, location *time.Location) string {
 	return day(t.WindowEnd, location)
 }
 
-// share writes a confidence; a trend has none.
+// share formats a confidence; a trend has none.
 func share(c float64) string {
 	if c == 0 {
 		return ""
@@ -284,7 +284,7 @@ func share(c float64) string {
 	return fmt.Sprintf("%.2f", c)
 }
 
-// day writes the day of a time.
+// day formats the date of a time.
 func day(at time.Time, location *time.Location) string {
 	if at.IsZero() {
 		return ""

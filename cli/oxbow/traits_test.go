@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// pool is for what no command makes: traits.
+// pool is for traits, which no command creates.
 func (d on) pool() *pgxpool.Pool {
 	d.t.Helper()
 	pool, err := pgxpool.New(d.t.Context(), d.dsn)
@@ -25,8 +25,8 @@ func (d on) pool() *pgxpool.Pool {
 	return pool
 }
 
-// lin are the traits of one user: a core trait, with a preference and a behavior beneath it,
-// another preference, and some that are hidden.
+// lin creates the traits of one user: a core trait with a preference and a behavior below it,
+// another preference, and some hidden traits.
 func lin(t *testing.T, pool *pgxpool.Pool) (core, preference, behavior uuid.UUID) {
 	t.Helper()
 	made := func(at time.Time, c float64) []traittest.Event { return []traittest.Event{traittest.Created(at, c)} }
@@ -69,7 +69,7 @@ func TestTraits(t *testing.T) {
 	require.Regexp(t, `^    每天五点起床。 +behavior +emerging +0\.30 +0\.30 +personal +3 +1 +2025-02-09 +`+short(behavior), lines[6])
 	require.Regexp(t, `^Tea rather than coffee +preference +established +0\.80`, lines[7])
 	require.Equal(t, "Not shown: 2 candidates, 1 trend (--all).", lines[9])
-	// on a screen, every row's subtype stands beneath the header
+	// On a terminal every row's subtype is aligned with the header.
 	for _, line := range append(lines[2:4], lines[6:8]...) {
 		subtype := regexpIndex(line, "core ", "preference ", "behavior ")
 		require.Equal(t, places(lines[0][:strings.Index(lines[0], "subtype")]), places(line[:subtype]), line)
@@ -92,7 +92,7 @@ func TestTraits(t *testing.T) {
 	require.NotContains(t, text, "喜欢清晨")
 }
 
-// regexpIndex is where the first of the words begins.
+// regexpIndex returns where the first of the words begins.
 func regexpIndex(line string, words ...string) int {
 	first := len(line)
 	for _, w := range words {
@@ -152,7 +152,7 @@ func TestTraitsRefuse(t *testing.T) {
 	require.Contains(t, r.err, "user_id must have 1 to 255 bytes")
 }
 
-// A database that something is wrong with: no trait is left out, none is told twice.
+// In a corrupt database every trait is listed exactly once.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	id := func(n byte) uuid.UUID { return uuid.UUID{0: n, 15: n} }
@@ -193,7 +193,7 @@ func TestShortIDs(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]string{a: "11111111"}, shortIDs([]oxbow.Trait{{ID: a}}))
 }
 
-// On a terminal of 60 places nothing is wider, and a tree keeps its indentation.
+// On a terminal of 60 cells no line is wider, and a tree keeps its indentation.
 func TestTraitsOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	var traits []oxbow.Trait

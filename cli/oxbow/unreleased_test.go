@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImportOfTheUnreleasedSchema imports what the program of the unreleased schema exported at its version 17: facts,
-// episodes, a forgotten document, messages with what was extracted from them, and traits, one edited and one dissolved.
+// TestImportOfTheUnreleasedSchema imports an export written by the program of the unreleased schema
+// at version 17: facts, episodes, a forgotten document, messages with memories extracted from them,
+// and traits, one edited and one dissolved.
 func TestImportOfTheUnreleasedSchema(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/unreleased-17.jsonl"
@@ -32,7 +33,7 @@ func TestImportOfTheUnreleasedSchema(t *testing.T) {
 	require.Contains(t, d.ok("recall", "mira", "linen thread"), "Mira likes linen thread.")
 }
 
-// records returns the objects of JSON Lines.
+// records decodes the objects of JSON Lines.
 func records(t *testing.T, text string) (all []map[string]any) {
 	for line := range strings.Lines(text) {
 		var record map[string]any

@@ -7,8 +7,8 @@ import (
 )
 
 // versionLine returns the program's version as Go recorded it (a tag, a pseudo-version of the
-// commit, or "(devel)" for a build without version control), and the Go release and platform that
-// it was built for.
+// commit, or "(devel)" for a build without version control), and the Go release and platform of the
+// build.
 func versionLine() string {
 	version := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// workFlags are those of the commands that work jobs.
+// workFlags are the flags of the commands that run jobs.
 type workFlags struct {
 	embedding embeddingFlags
 	reasoner  reasonerFlags
@@ -29,8 +29,8 @@ func (f *workFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
 	flags.StringVar(&f.cfg.MetricsAddr, "metrics-addr", os.Getenv("OXBOW_METRICS_ADDR"),
 		"serve /metrics for Prometheus there, and /healthz and /readyz, for example 127.0.0.1:9464 ($OXBOW_METRICS_ADDR)")
-	flags.Lookup("metrics-addr").DefValue = "" // help is the same everywhere
-	flags.Lookup("concurrency").DefValue = "0" // printed by the usage
+	flags.Lookup("metrics-addr").DefValue = "" // keeps help the same on every machine
+	flags.Lookup("concurrency").DefValue = "0" // the usage text names the default
 }
 
 // config completes the worker's configuration.
@@ -95,14 +95,14 @@ Traces are sent by OTLP over HTTP to where OpenTelemetry's variables say, such a
 	return cmd
 }
 
-// workUntilIdle works what there is and tells how it goes.
+// workUntilIdle runs the available jobs and reports progress.
 func (a *app) workUntilIdle(ctx context.Context, w *worker.Worker) error {
 	progress := a.progress("jobs left", 0)
 	defer progress.end()
 	return w.RunUntilIdle(ctx, func(left store.Backlog) { progress.set(left.Now) })
 }
 
-// serviceLogger is for a command that runs for long: with times, and what is done.
+// serviceLogger is for commands that run for long: it adds times and logs the steps taken.
 func (a *app) serviceLogger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
