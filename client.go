@@ -22,17 +22,17 @@ type DB interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Client remembers and recalls. It is safe for concurrent use if its DB is. Call Close when done.
+// Client stores and recalls memories. It is safe for concurrent use if its DB is. Call Close when done.
 type Client struct {
 	db       DB
-	tx       pgx.Tx // set by WithTx
+	tx       pgx.Tx // nil unless set by WithTx
 	embedder Embedder
 	timeout  time.Duration
 	log      *slog.Logger
-	checked  *atomic.Bool // the schema was checked; shared with the copies that WithTx makes
-	sealer   Sealer       // nil: memories and messages of sensitivity 3 can neither be stored nor read
-	uses     *uses        // nil: they are not reported
-	tracer   trace.Tracer // nil: that of the span in the context of a call
+	checked  *atomic.Bool // whether the schema was checked; shared with the copies that WithTx makes
+	sealer   Sealer       // nil: memories and messages of sensitivity 3 cannot be stored or read
+	uses     *uses        // nil: uses are not reported
+	tracer   trace.Tracer // nil: use the provider of the span in the call's context
 }
 
 // Option configures a Client.
@@ -60,7 +60,7 @@ func WithEmbedTimeout(d time.Duration) Option {
 	}
 }
 
-// WithLogger sets the logger of failures in the background. Default: slog.Default().
+// WithLogger sets the logger of background failures. Default: slog.Default().
 func WithLogger(l *slog.Logger) Option {
 	return func(c *Client) error {
 		if l == nil {
@@ -71,8 +71,8 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithoutUseReports keeps the client from reporting in the background which memories were recalled or used: for a
-// read-only database, a benchmark, or a DB that is not safe for concurrent use.
+// WithoutUseReports disables the background reports of recalled and used memories. Use it with a read-only
+// database, in a benchmark, or with a DB that is not safe for concurrent use.
 func WithoutUseReports() Option {
 	return func(c *Client) error {
 		c.uses = nil
@@ -80,9 +80,9 @@ func WithoutUseReports() Option {
 	}
 }
 
-// WithTracerProvider sets the provider that records the spans of calls. By default a call whose context has a span is
-// recorded by the provider of that span, and other calls are not recorded. What a call stores carries its trace to the
-// worker.
+// WithTracerProvider sets the provider that records the spans of calls. Default: the provider of the span
+// in the context of the call; calls without one are not recorded. The worker continues the trace of a call
+// in the jobs that the call enqueues.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(c *Client) error {
 		if p == nil {
@@ -93,8 +93,8 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	}
 }
 
-// New returns a client of the migrated database db. It does not connect: the first call of a method does, and checks
-// that the schema fits this program.
+// New returns a client of the migrated database db. It does not connect. The first method call connects and
+// checks that the schema fits this program.
 func New(db DB, options ...Option) (*Client, error) {
 	if db == nil {
 		return nil, errors.New("oxbow: New: the database is nil")
@@ -118,17 +118,17 @@ func New(db DB, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// WithTx returns a client whose methods run on tx: their changes commit or roll back with it. Only one goroutine at a
-// time may use it. The client does not set oxbow.user_id then: under row-level security, the caller does. Close is
-// needed only for the client that New made.
+// WithTx returns a client whose methods run on tx: their changes commit or roll back with it. Only one
+// goroutine at a time may use it. It does not set oxbow.user_id: with row-level security, the caller must.
+// It needs no Close; only the client that New made does.
 func (c *Client) WithTx(tx pgx.Tx) *Client {
 	bound := *c
 	bound.tx = tx
 	return &bound
 }
 
-// Close sends the reports of uses that still wait, and ends the background work. ctx limits how long it takes. A second
-// call does nothing. The database stays open.
+// Close sends the waiting reports of uses and ends the background work. ctx limits how long it takes. A
+// second call does nothing. The database stays open.
 func (c *Client) Close(ctx context.Context) error {
 	if c.uses == nil {
 		return nil
@@ -136,9 +136,10 @@ func (c *Client) Close(ctx context.Context) error {
 	return c.uses.close(ctx)
 }
 
-// InTx runs f in the transaction that the client is bound to, or in one of its own, which commits unless f returns an
-// error. A transaction of its own names the user in oxbow.user_id, for row-level security, unless the connection
-// names one already. It is for statements of your own, and for packages that extend the client.
+// InTx runs f in the transaction that the client is bound to. Without one, it runs f in a new transaction
+// and commits unless f returns an error. A new transaction sets oxbow.user_id to the user, for row-level
+// security, unless the connection already set it. Use InTx for your own statements, and in packages that
+// extend the client.
 func (c *Client) InTx(ctx context.Context, userID string, f func(tx pgx.Tx) error) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error {
 		if err := c.nameTrace(ctx); err != nil {
@@ -167,7 +168,7 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	if err != nil {
 		return store.Explain(err)
 	}
-	//nolint:errcheck // a no-op after the commit; the first error is told
+	//nolint:errcheck // a no-op after the commit; the first error is returned
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	if err := f(tx); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx)
 	return store.Explain(tx.Commit(ctx))
 }
 
-// beginAs begins a transaction and names the user in one round trip. A user that the connection names already stays:
-// that guards against crossed users.
+// beginAs begins a transaction and sets oxbow.user_id in one round trip. A user that the connection already
+// set is kept, so that one user's connection cannot act for another.
 func beginAs(userID, traceparent string) pgx.TxOptions {
 	return begin("begin", userID, traceparent)
 }
@@ -190,12 +191,12 @@ func begin(how, userID, traceparent string) pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: query}
 }
 
-// literal quotes a string for SQL, whatever the value of standard_conforming_strings.
+// literal quotes a string for SQL, independently of standard_conforming_strings.
 func literal(s string) string {
 	return ` E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + `'`
 }
 
-// check checks the schema before the first statement.
+// check checks the schema before the client's first statement.
 func (c *Client) check(ctx context.Context) error {
 	if c.checked.Load() {
 		return nil

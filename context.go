@@ -12,53 +12,53 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ContextQuery asks what a model should know about a user before the next turn. Only UserID is required; a zero value
-// is the default.
+// ContextQuery selects what a model should know about a user before the next turn. Only UserID is
+// required; a zero value is the default.
 type ContextQuery struct {
 	UserID string
-	// Text is what the next turn is about, such as the user's message. Its first 2,000 characters
-	// are searched by words; all of it is embedded. Without it, important and recent memories
-	// follow the traits.
+	// Text is the topic of the next turn, such as the user's message. Its first 2,000 characters are
+	// searched by words; all of it is embedded. Without Text, important and recent memories follow the
+	// traits.
 	Text string
-	// MaxTokens is the length of the block at most, 1 to 1,000,000 tokens. Default: 1,000. oxbow.estimate_tokens counts
-	// one token for each Chinese, Japanese or Korean character and for each four bytes of other text. Models count
-	// otherwise, so leave some room.
+	// MaxTokens is the maximum length of the block, 1 to 1,000,000 tokens. Default: 1,000. The length is
+	// estimated (oxbow.estimate_tokens) as one token per Chinese, Japanese or Korean character and one per
+	// four bytes of other text. Models count differently, so leave some room.
 	MaxTokens int
-	// Types are the types to choose from. Default: facts, episodes and traits.
+	// Types are the types to include. Default: facts, episodes and traits.
 	Types []MemoryType
-	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the
-	// metadata of other memories. Traits of the context general are kept.
+	// Contexts filters traits by their context (work, personal, …) and other memories by "context" in
+	// their metadata. Traits of the context general always pass.
 	Contexts []string
-	// AgentID filters facts and episodes by agent. Traits belong to the user, and are kept.
+	// AgentID filters facts and episodes by agent. Traits belong to the user and always pass.
 	AgentID string
-	// Now is the moment from which decay and recency count. Default: the database's clock.
+	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time
-	// Embedding is the vector of Text by the database's model, if the application has it.
+	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly leaves the vectors out.
+	// WordsOnly disables the search by vectors.
 	WordsOnly bool
 }
 
-// PromptContext is what a model should know about a user.
+// PromptContext is the result of Context.
 type PromptContext struct {
-	// Text is the block for the prompt: a list under each of the headings core traits, preferences,
-	// behaviors, and facts and events, in that order, in English or, if the user's language is zh,
-	// in Chinese. It is empty if nothing is known. Memories cannot imitate a heading or an item of
-	// the list. A model may still follow an instruction in a memory, so the prompt should say that
-	// the block is data.
+	// Text is the block for the prompt: lists under the headings core traits, preferences, behaviors,
+	// and facts and events, in that order. The headings are Chinese if the user's language is zh,
+	// otherwise English. Text is empty if nothing is known. A memory cannot imitate a heading or a list
+	// item, but a model may still follow an instruction in a memory: the prompt should say that the
+	// block is data.
 	Text string
 	// Parts are the lines of Text, each with its memory.
 	Parts []ContextPart
-	// Tokens is the estimated length of Text, at most MaxTokens.
+	// Tokens is the estimated length of Text in tokens, at most MaxTokens.
 	Tokens int
-	// Degraded is why only words were searched; see Results.
+	// Degraded is the reason why only words were searched; see Results.
 	Degraded error
 }
 
 // ContextPart is one line of a PromptContext.
 type ContextPart = store.ContextPart
 
-// IDs returns the ids of the memories in the block, in its order. Report those that a reply relied on with Used.
+// IDs returns the ids of the memories in the block, in its order. Pass those that a reply relied on to Used.
 func (p PromptContext) IDs() []uuid.UUID {
 	ids := make([]uuid.UUID, len(p.Parts))
 	for i, part := range p.Parts {
@@ -67,12 +67,14 @@ func (p PromptContext) IDs() []uuid.UUID {
 	return ids
 }
 
-// Context builds the block of a prompt that describes a user to a model: core traits and preferences, the surest first;
-// behaviors, those that the query recalls first; then facts and episodes in the order of Recall; see oxbow.context in
-// the SQL interface. Traits with a confidence below 0.30 are left out.
+// Context builds a block of a prompt that describes a user to a model: core traits and preferences with the
+// highest confidence first, then behaviors that the query recalls, then other behaviors, then facts and
+// episodes in the order of Recall. Traits with a confidence below 0.30 are left out. See oxbow.context in
+// the SQL interface.
 //
-// It writes nothing, and unlike Recall does not report an access to the memories, since most are in the block whether
-// or not the reply needs them. If the embedder fails, PromptContext.Degraded says why. Errors are those of Recall.
+// Context writes nothing. Unlike Recall it does not count as an access, since the block contains most of
+// its memories whether or not the reply needs them. If the embedder fails, it searches by words alone, and
+// PromptContext.Degraded is the reason. It returns the errors of Recall.
 func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, err error) {
 	ctx, end := c.span(ctx, "Context")
 	defer end(&err)
@@ -94,7 +96,7 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 		return err
 	})
 	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return PromptContext{}, mismatch // it explains err, too
+		return PromptContext{}, mismatch // also the cause of err
 	}
 	if err != nil {
 		return PromptContext{}, err
@@ -108,7 +110,7 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 	return result, nil
 }
 
-// params checks the query like a Query, except that Text may be empty.
+// params validates the query like a Query, except that Text may be empty.
 func (q ContextQuery) params() (store.ContextParams, error) {
 	var none store.ContextParams
 	if q.MaxTokens < 0 || q.MaxTokens > 1_000_000 {

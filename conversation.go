@@ -11,17 +11,17 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// NewMessage is a message of a conversation to store.
+// NewMessage is a conversation message to store.
 type NewMessage = store.NewMessage
 
-// Message is a stored message of a conversation.
+// Message is a stored conversation message.
 type Message = store.Message
 
-// AddMessages stores messages of one user, and begins the sessions that are new. The worker extracts memories from a
-// session once it has been quiet for a while. A message whose id exists is left as it is, so that the call can be
-// repeated. It returns the ids in the order of the messages.
+// AddMessages stores messages of one user, creates sessions as needed, and returns the ids in the order of
+// the messages. The worker extracts memories once a session has been quiet for a while. A message whose id
+// exists is left unchanged, so the call can be repeated.
 //
-// A wrong value is an *InvalidError with the index of the message; then nothing is stored.
+// An invalid value is an *InvalidError with the index of the message; nothing is stored then.
 func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []uuid.UUID, err error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -38,8 +38,8 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 	return ids, err
 }
 
-// Messages returns the messages of a conversation in their order. The client's Sealer opens messages of sensitivity 3;
-// those that it cannot open come without their text, and with ErrSealed.
+// Messages returns the messages of a conversation in order. The client's Sealer opens messages of
+// sensitivity 3. If it cannot open some, Messages returns those without text, together with ErrSealed.
 func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messages []Message, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		messages, err = store.Messages(ctx, tx, userID, sessionID)
@@ -53,8 +53,8 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messag
 	return messages, err
 }
 
-// EndSession ends a conversation: the worker extracts from it at once, and then reflects. It reports whether the
-// session was open. An unknown session is an *InvalidError.
+// EndSession ends a conversation: the worker extracts memories from it immediately, and then reflects on
+// them. It reports whether the session was open. An unknown session is an *InvalidError.
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {
 	ctx, end := c.span(ctx, "EndSession")
 	defer end(&err)
@@ -68,19 +68,18 @@ func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open
 	return open, err
 }
 
-// Fact is a fact about a user as it was known at a moment.
+// Fact is a fact about a user as known at a given time.
 type Fact = store.KnownFact
 
-// FactsOptions says as of when Facts answers. The zero value is now.
+// FactsOptions sets the times of Facts. The zero value means now.
 type FactsOptions struct {
-	// ValidAsOf is when the facts were true. Default: now.
+	// ValidAsOf is the time at which the facts were true. Default: now.
 	ValidAsOf time.Time
-	// BelievedAsOf is when the system knew them. Default: now.
+	// BelievedAsOf is the time at which the system believed the facts. Default: now.
 	BelievedAsOf time.Time
 }
 
-// Facts returns the facts that were true of a user at one moment, as the system believed at another. The earliest comes
-// first.
+// Facts returns the facts about a user that were true at one time, as believed at another, earliest first.
 func (c *Client) Facts(ctx context.Context, userID string, o FactsOptions) (facts []Fact, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		facts, err = store.FactsAsOf(ctx, tx, userID, o.ValidAsOf, o.BelievedAsOf)

@@ -9,31 +9,30 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 )
 
-// Embedder turns texts into vectors, and is safe for concurrent use. The worker and every client of a database must use
-// the same model, which the database records; oxbow reembed changes it.
+// Embedder turns texts into vectors. It must be safe for concurrent use. The worker and all clients of a
+// database must use the model that the database records; oxbow reembed changes it.
 type Embedder interface {
-	// Model names what made a vector, such as "openai:text-embedding-3-small". Vectors of different models cannot be
-	// compared.
+	// Model names the provider and the model, such as "openai:text-embedding-3-small". Vectors of
+	// different models cannot be compared.
 	Model() string
 	// Dimension is the length of every vector, 1 to 3584.
 	Dimension() int
-	// Embed returns a vector of length 1 for each text, in their order.
+	// Embed returns a vector of length 1 for each text, in order.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// LocalEmbedder returns the default embedder, which works offline and is deterministic: it knows words, parts of words
-// and a table of everyday concepts. Its vectors have 1,024 dimensions, and its model is "local-v1".
+// LocalEmbedder returns the default embedder. It is deterministic and works offline with words, parts of
+// words and a table of everyday concepts. Its model is "local-v1", with 1,024 dimensions.
 func LocalEmbedder() Embedder { return embedding.NewLocal(embedding.LocalDimension) }
 
-// DocumentEmbedder is what NewEmbedder adapts: it has the method of langchaingo's embeddings.Embedder that embeds
-// texts.
+// DocumentEmbedder is the part of langchaingo's embeddings.Embedder that NewEmbedder needs.
 type DocumentEmbedder interface {
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// NewEmbedder makes an Embedder of an embedder of langchaingo. model must be the name that the worker of the database
-// records, provider and model: "openai:text-embedding-3-small", "ollama:bge-m3". dimension is the length of the
-// vectors, 1 to 3584. An error names the value.
+// NewEmbedder adapts a langchaingo embedder. model must be the name that the database records, as
+// provider:model, such as "openai:text-embedding-3-small" or "ollama:bge-m3". dimension is the length of
+// the vectors, 1 to 3584. An invalid argument is an error.
 func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, error) {
 	switch {
 	case e == nil:
@@ -47,7 +46,7 @@ func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, err
 	return &adapted{e, model, dimension}, nil
 }
 
-// adapted is a DocumentEmbedder with the name and the dimension of its model.
+// adapted is a DocumentEmbedder with its model's name and dimension.
 type adapted struct {
 	DocumentEmbedder
 	model     string
@@ -68,7 +67,7 @@ func (a *adapted) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// normalize gives a vector the length 1.
+// normalize scales a vector to length 1. It leaves a zero vector unchanged.
 func normalize(v []float32) {
 	var sum float64
 	for _, x := range v {

@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Entity is a person, a place or a thing that memories name.
+// Entity is a person, a place or a thing that memories mention.
 type Entity = store.Entity
 
 // EntityEdge is a relation between two entities that a memory states.
@@ -18,14 +18,14 @@ type EntityEdge = store.Edge
 // EntityEnd is an end of an EntityEdge.
 type EntityEnd = store.EntityEnd
 
-// NamedEntity is an entity with all its edges and the memories that name it.
+// NamedEntity is an entity with all its edges and the memories that mention it.
 type NamedEntity = store.NamedEntity
 
-// maxNamings is how many memories EntitiesNamed returns of an entity.
+// maxNamings limits how many memories EntitiesNamed returns per entity.
 const maxNamings = 100
 
-// Entities returns the entities that the memories of a user name, the most named first, each with its current edges.
-// Entities that only forgotten memories name are left out.
+// Entities returns the entities that a user's memories mention, each with its current edges, the most
+// mentioned first. Entities that only forgotten memories mention are left out.
 func (c *Client) Entities(ctx context.Context, userID string) (entities []Entity, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		entities, err = store.Entities(ctx, tx, userID)
@@ -34,9 +34,10 @@ func (c *Client) Entities(ctx context.Context, userID string) (entities []Entity
 	return entities, err
 }
 
-// EntitiesNamed returns the entities of a name, whatever its case and accents: several if a person and a place share
-// it. If none has the name, those that begin with it count: "Anna" finds "Anna Berg". Each comes with all its edges,
-// ended ones too, and the latest 100 memories that name it. The result may be empty.
+// EntitiesNamed returns the entities with the given name, ignoring case and accents. A person and a place
+// may share a name. If no entity has the name, it returns those whose names begin with it: "Anna" finds
+// "Anna Berg". Each entity includes all its edges, also ended ones, and the latest 100 memories that
+// mention it. The result may be empty.
 func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) (entities []NamedEntity, err error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, &InvalidError{Index: -1, Field: "name", Rule: "must not be blank"}

@@ -2,27 +2,27 @@ package oxbow
 
 import "github.com/oxbow-memory/oxbow/store"
 
-// InvalidError reports a value that cannot be stored or asked for. It names the field, the value and the rule, and the
-// index in RememberMany or the line in an import.
+// InvalidError reports an invalid value. It names the field, the value and the rule, and the index in
+// RememberMany or the line in an import.
 type InvalidError = store.InvalidError
 
-// Errors for errors.Is. The text of the error that wraps one names the memory or the database, and says what to do.
+// Errors for errors.Is. The wrapping error names the memory or the database and says what to do.
 var (
-	// ErrNotFound reports that the user has no such memory. It is the same if another user has it.
+	// ErrNotFound reports that the user has no such memory, even if another user does.
 	ErrNotFound = store.ErrNotFound
-	// ErrSuperseded reports that the memory is an older version. The error names the newer one.
+	// ErrSuperseded reports that the memory has a newer version, which the error names.
 	ErrSuperseded = store.ErrSuperseded
 	// ErrForgotten reports that the memory is forgotten. Restore it first.
 	ErrForgotten = store.ErrForgotten
-	// ErrNotForgotten reports that the memory is not forgotten, so that it cannot be restored.
+	// ErrNotForgotten reports that the memory is not forgotten and so cannot be restored.
 	ErrNotForgotten = store.ErrNotForgotten
-	// ErrNotTrait reports that the memory is a fact, an episode or a document, where a trait is needed.
+	// ErrNotTrait reports that the memory is not a trait.
 	ErrNotTrait = store.ErrNotTrait
-	// ErrNoReceipt reports that the proof belongs to no erasure, or to that of another user or memory.
+	// ErrNoReceipt reports that the proof does not belong to an erasure of that user or memory.
 	ErrNoReceipt = store.ErrNoReceipt
-	// ErrSealed reports that the text of a memory or a message is sealed, and the client has no key that opens it.
+	// ErrSealed reports that the client has no key for a sealed memory or message.
 	ErrSealed = store.ErrSealed
-	// ErrDenied reports that the database role lacks a right, or may see another user only.
+	// ErrDenied reports that the database role lacks a privilege, or may only see another user.
 	ErrDenied = store.ErrDenied
 	// ErrNotMigrated reports that the database has no Oxbow schema.
 	ErrNotMigrated = store.ErrNotMigrated
@@ -32,12 +32,12 @@ var (
 	ErrAhead = store.ErrAhead
 	// ErrNoExtension reports that pgvector is not installed in the database.
 	ErrNoExtension = store.ErrNoExtension
-	// ErrUnreachable reports that a connection to the database failed or broke.
+	// ErrUnreachable reports that the connection to the database failed.
 	ErrUnreachable = store.ErrUnreachable
 )
 
-// ModelMismatchError reports that the embedder of the client is not the one that made the vectors of the database.
+// ModelMismatchError reports that the client's embedder is not the model of the database's vectors.
 type ModelMismatchError = store.ModelMismatchError
 
-// EmbeddingModel is the model of an embedder, and the length of its vectors.
+// EmbeddingModel is an embedder's model and the length of its vectors.
 type EmbeddingModel = store.EmbeddingModel

@@ -12,18 +12,21 @@ import (
 // ImportOptions configures Import.
 type ImportOptions = store.ImportOptions
 
-// ImportReport says what an Import did.
+// ImportReport is the result of Import.
 type ImportReport = store.ImportReport
 
-// Import stores the memories of a file of JSON Lines, which may be compressed with gzip, and enqueues their jobs in the
-// same transaction. It stores all lines or none: a line that cannot be stored is an *InvalidError with its Line, unless
-// the options skip it. Importing a file again adds nothing.
+// Import reads memories from a JSON Lines file, plain or gzip, and stores them in one transaction with their
+// jobs. It stores all lines or none: an invalid line is an *InvalidError with its Line, unless the options
+// skip it. Importing a file again adds nothing.
 //
-// A line is an object with the members user, content and, if known, id, session, seq, speaker, role and at (RFC
-// 3339); or any column of oxbow.memories by its name. It is an episode unless memory_type says otherwise. An id that
-// is a UUID becomes the id of the memory, any other id its external_id. Lines of type "question" are skipped. A new
-// user gets the time zone of the offset if all times (at) of the user have the same. The owner of the schema or the
-// worker can import what ExportUser wrote; an oxbow_app login can import memories.
+// A line is an object with the members user, content and, if known, id, session, seq, speaker, role and at
+// (RFC 3339), or with any column of oxbow.memories by name. It is an episode unless memory_type says
+// otherwise. An id that is a UUID becomes the id of the memory; any other id becomes its external_id. Lines
+// of type "question" are skipped. If all times (at) of a new user have the same offset, the user gets the
+// time zone of that offset.
+//
+// An oxbow_app login can import memories. Only the owner of the schema or the worker can import the output
+// of ExportUser.
 func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions) (report ImportReport, err error) {
 	ctx, end := c.span(ctx, "Import")
 	defer end(&err)
@@ -43,13 +46,14 @@ func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions)
 	return report, err
 }
 
-// ExportReport says what ExportUser wrote.
+// ExportReport is the result of ExportUser.
 type ExportReport = store.ExportReport
 
-// ExportUser writes a snapshot of everything of a user as JSON Lines: memories with all versions, forgotten ones and
-// traits, history, links, sources, sessions, messages, settings. Import reads it back, ids included, with
-// ImportOptions.Traits. It leaves out what the worker makes again (vectors, search terms), what waits for the worker
-// (uses to count, memories to reflect on), and the sensory stream.
+// ExportUser writes a snapshot of a user's data as JSON Lines: memories with all versions, including
+// forgotten ones and traits, history, links, sources, sessions, messages and settings. Import with
+// ImportOptions.Traits restores it with the same ids. It leaves out vectors and search terms, which the
+// worker makes again, data that waits for the worker (uses to count, memories to reflect on), and the
+// sensory stream.
 func (c *Client) ExportUser(ctx context.Context, userID string, w io.Writer) (report ExportReport, err error) {
 	export := func(tx pgx.Tx) error {
 		report, err = store.Export(ctx, tx, userID, w)

@@ -17,7 +17,7 @@ type NewMemory = store.NewMemory
 // Memory is a stored memory.
 type Memory = store.Memory
 
-// TraitState has the fields that only traits have.
+// TraitState holds the fields that only traits have.
 type TraitState = store.TraitState
 
 // MemoryType is one of the four kinds of memory.
@@ -25,15 +25,16 @@ type MemoryType = store.MemoryType
 
 // The types of memory.
 const (
-	TypeFact     = store.Fact     // discrete and objective; a newer fact supersedes it
+	TypeFact     = store.Fact     // a discrete, objective statement; a newer fact supersedes it
 	TypeEpisodic = store.Episodic // an event
-	TypeTrait    = store.Trait    // a lasting quality of the person; only reflection makes traits
+	TypeTrait    = store.Trait    // a lasting quality of a person; only reflection makes traits
 	TypeDocument = store.Document // a chunk of a file
 )
 
-// Remember stores a memory and, in the same transaction, the job that makes it recallable; a worker embeds it after the
-// commit. It returns the id of the memory. If the user has a memory of that type with that ExternalID, nothing is
-// stored, and the id is that memory's. A wrong value is an *InvalidError.
+// Remember stores a memory and returns its id. The same transaction enqueues the job that makes it
+// recallable; a worker embeds it after the commit. If the user already has a memory of that type with that
+// ExternalID, Remember stores nothing and returns the id of that memory. An invalid value is an
+// *InvalidError.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)
@@ -47,9 +48,9 @@ func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err er
 	return ids[0], nil
 }
 
-// RememberMany is Remember for many memories, of any users, in a few statements. It stores all or none, and returns the
-// ids in the order of the memories. A wrong value is an *InvalidError with the Index of the first memory that has one;
-// nothing is sent to the database then.
+// RememberMany is Remember for many memories, of any users, in a few statements. It stores all or none, and
+// returns the ids in the order of the memories. An invalid value is an *InvalidError with the Index of the
+// first invalid memory; nothing is sent to the database then.
 func (c *Client) RememberMany(ctx context.Context, memories []NewMemory) (_ []uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "RememberMany", attribute.Int("oxbow.memories", len(memories)))
 	defer end(&err)
@@ -81,8 +82,8 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	return batch.IDs, nil
 }
 
-// insert stores a batch. A single statement needs no transaction, unless it is traced; and no user, since a role that
-// may insert may do so for any user.
+// insert stores a batch. A single statement needs a transaction only if it is traced. It never needs
+// oxbow.user_id, because a role that may insert may insert for any user.
 func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, err error) {
 	if c.tx != nil {
 		if err := c.nameTrace(ctx); err != nil {
@@ -100,9 +101,9 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 	return added, err
 }
 
-// Get returns a memory of the user, also if it is forgotten (ForgottenAt) or superseded (ExpiredAt). ErrNotFound if the
-// user has none of that id. The client's Sealer opens a memory of sensitivity 3; with ErrSealed it comes without its
-// text.
+// Get returns a memory of the user, even if it is forgotten (ForgottenAt) or superseded (ExpiredAt).
+// ErrNotFound if the user has no such memory. The client's Sealer opens a memory of sensitivity 3; if it
+// cannot, Get returns the memory without text, together with ErrSealed.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
 	var m Memory
 	err := c.on(ctx, userID, func(db pgx.Tx) (err error) {

@@ -18,58 +18,59 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Query asks for memories of one user. Only UserID and Text are required; a zero value is the default.
+// Query selects memories of one user. Only UserID and Text are required; a zero value is the default.
 type Query struct {
 	UserID string
 	// Text is the question or the topic. Its first 2,000 characters are searched by words; all of it is embedded.
 	Text string
-	// Limit is how many memories to return at most, 1 to 1000. Default: 10.
+	// Limit is the maximum number of memories to return, 1 to 1000. Default: 10.
 	Limit int
 	// Types are the types to search. Default: all.
 	Types []MemoryType
-	// Contexts filters by the context of a trait (work, personal, …), or by "context" in the
-	// metadata of other memories.
+	// Contexts filters traits by their context (work, personal, …) and other memories by "context" in
+	// their metadata.
 	Contexts []string
 	// AgentID filters by agent.
 	AgentID string
-	// Metadata filters by metadata: the memory's must contain this object; see NewMemory.Metadata.
+	// Metadata is an object that the memory's metadata must contain; see NewMemory.Metadata.
 	Metadata any
-	// ValidAsOf asks what was true at a moment. Default: now.
+	// ValidAsOf selects what was true at that time. Default: now.
 	ValidAsOf time.Time
-	// BelievedAsOf asks what the system believed at a moment. Default: now.
+	// BelievedAsOf selects what the system believed at that time. Default: now.
 	BelievedAsOf time.Time
-	// Now is the moment from which recency counts. Default: the database's clock.
+	// Now is the reference time for recency. Default: the database's clock.
 	Now time.Time
-	// Embedding is the vector of Text by the database's model, if the application has it.
+	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly leaves the vectors out.
+	// WordsOnly disables the search by vectors.
 	WordsOnly bool
 }
 
-// Results answers a Query.
+// Results is the result of Recall.
 type Results struct {
-	// Memories are ordered by score, the best first.
+	// Memories are ordered by score, best first.
 	Memories []Result
-	// Degraded is why only words were searched although vectors were asked for: the embedder failed or timed out. Nil
-	// otherwise.
+	// Degraded is the reason why only words were searched although vectors were requested: the embedder
+	// failed or timed out. Otherwise it is nil.
 	Degraded error
 }
 
-// Result is a memory that answers a Query, with its score.
+// Result is a recalled memory with its score.
 type Result = store.Result
 
-// Explanation breaks the score of a Result down.
+// Explanation breaks down the score of a Result.
 type Explanation = store.Explanation
 
-// ChannelScore is the score and the rank of a memory in one channel of an Explanation.
+// ChannelScore is the score and rank of a memory in one channel of an Explanation.
 type ChannelScore = store.ChannelScore
 
-// Recall returns the memories of a user that answer a query, the best first. It searches words and vectors, and a
-// memory raises its neighbours in the conversation; see oxbow.recall in the SQL interface. It writes nothing: the
-// client reports the accesses in the background. Report the memories that a reply relied on with Used.
+// Recall returns the memories of a user that match a query, best first. It searches by words and by vectors,
+// and a hit raises its neighbours in the conversation; see oxbow.recall in the SQL interface. Recall writes
+// nothing; the client reports the accesses in the background. Pass the memories that a reply relied on to
+// Used.
 //
-// If the embedder fails, Recall searches words alone, and Results.Degraded says why. If the database holds vectors of
-// another model, the error is a *ModelMismatchError. A wrong value is an *InvalidError.
+// If the embedder fails, Recall searches by words alone, and Results.Degraded is the reason. If the database
+// holds vectors of another model, the error is a *ModelMismatchError. An invalid value is an *InvalidError.
 func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	ctx, end := c.span(ctx, "Recall")
 	defer end(&err)
@@ -91,7 +92,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 		return err
 	})
 	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return Results{}, mismatch // it explains err, too: vectors of two lengths cannot be compared
+		return Results{}, mismatch // also the cause of err: vectors of different lengths cannot be compared
 	}
 	if err != nil {
 		return Results{}, err
@@ -100,11 +101,11 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	for i, m := range result.Memories {
 		ids[i] = m.ID
 	}
-	c.report(report{q.UserID, false}, ids) // sent after this call, in a context of its own
+	c.report(report{q.UserID, false}, ids) // sent in the background, with a separate context
 	return result, nil
 }
 
-// mismatch compares the model that the database records with the one that made the query's vector.
+// mismatch compares the model that the database records with the model of the query's vector.
 func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own bool) error {
 	mine := store.EmbeddingModel{Model: c.embedder.Model(), Dimension: c.embedder.Dimension()}
 	switch {
@@ -121,7 +122,7 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 	return nil
 }
 
-// embed embeds a query, within the timeout of the client.
+// embed embeds a query within the client's timeout.
 func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error) {
 	ctx, end := c.span(ctx, "embed", attribute.String("gen_ai.request.model", c.embedder.Model()))
 	defer end(&err)
@@ -141,7 +142,7 @@ func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error
 	return vectors[0], nil
 }
 
-// params checks the query.
+// params validates the query.
 func (q Query) params() (store.RecallParams, error) {
 	var none store.RecallParams
 	if err := store.ValidateUserID(q.UserID); err != nil {
@@ -174,7 +175,7 @@ func (q Query) params() (store.RecallParams, error) {
 		return none, err
 	}
 	if len(q.Types) == 0 {
-		q.Types = nil // an empty list would find nothing
+		q.Types = nil // an empty list would match nothing
 	}
 	if len(q.Contexts) == 0 {
 		q.Contexts = nil
@@ -186,7 +187,7 @@ func (q Query) params() (store.RecallParams, error) {
 	}, nil
 }
 
-// given is nil for a zero value.
+// given returns nil for a zero value.
 func given[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -9,12 +9,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Sealer seals and opens the texts of secret memories and messages with keys that the database never has. Package
-// sealed has one. Both calls name the place of a text, which cannot be opened at another.
+// Sealer encrypts and decrypts the texts of secret memories and messages with keys that the database never
+// holds. Package sealed has an implementation. Both methods take the place of the text, so that it cannot
+// be opened at another.
 type Sealer = store.Sealer
 
-// WithSealer lets the client store and read memories and messages of sensitivity 3. Without it the client refuses to
-// store them, and reads them without their text (ErrSealed).
+// WithSealer lets the client store and read memories and messages of sensitivity 3. Without a Sealer the
+// client refuses to store them, and returns them without text and with ErrSealed.
 func WithSealer(s Sealer) Option {
 	return func(c *Client) error {
 		if s == nil {
@@ -25,9 +26,9 @@ func WithSealer(s Sealer) Option {
 	}
 }
 
-// Reseal seals with the primary key what other keys sealed, of all users, and returns how many memories and messages
-// those were. It needs the login of the schema's owner or of the worker, and works in transactions of its own: repeat
-// it after an interruption. ErrSealed if a key is missing.
+// Reseal encrypts all users' texts that other keys sealed again with the primary key, and returns how many
+// memories and messages it changed. It must run as the owner of the schema or as the worker. It uses several
+// transactions; after an interruption, call it again. ErrSealed if a key is missing.
 func (c *Client) Reseal(ctx context.Context) (total int, err error) {
 	if c.sealer == nil {
 		return 0, errors.New("oxbow: Reseal: the client has no keys: give it WithSealer")

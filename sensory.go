@@ -8,13 +8,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// SensoryItem is an item of the sensory stream, the raw input of the last days.
+// SensoryItem is an item of the sensory stream, the raw input of the last few days.
 type SensoryItem = store.SensoryItem
 
-// SensoryCandidate is a text that is frequent in the sensory stream.
+// SensoryCandidate is a text that occurs often in the sensory stream.
 type SensoryCandidate = store.SensoryCandidate
 
-// Sensory returns the latest items of a user's sensory stream, the latest first. limit is 1 to 1000.
+// Sensory returns the latest items of a user's sensory stream, newest first. limit is 1 to 1000.
 func (c *Client) Sensory(ctx context.Context, userID string, limit int) (items []SensoryItem, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		items, err = store.LatestSensory(ctx, tx, userID, limit)
@@ -23,7 +23,7 @@ func (c *Client) Sensory(ctx context.Context, userID string, limit int) (items [
 	return items, err
 }
 
-// SensoryCandidates returns the frequent texts of a user's sensory stream, the most frequent first. limit is 1 to 1000.
+// SensoryCandidates returns the frequent texts of a user's sensory stream, most frequent first. limit is 1 to 1000.
 func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) (
 	candidates []SensoryCandidate, err error,
 ) {

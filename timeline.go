@@ -9,35 +9,35 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// TimelineQuery asks how knowledge about a topic changed. Only UserID and Topic are required; a zero value is the
-// default.
+// TimelineQuery selects how knowledge about a topic changed. Only UserID and Topic are required; a zero
+// value is the default.
 type TimelineQuery struct {
 	UserID string
-	// Topic is what to search for, like Query.Text.
+	// Topic is the text to search for, like Query.Text.
 	Topic string
-	// Limit is how many memories to return at most, the most relevant, 1 to 1000. Default: 50.
+	// Limit is the maximum number of memories to return; the most relevant are kept, 1 to 1000. Default: 50.
 	Limit int
-	// Types are TypeFact and TypeEpisodic. Default: both.
+	// Types are the types to include, TypeFact or TypeEpisodic. Default: both.
 	Types []MemoryType
-	// Embedding is the vector of Topic by the database's model, if the application has it.
+	// Embedding is the vector of Topic, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly leaves the vectors out.
+	// WordsOnly disables the search by vectors.
 	WordsOnly bool
 }
 
-// Timeline answers a TimelineQuery.
+// Timeline is the result of Client.Timeline.
 type Timeline struct {
-	// Entries are in the order in which they became true, or happened.
+	// Entries are in the order in which they became true or happened.
 	Entries []TimelineEntry
-	// Degraded is why only words were searched; see Results.
+	// Degraded is the reason why only words were searched; see Results.
 	Degraded error
 }
 
 // TimelineEntry is a fact or an episode of a Timeline.
 type TimelineEntry = store.TimelineEntry
 
-// Timeline returns the facts and episodes of a user about a topic, past ones included, with the versions that followed
-// them; see oxbow.timeline in the SQL interface. It writes nothing. Errors are those of Recall.
+// Timeline returns a user's facts and episodes about a topic, including past ones, with the versions that
+// replaced them; see oxbow.timeline in the SQL interface. It writes nothing. It returns the errors of Recall.
 func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
 	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding}
 	checked, err := asked.params()
@@ -63,7 +63,7 @@ func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error
 		return err
 	})
 	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return Timeline{}, mismatch // it explains err, too
+		return Timeline{}, mismatch // also the cause of err
 	}
 	if err != nil {
 		return Timeline{}, err

@@ -14,8 +14,8 @@ import (
 
 const tracerName = "github.com/oxbow-memory/oxbow"
 
-// span makes a call a part of the caller's trace; end takes the error of the call. The span has neither users nor
-// texts, nor the text of the error, which may quote them.
+// span starts a span in the caller's trace; end takes the error of the call. The span contains no user
+// ids, no texts and no error text, which may quote them.
 func (c *Client) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (_ context.Context,
 	end func(*error)) {
 	tracer := c.tracer
@@ -32,8 +32,8 @@ func (c *Client) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// traceparent is the W3C's name of the trace of ctx, or "" if the trace is not recorded. OpenTelemetry's propagation
-// package writes the same, but imports net/http.
+// traceparent returns the W3C traceparent of ctx, or "" if the trace is not recorded. OpenTelemetry's
+// propagation package has the same, but imports net/http.
 func traceparent(ctx context.Context) string {
 	s := trace.SpanContextFromContext(ctx)
 	if !s.IsValid() || !s.IsSampled() {
@@ -42,13 +42,13 @@ func traceparent(ctx context.Context) string {
 	return fmt.Sprintf("00-%s-%s-%s", s.TraceID(), s.SpanID(), s.TraceFlags()&trace.FlagsSampled)
 }
 
-// setTrace is the statement that names a trace until the transaction ends: triggers write it into the jobs that they
-// make.
+// setTrace returns the statement that sets the trace of the transaction. Triggers copy it into the jobs
+// that they enqueue.
 func setTrace(traceparent string) string {
 	return "select set_config('oxbow.traceparent', " + literal(traceparent) + ", true)"
 }
 
-// nameTrace names the trace of ctx in the caller's transaction, before something is stored.
+// nameTrace sets the trace of ctx in the caller's transaction, before a method stores something.
 func (c *Client) nameTrace(ctx context.Context) error {
 	parent := traceparent(ctx)
 	if c.tx == nil || parent == "" {
@@ -58,7 +58,7 @@ func (c *Client) nameTrace(ctx context.Context) error {
 	return store.Explain(err)
 }
 
-// traced are options for a transaction that stores something.
+// traced returns the options of a transaction that stores something.
 func traced(ctx context.Context) pgx.TxOptions {
 	if parent := traceparent(ctx); parent != "" {
 		return pgx.TxOptions{BeginQuery: "begin; " + setTrace(parent)}

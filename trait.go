@@ -12,13 +12,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Trait is a trait as it stands at a moment.
+// Trait is a trait as of a given time.
 type Trait = store.TraitSummary
 
-// Tendency is what a trait that depends on the context says in one context.
+// Tendency is the form that a context-dependent trait takes in one context.
 type Tendency = store.Tendency
 
-// TraitDetails is a trait with its events, evidence, relatives and earlier wordings.
+// TraitDetails is a trait with its events, evidence, parent and children, and earlier wordings.
 type TraitDetails = store.TraitDetails
 
 // TraitEvent is an event in the life of a trait.
@@ -33,23 +33,23 @@ type TraitWording = store.TraitWording
 // TraitEdit is a person's correction of a trait.
 type TraitEdit = store.TraitEdit
 
-// TraitsOptions selects traits. The zero value selects those that recall returns, as of now.
+// TraitsOptions selects traits. The zero value selects the traits that recall returns, as of now.
 type TraitsOptions struct {
 	// Stages are the stages to return: trend, candidate, emerging, established, core, dissolved. Default: emerging,
 	// established and core.
 	Stages []string
 	// IncludeHidden returns traits of every stage. It excludes Stages.
 	IncludeHidden bool
-	// AsOf returns the traits as they stood at a moment, in the wordings of that time.
+	// AsOf returns the traits and their wordings as of that time.
 	AsOf time.Time
-	// Now is the moment to which confidence decays, for data of the past. Default: the database's
-	// clock. It excludes AsOf.
+	// Now is the time to which confidence decays, for historical data. Default: the database's clock.
+	// It excludes AsOf.
 	Now time.Time
 }
 
-// Traits returns the traits of a user with their confidence and stage: the most abstract first (core, then preference,
-// then behavior), and of each the surest first. ParentID makes a tree of them. An unknown user has none. A wrong
-// value is an *InvalidError.
+// Traits returns the traits of a user with their confidence and stage. The most abstract come first (core,
+// then preference, then behavior), and within each kind those with the highest confidence. ParentID makes
+// them a tree. An unknown user has no traits. An invalid value is an *InvalidError.
 func (c *Client) Traits(ctx context.Context, userID string, options TraitsOptions) (traits []Trait, err error) {
 	if err := options.validate(); err != nil {
 		return nil, err
@@ -88,14 +88,14 @@ func (o *TraitsOptions) validate() error {
 	return nil
 }
 
-// Trait returns a trait with its events, the memories that support and contradict it, its parent and children, and its
-// earlier wordings. ErrNotFound, ErrNotTrait, ErrForgotten, or ErrSuperseded if it has a newer wording, which the error
-// names.
+// Trait returns a trait with its events, the memories that support and contradict it, its parent and
+// children, and its earlier wordings. ErrNotFound, ErrNotTrait, ErrForgotten, or ErrSuperseded if it has a
+// newer wording, which the error names.
 func (c *Client) Trait(ctx context.Context, userID string, id uuid.UUID) (TraitDetails, error) {
 	return c.TraitAt(ctx, userID, id, time.Time{})
 }
 
-// TraitAt is Trait with confidence and stage decayed to another moment, for data of the past.
+// TraitAt is Trait with confidence and stage decayed to the given time, for historical data.
 func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now time.Time) (t TraitDetails, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		t, err = store.GetTrait(ctx, tx, userID, id, now)
@@ -104,11 +104,12 @@ func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now t
 	return t, err
 }
 
-// EditTrait corrects a trait on behalf of its user, and returns its id: a new one if it was reworded. Evidence and
-// events move to the new wording; the old one stays for questions about the past. A dissolved trait is revived.
-// Reflection keeps weighing evidence, but no longer changes the wording.
+// EditTrait corrects a trait on behalf of its user. It returns the id of the trait, which is new if the
+// wording changed. Evidence and events move to the new wording; the old one stays for queries about the
+// past. A dissolved trait is revived. Reflection still weighs evidence, but no longer changes the wording.
 //
-// ErrNotFound, ErrNotTrait, ErrForgotten, ErrSuperseded (the error names the newer wording), or an *InvalidError.
+// Errors: ErrNotFound, ErrNotTrait, ErrForgotten, ErrSuperseded (the error names the newer wording), or an
+// *InvalidError.
 func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (
 	edited uuid.UUID, err error,
 ) {
@@ -119,16 +120,16 @@ func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e T
 	return edited, err
 }
 
-// DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not revive
-// it; EditTrait does. The reason, which may be empty, is written into its events. A second call does nothing. Errors
-// are those of EditTrait.
+// DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not
+// revive it; EditTrait does. The reason may be empty, and is stored in the trait's events. A second call
+// does nothing. It returns the errors of EditTrait.
 func (c *Client) DissolveTrait(ctx context.Context, userID string, id uuid.UUID, reason string) error {
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.DissolveTrait(ctx, tx, userID, id, reason, "user") })
 }
 
-// DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted. The
-// memories that were evidence stay. A hash of the wording is kept, so that reflection does not make the trait again.
-// It cannot be undone. Errors are those of EditTrait.
+// DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted.
+// The memories that were its evidence stay. A hash of the wording is kept, so that reflection does not make
+// the trait again. It cannot be undone. It returns the errors of EditTrait.
 func (c *Client) DeleteTrait(ctx context.Context, userID string, id uuid.UUID) (rows int64, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		rows, err = store.DeleteTrait(ctx, tx, userID, id)

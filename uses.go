@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	useInterval = 5 * time.Second // how long a report may wait
-	useBatch    = 1000            // how many reports are sent at once
-	useLimit    = 20_000          // how many may wait; more are dropped
+	useInterval = 5 * time.Second // maximum delay of a report
+	useBatch    = 1000            // number of waiting reports that are sent without delay
+	useLimit    = 20_000          // maximum number of waiting reports; more are dropped
 	useTimeout  = 30 * time.Second
 )
 
-// uses gathers reports of memories that were recalled or used, so that a recall itself writes nothing. A lost report
-// does no harm.
+// uses collects reports of recalled and used memories and sends them in the background, so that a recall
+// writes nothing. A lost report does no harm.
 type uses struct {
 	send     func(ctx context.Context, r report, ids []uuid.UUID) error
-	interval time.Duration // useInterval; tests need another
+	interval time.Duration // useInterval, except in tests
 
 	mu      sync.Mutex
 	waiting map[report][]uuid.UUID
 	count   int
-	timer   *time.Timer // runs while something waits
+	timer   *time.Timer // runs while reports wait
 	closed  bool
 	sending sync.WaitGroup
 }
 
-// report says whose memories it is about, and whether a reply used them or recall only returned them.
+// report is the user of the reported memories, and whether a reply used them or recall only returned them.
 type report struct {
 	userID string
 	used   bool
@@ -43,7 +43,7 @@ type report struct {
 
 func newUses() *uses { return &uses{interval: useInterval, waiting: map[report][]uuid.UUID{}} }
 
-// add never blocks.
+// add adds a report. It never blocks.
 func (u *uses) add(r report, ids []uuid.UUID, log *slog.Logger) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -74,7 +74,7 @@ func (u *uses) flushInBackground(log *slog.Logger) {
 	}
 }
 
-// flush sends what waits. What cannot be sent is dropped.
+// flush sends the waiting reports. Those that fail are dropped.
 func (u *uses) flush(ctx context.Context) error {
 	u.mu.Lock()
 	waiting := u.waiting
@@ -87,7 +87,7 @@ func (u *uses) flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drop forgets what waits for a user.
+// drop discards the waiting reports of a user.
 func (u *uses) drop(userID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -118,9 +118,9 @@ func (u *uses) close(ctx context.Context) error {
 	}
 }
 
-// Used reports that a reply used memories of the user: traits among them become a little surer, at most once a day
-// each. Recall reports what it returned, which counts as an access and not as a use. Reports are sent in the
-// background, within 5 seconds or by Close; the worker adds them to AccessCount.
+// Used reports that a reply used memories of the user. Each trait among them gains a little confidence, at
+// most once a day. Recall reports what it returned, which counts as an access and not as a use. The client
+// sends reports in the background within 5 seconds, or in Close; the worker adds them to AccessCount.
 func (c *Client) Used(userID string, ids ...uuid.UUID) { c.report(report{userID, true}, ids) }
 
 func (c *Client) report(r report, ids []uuid.UUID) {

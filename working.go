@@ -21,19 +21,19 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// How many items a working memory holds: 7 ± 2.
+// The capacity of a working memory: 7 ± 2 items.
 const (
 	minWorking     = 5
 	defaultWorking = 7
 	maxWorking     = 9
 )
 
-// WorkingItem is an item that a conversation is about now. Only Content is required; a zero value is the default.
+// WorkingItem is an item of the current conversation. Only Content is required; a zero value is the default.
 type WorkingItem struct {
-	// Key names the item within its working memory. Default: Content.
+	// Key identifies the item within its working memory. Default: Content.
 	Key string
-	// Content, Type (TypeFact or TypeEpisodic; default TypeFact), Importance (0 to 1, default 0.5), ValidAt, Speaker,
-	// Category and Metadata are those of the memory that the item may become.
+	// Content, Type (TypeFact or TypeEpisodic; default TypeFact), Importance (0 to 1, default 0.5), ValidAt,
+	// Speaker, Category and Metadata become those of the memory when the item is committed.
 	Content    string
 	Type       MemoryType
 	Importance *float64
@@ -45,9 +45,9 @@ type WorkingItem struct {
 	Rehearsals int
 }
 
-// WorkingMemory holds the few items that a conversation is about now, in the memory of this process. It belongs to one
-// session of one user, and is safe for concurrent use. An item that leaves it, or is in it when the process ends, is
-// lost unless Client.CommitWorkingMemory has stored it.
+// WorkingMemory holds the few items of the current conversation in the memory of this process. It belongs to
+// one session of one user, and is safe for concurrent use. An item that is evicted, or present when the
+// process ends, is lost unless Client.CommitWorkingMemory has stored it.
 type WorkingMemory struct {
 	userID, sessionID string
 	capacity          int
@@ -58,12 +58,12 @@ type WorkingMemory struct {
 
 type heldItem struct {
 	WorkingItem
-	name      string // of the memory that it may become: its ExternalID
-	committed string // the name under which this working memory knows it to be written
+	name      string // the ExternalID of its memory
+	committed string // the name under which it was last committed
 }
 
-// NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes, and
-// capacity is 5 to 9 items; 0 is 7. A wrong value is an *InvalidError.
+// NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes.
+// capacity is 5 to 9 items; 0 means 7. An invalid value is an *InvalidError.
 func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, error) {
 	if capacity == 0 {
 		capacity = defaultWorking
@@ -82,9 +82,9 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 	return w, nil
 }
 
-// Add adds an item. If the working memory is full, the item with the fewest rehearsals leaves, among equals the
-// oldest, and is returned. An item with the key of another replaces it in its place, which counts as a rehearsal;
-// importance does not fall. A wrong value is an *InvalidError.
+// Add adds an item. If the working memory is full, Add evicts and returns the item with the fewest
+// rehearsals, the oldest of equals. An item with the key of another replaces it in place, which counts as a
+// rehearsal; the importance never decreases. An invalid value is an *InvalidError.
 func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	if item.Type == "" {
 		item.Type = TypeFact
@@ -97,7 +97,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}, nil); err != nil {
 		return nil, plain(err)
 	}
-	// encoded, nobody else can change it
+	// The encoded copy cannot be changed by the caller.
 	if metadata, err := store.ValidateMetadata(item.Metadata); err != nil {
 		return nil, err
 	} else if item.Metadata = nil; metadata != nil {
@@ -129,7 +129,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	return left, nil
 }
 
-// Rehearse counts that an item came up again. It reports whether the key exists.
+// Rehearse counts another occurrence of an item. It reports whether the key exists.
 func (w *WorkingMemory) Rehearse(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +151,7 @@ func (w *WorkingMemory) Remove(key string) bool {
 	return i >= 0
 }
 
-// Items returns the items, the oldest first. Metadata is a json.RawMessage.
+// Items returns the items, oldest first. Their Metadata is a json.RawMessage.
 func (w *WorkingMemory) Items() []WorkingItem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,8 +162,8 @@ func (w *WorkingMemory) Items() []WorkingItem {
 	return items
 }
 
-// Render returns the items as lines for a prompt, the oldest first, each with its speaker if it has one. Line breaks
-// and control characters become spaces, so that no item can look like two.
+// Render returns the items as lines for a prompt, oldest first, each with its speaker if it has one. Line
+// breaks and control characters become spaces, so that one item cannot look like two.
 func (w *WorkingMemory) Render() string {
 	var out strings.Builder
 	for _, item := range w.Items() {
@@ -181,13 +181,13 @@ func oneLine(s string) string {
 		" ")
 }
 
-// CommitOptions selects the items of a working memory to store. The zero value is ready to use.
+// CommitOptions selects the items of a working memory to store. The zero value uses the defaults.
 type CommitOptions struct {
-	// MinRehearsals is how often an item must have come up again. Default: 2.
+	// MinRehearsals is the number of rehearsals from which an item is stored. Default: 2.
 	MinRehearsals int
-	// MinImportance is the importance that suffices without rehearsals, 0 to 1. Default: 0.6.
+	// MinImportance is the importance from which an item is stored without rehearsals, 0 to 1. Default: 0.6.
 	MinImportance float64
-	// AgentID is the agent that the memories belong to.
+	// AgentID is the agent of the memories.
 	AgentID string
 	// Source is the source of the memories. Default: "working_memory".
 	Source string
@@ -198,7 +198,7 @@ func (o CommitOptions) withDefaults() (CommitOptions, error) {
 		return o, &InvalidError{Index: -1, Field: "min_rehearsals", Value: strconv.Itoa(o.MinRehearsals),
 			Rule: "must not be negative"}
 	}
-	if !(o.MinImportance >= 0 && o.MinImportance <= 1) { // NaN is neither
+	if !(o.MinImportance >= 0 && o.MinImportance <= 1) { // also rejects NaN
 		return o, &InvalidError{Index: -1, Field: "min_importance", Value: fmt.Sprint(o.MinImportance),
 			Rule: "must be between 0 and 1"}
 	}
@@ -208,16 +208,16 @@ func (o CommitOptions) withDefaults() (CommitOptions, error) {
 	return o, nil
 }
 
-// CommittedItem is an item that was stored.
+// CommittedItem is a stored item.
 type CommittedItem struct {
 	WorkingItem
 	ID uuid.UUID // of the memory
 }
 
-// CommitWorkingMemory stores the items that came up again or are important as memories of the user and the session,
-// all or none, and returns them, the oldest first. It stores an item once, also if several commits run at the same
-// time or a commit is repeated: the ExternalID is made of session, type and content. The items stay in the working
-// memory. A wrong value is an *InvalidError.
+// CommitWorkingMemory stores the rehearsed or important items as memories of the user and the session, all or
+// none, and returns those that it stored, oldest first. Each item is stored once, even if commits run
+// concurrently or are repeated: the ExternalID is a hash of session, type and content. The items stay in the
+// working memory. An invalid value is an *InvalidError.
 func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem,
 	error) {
 	if w == nil {
@@ -251,7 +251,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, opti
 	if err != nil {
 		return nil, err
 	}
-	if c.tx == nil { // whether the caller's transaction commits is not known
+	if c.tx == nil { // the caller's transaction may still roll back
 		w.markCommitted(due)
 	}
 	var written []CommittedItem
@@ -280,7 +280,7 @@ func (w *WorkingMemory) due(o CommitOptions) []heldItem {
 	return due
 }
 
-// markCommitted notes the items that were stored, as they were then: an item may have been replaced meanwhile.
+// markCommitted marks the stored items under the stored names: an item may have been replaced meanwhile.
 func (w *WorkingMemory) markCommitted(written []heldItem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,9 +300,9 @@ func (w *WorkingMemory) memory(item WorkingItem, name string) NewMemory {
 	}
 }
 
-// name returns the ExternalID of the memory that an item becomes, which is the same in every commit.
+// name returns the ExternalID of an item's memory, which is the same in every commit.
 func (w *WorkingMemory) name(item WorkingItem) string {
-	// none has a NUL character
+	// NUL separates the parts: no part contains it.
 	sum := sha256.Sum256([]byte(w.sessionID + "\x00" + string(item.Type) + "\x00" + item.Content))
 	return "working:" + hex.EncodeToString(sum[:16])
 }
@@ -311,7 +311,7 @@ func (w *WorkingMemory) find(key string) int {
 	return slices.IndexFunc(w.items, func(held *heldItem) bool { return held.Key == key })
 }
 
-// weakest returns the index of the item that leaves next: of those with the fewest rehearsals, the oldest.
+// weakest returns the index of the item to evict: the oldest of those with the fewest rehearsals.
 func (w *WorkingMemory) weakest() int {
 	out := 0
 	for i, held := range w.items {

@@ -1,9 +1,9 @@
-// Package documents reads files (text, Markdown, HTML and PDF), cuts their text into chunks, and stores the chunks as
-// memories through a client:
+// Package documents reads files (text, Markdown, HTML and PDF), splits their text into chunks, and stores the
+// chunks as memories:
 //
 //	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "ann", Path: "guide.md", Content: file})
 //
-// A client that is bound to a transaction (oxbow.Client.WithTx) ingests in that transaction.
+// A client bound to a transaction (oxbow.Client.WithTx) ingests in that transaction.
 package documents
 
 import (
@@ -25,66 +25,68 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// MaxBytes is the size of the largest file that Ingest reads: 64 MiB.
+// MaxBytes is the maximum size of a file: 64 MiB.
 const MaxBytes = document.MaxBytes
 
-// ErrNoFile reports that the user has no file of that path; for errors.Is.
+// ErrNoFile reports that the user has no file with that path. Test for it with errors.Is.
 var ErrNoFile = store.ErrNoFile
 
 // NewFile is a file to ingest. UserID, Path and Content are required.
 type NewFile struct {
-	// UserID is the user whose file it is, 1 to 255 bytes.
+	// UserID is the owner of the file, 1 to 255 bytes.
 	UserID string
-	// Path names the file, 1 to 1024 bytes: a path or an address. A file replaces the earlier file of its path.
+	// Path identifies the file, 1 to 1024 bytes: a path or a URL. A file replaces an earlier one with the same path.
 	Path string
-	// MediaType is text/plain, text/markdown, text/html or application/pdf; other kinds of text are read as text/plain.
-	// Default: by the ending of Path, else by Content.
+	// MediaType is text/plain, text/markdown, text/html or application/pdf; other text types are read as
+	// text/plain. Default: detected from the extension of Path, otherwise from Content.
 	MediaType string
-	// Content is read to its end, at most MaxBytes. Text is UTF-8.
+	// Content is the file, at most MaxBytes; it is read to the end. Text must be UTF-8.
 	Content io.Reader
-	// Metadata describes the file: anything that encodes to a JSON object.
+	// Metadata describes the file: any value that encodes to a JSON object.
 	Metadata any
-	// ChunkSize is the length of the longest chunk, 100 to 20,000 characters. Default: 1000.
+	// ChunkSize is the maximum length of a chunk, 100 to 20,000 characters. Default: 1000.
 	ChunkSize int
-	// Overlap is how many characters of the end of a chunk the next may repeat, in whole sentences: 0 to half of
-	// ChunkSize. Default: a tenth of ChunkSize.
+	// Overlap is the maximum number of characters, in whole sentences, that a chunk repeats from the end of
+	// the previous one: 0 to half of ChunkSize. Default: a tenth of ChunkSize.
 	Overlap *int
 }
 
-// Report says what Ingest did with a file.
+// Report is the result of Ingest.
 type Report struct {
 	FileID    uuid.UUID `json:"file_id"`
 	Path      string    `json:"path"`
 	MediaType string    `json:"media_type"`
 	Bytes     int64     `json:"bytes"`
-	// Unchanged is true if the file was ingested before with the same content and settings; nothing was done then.
+	// Unchanged reports that the file was already ingested with the same content and settings; nothing was done.
 	Unchanged bool `json:"unchanged"`
-	Chunks    int  `json:"chunks"`  // that the file has
-	Added     int  `json:"added"`   // chunks that are new
-	Kept      int  `json:"kept"`    // chunks whose text did not change; they keep their memories
-	Removed   int  `json:"removed"` // chunks that the file no longer has; they are erased
+	Chunks    int  `json:"chunks"`  // chunks of the file
+	Added     int  `json:"added"`   // new chunks
+	Kept      int  `json:"kept"`    // unchanged chunks, which keep their memories
+	Removed   int  `json:"removed"` // chunks that the file no longer has, which are erased
 }
 
-// File is a file that was ingested.
+// File is an ingested file.
 type File = store.File
 
-// Error is a file that cannot be read: it is empty, binary, broken, encrypted, not UTF-8, too large, or has no text.
+// Error reports a file that cannot be read: it is empty, binary, broken, encrypted, too large or not UTF-8, or it
+// contains no text.
 type Error struct {
-	// Problem is a sentence about the file without its name, such as "is empty".
+	// Problem completes a sentence that begins with the file, such as "is empty".
 	Problem string
 }
 
 func (e *Error) Error() string { return "the file " + e.Problem }
 
-// Ingest reads a file, cuts its text into chunks, and stores each chunk as a memory of type document with the source
-// "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type, chunk_index (from
-// 1), chunk_count and, where they are known, page and heading.
+// Ingest reads a file, splits its text into chunks, and stores each chunk as a memory of type document with
+// the source "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type,
+// chunk_index (from 1), chunk_count and, if known, page and heading.
 //
-// A file replaces the earlier file of its path in one transaction: chunks whose text did not change keep their
-// memories, the others are new, and chunks that the file no longer has are erased. If content and settings are the
-// same, nothing is done. Of two calls for one path, one waits for the other.
+// Ingest replaces an earlier file with the same path in one transaction: unchanged chunks keep their memories,
+// other chunks are added, and chunks that the file no longer has are erased. If content and settings are the
+// same, it does nothing. Concurrent calls for the same path wait for each other.
 //
-// A file that cannot be read is an *Error, and a wrong value an *oxbow.InvalidError; the earlier file stays then.
+// A file that cannot be read is an *Error, and an invalid value is an *oxbow.InvalidError. The earlier file
+// then stays unchanged.
 func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report, err error) {
 	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/oxbow-memory/oxbow/documents").
 		Start(ctx, "oxbow.Ingest", trace.WithSpanKind(trace.SpanKindClient))
@@ -136,7 +138,7 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 	return report, err
 }
 
-// Files returns the files of a user in the order of their paths.
+// Files returns the files of a user, ordered by path.
 func Files(ctx context.Context, client *oxbow.Client, userID string) (files []File, err error) {
 	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		files, err = store.Files(ctx, tx, userID)
@@ -145,8 +147,8 @@ func Files(ctx context.Context, client *oxbow.Client, userID string) (files []Fi
 	return files, err
 }
 
-// Delete erases a file with the memories of its chunks, and returns how many memories it erased. It cannot be undone,
-// but the file can be ingested again. ErrNoFile if the user has no file of that path.
+// Delete erases a file and the memories of its chunks, and returns how many memories it erased. It cannot be
+// undone, but the file can be ingested again. ErrNoFile if the user has no file with that path.
 func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (erased int64, err error) {
 	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
 		erased, err = store.DeleteFile(ctx, tx, userID, path)
@@ -155,7 +157,7 @@ func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (era
 	return erased, err
 }
 
-// validate refuses what cannot be stored, before anything is read.
+// validate checks all fields before Content is read.
 func (f *NewFile) validate() (store.File, document.Splitting, error) {
 	file := store.File{Path: f.Path, Metadata: json.RawMessage("{}")}
 	if err := store.ValidateUserID(f.UserID); err != nil {
@@ -206,7 +208,7 @@ func (f *NewFile) read() ([]byte, error) {
 	return content, nil
 }
 
-// unreadable puts the path before an error of reading, and makes an *Error of an error about the file.
+// unreadable adds the path to an error, and turns a *document.Error into an *Error.
 func (f *NewFile) unreadable(err error) error {
 	if about, ok := errors.AsType[*document.Error](err); ok {
 		err = &Error{Problem: about.Problem}
@@ -214,8 +216,7 @@ func (f *NewFile) unreadable(err error) error {
 	return fmt.Errorf("%s: %w", f.Path, err)
 }
 
-// ingestedBefore returns the file of the path if it has the same content and settings, so that it need not be read;
-// else nil.
+// ingestedBefore returns the stored file of the path if its content and settings are the same, otherwise nil.
 func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, file store.File) (
 	same *store.File, err error,
 ) {
@@ -233,7 +234,7 @@ func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, fi
 	return same, err
 }
 
-// sameJSON compares objects that differ in spaces and order at most.
+// sameJSON reports whether two JSON values are equal, ignoring white space and the order of keys.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {

@@ -1,6 +1,6 @@
-// Package sealed encrypts the texts of secret memories and messages with keys that the database never has.
+// Package sealed encrypts the texts of secret memories and messages with keys that the database never holds.
 //
-// A client seals and opens what has sensitivity 3 if it is given keys:
+// A client with keys encrypts and decrypts memories and messages of sensitivity 3:
 //
 //	keys, err := sealed.ReadKeys(os.Getenv("OXBOW_KEYSET"), "")
 //	client, err := oxbow.New(pool, oxbow.WithSealer(keys))
@@ -22,8 +22,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// Keys are the keys of an application, an oxbow.Sealer: the primary key seals, and all keys open. They are safe for
-// concurrent use.
+// Keys is a keyset of an application and implements oxbow.Sealer. The primary key encrypts; all keys decrypt.
+// It is safe for concurrent use.
 type Keys struct {
 	handle *keyset.Handle
 	aead   tink.AEAD
@@ -31,8 +31,8 @@ type Keys struct {
 	ids    []string
 }
 
-// NewKeys makes one key (AES-256-GCM). Keep what its Write returns where secrets are kept: without it nobody can read
-// what the key sealed.
+// NewKeys returns a keyset with one new AES-256-GCM key. Store the output of Write with your other secrets:
+// without it nobody can read the texts that the key encrypted.
 func NewKeys() (*Keys, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -41,9 +41,9 @@ func NewKeys() (*Keys, error) {
 	return of(handle)
 }
 
-// ReadKeys reads a keyset of Tink in JSON, as Keys.Write returns it: in clear if kmsURI is empty, else encrypted with
-// that key of a key management service. The program must have registered a client of the service with Tink
-// (registry.RegisterKMSClient). Errors never show the keyset.
+// ReadKeys parses a Tink keyset in JSON, as written by Keys.Write. If kmsURI is empty, the keyset must be in
+// clear; otherwise it must be encrypted with that key of a key management service, whose client the program
+// must have registered with Tink (registry.RegisterKMSClient). Errors never contain the keyset.
 func ReadKeys(text, kmsURI string) (*Keys, error) {
 	encrypted, malformed := keyset.NewJSONReader(strings.NewReader(text)).ReadEncrypted()
 	isEncrypted := malformed == nil && len(encrypted.GetEncryptedKeyset()) > 0
@@ -109,7 +109,7 @@ func of(handle *keyset.Handle) (*Keys, error) {
 	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10), ids}, nil
 }
 
-// Add returns the keys with a new primary key. The others still open what they sealed.
+// Add returns the keys with a new primary key. The other keys still decrypt.
 func (k *Keys) Add() (*Keys, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
@@ -126,7 +126,7 @@ func (k *Keys) Add() (*Keys, error) {
 	return of(handle)
 }
 
-// Write returns the keyset as ReadKeys takes it: in clear if kmsURI is empty, else encrypted with that key.
+// Write returns the keyset in JSON for ReadKeys: in clear if kmsURI is empty, otherwise encrypted with that key.
 func (k *Keys) Write(kmsURI string) (string, error) {
 	var text bytes.Buffer
 	if kmsURI == "" {
@@ -145,8 +145,7 @@ func (k *Keys) Write(kmsURI string) (string, error) {
 	return text.String(), nil
 }
 
-// line puts the error of a service on one line. It never has the key: a service is sent keysets and says why it
-// refuses.
+// line puts the error of a key management service on one line.
 func line(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
 
 // ID returns the id of the primary key.
@@ -155,15 +154,15 @@ func (k *Keys) ID() string { return k.id }
 // IDs returns the ids of all keys.
 func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 
-// String names the primary key, and shows no key.
+// String returns the id of the primary key. It contains no key material.
 func (k *Keys) String() string { return "keys with the primary " + k.id }
 
-// Seal encrypts a text with the primary key. It can be opened only with the same place, so that it cannot be moved.
+// Seal encrypts a text with the primary key. It can be opened only with the same place.
 func (k *Keys) Seal(text, place string) ([]byte, error) {
 	return k.aead.Encrypt([]byte(text), []byte(place))
 }
 
-// Open decrypts a text that was sealed for the place.
+// Open decrypts a text that was sealed with the same place.
 func (k *Keys) Open(sealed []byte, place string) (string, error) {
 	text, err := k.aead.Decrypt(sealed, []byte(place))
 	return string(text), err
