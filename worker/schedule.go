@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -93,7 +94,7 @@ type UnknownKindError struct {
 }
 
 func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("%q is not a periodic kind of job; those are %v", e.Name, e.Periodic)
+	return fmt.Sprintf("unknown periodic kind of job %q: use one of %s", e.Name, strings.Join(e.Periodic, ", "))
 }
 
 // RunNow enqueues a job of a periodic kind that is due now. If such a job is already due or running,

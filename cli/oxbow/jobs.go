@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ already, none is added.`,
 			defer d.close()
 			id, running, err := worker.RunNow(cmd.Context(), d.pool, args[0])
 			if unknown, ok := errors.AsType[*worker.UnknownKindError](err); ok {
-				return usageError{fmt.Errorf("%w", unknown)}
+				return usageError{unknown}
 			}
 			if err != nil {
 				return err
