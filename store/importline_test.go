@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// importLines are lines of conversations, of exports and of nobody.
+// importLines holds lines of conversation files and exports, and malformed lines.
 var importLines = []string{
 	`{"type": "memory", "user": "conv-1", "id": "D1:1", "session": "s1", "seq": 1, "speaker": "Caro", "role": "user", "at": "2023-05-08T13:56:00+08:00", "content": "I adopted a cat."}`,
 	`{"user_id": "安", "id": "01890a5d-ac96-774b-bcce-b302099a8057", "memory_type": "fact", "content": "住在杭州", "importance": 0.9, "valid_at": "0001-01-01T00:00:00Z", "invalid_at": "9999-12-31T23:59:59.999999Z", "metadata": {"role": "kept", "n": 1e3}}`,
@@ -24,7 +24,8 @@ var importLines = []string{
 	"\ufeff{}", "null", "[]", "{", "\xff", "\x1f\x8b\x08\x00", `{"user": "ann", "content": "` + strings.Repeat("x", 200) + "\x80\"}", strings.Repeat("[", 100),
 }
 
-// A line is read, or told of with its number, in few and valid words; what is read, the database can store.
+// A line must either parse to values that the database can store, or fail with its number and a
+// short, valid message.
 func FuzzLines(f *testing.F) {
 	for _, line := range importLines {
 		f.Add([]byte(line), false)
@@ -67,7 +68,7 @@ func requireStorable(t *testing.T, row []any, traits bool) {
 		switch v := v.(type) {
 		case string:
 			require.True(t, utf8.ValidString(v) && !strings.Contains(v, "\x00"), "%s %q", copyColumns[i], v)
-		case []byte: // JSON, but for what is sealed, which is any bytes
+		case []byte: // JSON, except for sealed, which is arbitrary bytes
 			require.True(t, copyColumns[i] == "sealed" || !strings.Contains(string(v), "\x00"), "%s %q", copyColumns[i], v)
 		}
 	}

@@ -26,7 +26,7 @@ func (z *zones) add(userID string, at time.Time) {
 		z.offset, z.several = map[string]int{}, map[string]bool{}
 	}
 	if known, ok := z.offset[userID]; ok && known != offset {
-		z.several[userID] = true // daylight saving time, or a traveler
+		z.several[userID] = true // daylight saving time, or a traveller
 	}
 	z.offset[userID] = offset
 }

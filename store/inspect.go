@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Zone is a time zone: its name in PostgreSQL, and how many seconds it is east of UTC now.
+// Zone is a time zone: its PostgreSQL name and its current offset in seconds east of UTC.
 type Zone struct {
 	Name   string
 	Offset int
 }
 
-// UserZone returns the user's time zone, UTC if none is known.
+// UserZone returns the user's time zone, or UTC if it is unknown.
 func UserZone(ctx context.Context, db DB, userID string) (Zone, error) {
 	var z Zone
 	err := db.QueryRow(ctx, `
@@ -25,16 +25,16 @@ func UserZone(ctx context.Context, db DB, userID string) (Zone, error) {
 	return z, Explain(err)
 }
 
-// waitingLimit bounds how far WaitingMemories counts.
+// waitingLimit is the highest count of waiting memories that UserPresence returns.
 const waitingLimit = 10_000
 
-// Presence is whether recall could find anything of a user.
+// Presence says whether recall can find anything of a user.
 type Presence struct {
-	Any     bool  // the user has memories, or had: forgotten and superseded ones count
-	Waiting int64 // memories that no worker has embedded yet, 10,000 at most
+	Any     bool  // the user has or had memories; forgotten and superseded ones count
+	Waiting int64 // memories not yet embedded, at most 10,000
 }
 
-// UserPresence says why a recall of the user may find nothing.
+// UserPresence returns what explains why a recall found nothing.
 func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 	var p Presence
 	err := db.QueryRow(ctx, `
@@ -48,8 +48,9 @@ func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 	return p, Explain(err)
 }
 
-// OwnerOf returns whose memory an id is, or ErrNotFound. Ids are unique within a user only; of several users with the
-// same, which takes somebody to make it so, the error names them all. All memories are looked through.
+// OwnerOf returns the id of the user who owns a memory, or ErrNotFound. Ids are unique only within
+// a user. If an application gave several users the same id, the error names up to ten of them. The
+// lookup scans all memories.
 func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
 	users, err := Collect(ctx, db, pgx.RowTo[string],
 		`select distinct user_id from oxbow.memories where id = $1 order by user_id limit 10`, id)
@@ -64,23 +65,23 @@ func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
 	return users[0], nil
 }
 
-// SeesEveryone tells whether the login is one that row-level security does not hold to one user: the owner of the
-// schema, or the worker.
+// SeesEveryone reports whether row-level security lets the login see all users. This is true for
+// the owner of the schema and for the worker.
 func SeesEveryone(ctx context.Context, db DB) (yes bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.is_trusted(current_user)`).Scan(&yes)
 	return yes, Explain(err)
 }
 
-// MemoryWork is what a worker did, or has to do, for a memory.
+// MemoryWork is the work that workers did or still have to do for a memory.
 type MemoryWork struct {
-	Searchable bool   `json:"searchable"`       // it has terms: recall finds it by its words
-	Embedded   bool   `json:"embedded"`         // it has a vector
-	Refused    string `json:"refused,omitzero"` // why the provider makes no vector of it
-	// those that name it, the oldest first; finished ones are kept for a day
+	Searchable bool   `json:"searchable"`       // has terms, so recall finds it by its words
+	Embedded   bool   `json:"embedded"`         // has a vector
+	Refused    string `json:"refused,omitzero"` // why the provider refused to embed it
+	// Jobs holds the jobs that name the memory, the oldest first. Finished jobs are kept for a day.
 	Jobs []Job `json:"jobs"`
 }
 
-// Job is a job as it stands in the queue.
+// Job is a job in the queue.
 type Job struct {
 	ID          int64     `json:"id"`
 	Kind        string    `json:"kind"`
@@ -93,7 +94,8 @@ type Job struct {
 	LastError   string    `json:"last_error,omitzero"`
 }
 
-// WorkOf returns what a worker did for a memory. The queue itself is hidden from a login of oxbow_app: no jobs then.
+// WorkOf returns the work done for a memory. A login of oxbow_app cannot read the queue and gets no
+// jobs.
 func WorkOf(ctx context.Context, db DB, m Memory) (MemoryWork, error) {
 	w := MemoryWork{Jobs: []Job{}}
 	var readable bool

@@ -10,32 +10,33 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// TraitPolicies returns the policies of traits in force at a moment.
+// TraitPolicies returns the policies of traits in force at a given time.
 func TraitPolicies(ctx context.Context, db DB, at time.Time) (*lifecycle.Policies, error) {
 	return CollectOne(ctx, db, pgx.RowTo[*lifecycle.Policies], `
 		select jsonb_object_agg(substr(d.name, 7), oxbow.policy(d.name, $1::timestamptz))
 		  from oxbow.policy_definitions d where d.name like 'trait\_%'`, at)
 }
 
-// PolicyHistory has the policies of traits by the time since when they are in force, the latest first.
+// PolicyHistory holds the policies of traits by the time they came into force, the latest first.
 type PolicyHistory struct {
 	since    []time.Time
 	policies []*lifecycle.Policies
-	// Pending: the job settle has not computed by the latest ones yet when traits change their stage.
+	// Pending reports that the job settle has not yet applied the latest policies to the stage
+	// transitions.
 	Pending bool
 }
 
-// At returns the policies in force at a moment.
+// At returns the policies in force at the given time.
 func (h PolicyHistory) At(at time.Time) *lifecycle.Policies {
 	for i, since := range h.since {
 		if !since.After(at) {
 			return h.policies[i]
 		}
 	}
-	return h.policies[len(h.policies)-1] // those that nothing preceded
+	return h.policies[len(h.policies)-1] // the earliest
 }
 
-// TraitPolicyHistory returns all policies of traits that have been in force.
+// TraitPolicyHistory returns all policies of traits that have ever been in force.
 func TraitPolicyHistory(ctx context.Context, db DB) (h PolicyHistory, err error) {
 	_, err = Collect(ctx, db, func(row pgx.CollectableRow) (struct{}, error) {
 		var since time.Time
@@ -56,8 +57,8 @@ func TraitPolicyHistory(ctx context.Context, db DB) (h PolicyHistory, err error)
 	return h, err
 }
 
-// DecayTraits decays the confidence of traits to a moment, as the formula in the database does.
-// Trends, which have none, and what was set later stay as they are.
+// DecayTraits decays the confidence of traits to now with the formula in the database. It skips
+// trends, which have no confidence, and values set at or after now.
 func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Trait) error {
 	var held []*lifecycle.State
 	var subtypes []string

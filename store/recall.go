@@ -50,7 +50,7 @@ type Explanation struct {
 	Text *ChannelScore `json:"text,omitempty"` // BM25 over the words; nil if no word matched
 	// Vector is the cosine similarity; nil if the memory was not near the query or has no vector.
 	Vector *ChannelScore `json:"vector,omitempty"`
-	// Entity scores the entities that the query names and their neighbors; nil if the memory names
+	// Entity scores the entities that the query names and their neighbours; nil if the memory names
 	// none of them.
 	Entity *ChannelScore `json:"entity,omitempty"`
 	// Recency and Importance are bonuses between 0 and 0.15. StageBoost is 0.05, 0.15 or 0.25, by
@@ -68,7 +68,7 @@ type Explanation struct {
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 }
 
-// ChannelScore is the score of a memory in one channel, including the share from its neighbors in
+// ChannelScore is the score of a memory in one channel, including the share from its neighbours in
 // the conversation.
 type ChannelScore struct {
 	Score float64 `json:"score"`

@@ -10,15 +10,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// derived are the tables that an export leaves out, because the worker makes them again from the memories, because they
-// hold what is waiting for it, or because they are the raw stream of the last days.
+// derived lists the tables that an export omits. The worker rebuilds them from the memories, they
+// queue work for it, or they hold the raw sensory stream of the last days.
 var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
 	"memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
 	"entity_edges"}
 
-// recordTables are the tables of an export beside memories: whatever else the schema has with a user_id, so that none
-// is forgotten when it is added. Those that others refer to come first.
+// recordTables returns the tables of an export other than memories: every other table with a
+// user_id, so that new tables are included. Tables that others reference come first.
 func recordTables(ctx context.Context, db DB) ([]string, error) {
 	return Collect(ctx, db, pgx.RowTo[string], `
 		select c.relname::text
@@ -27,11 +27,11 @@ func recordTables(ctx context.Context, db DB) ([]string, error) {
 		  and c.relname <> 'memories' and c.relname <> all ($1)
 		order by not exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid
 		  and f.conrelid <> c.oid),
-		         c.relname = 'messages', c.relname`, derived) // a message begins its session
+		         c.relname = 'messages', c.relname`, derived) // inserting a message creates its session
 }
 
-// insertRecords moves the records of one table from the temporary one. Columns that no record has, being younger than
-// the export, get their defaults.
+// insertRecords inserts the records of one table from the temporary table. Columns missing from all
+// records get their defaults, because the export may be older than the column.
 func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	columns, err := Collect(ctx, tx, pgx.RowTo[string], `
 		select a.attname::text from pg_attribute a
@@ -71,7 +71,8 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	return nil
 }
 
-// unknownMember finds a record with a member that is no column, which would be lost.
+// unknownMember returns an error for the first record with a member that is not a column, because
+// the import would lose it.
 func unknownMember(ctx context.Context, tx pgx.Tx, table string, columns []string) (error, error) {
 	found, err := Collect(ctx, tx, pgx.RowToStructByPos[struct {
 		Line int

@@ -11,10 +11,10 @@ import (
 
 const ReembedKey = "reembed"
 
-// Reembedding is the state of a change of model, as the settings keep it.
+// Reembedding is the state of a model change as stored in the settings.
 type Reembedding struct {
 	EmbeddingModel
-	Cursor *walkKey `json:"cursor,omitempty"` // the last memory that was dealt with; nil: none
+	Cursor *walkKey `json:"cursor,omitempty"` // the last memory processed; nil: none
 }
 
 // Unreembedded is a memory without a vector of the new model.
@@ -22,10 +22,11 @@ type Unreembedded struct {
 	UserID string
 	Type   MemoryType
 	ID     uuid.UUID
-	Text   string // what is embedded
+	Text   string // the text to embed
 }
 
-// BeginReembed makes the table for the new vectors, or resumes with the one that is there: resumed tells which.
+// BeginReembed creates the table for the new vectors. If the table already exists, it resumes with
+// it and returns true.
 func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension).Scan(&resumed)
 	if err != nil {
@@ -34,8 +35,9 @@ func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed boo
 	return resumed, nil
 }
 
-// ReembedPage looks at the next memories after the place that an earlier page was written down with, at most limit. It
-// returns those without a new vector, how many it looked at, and the place to write down; looked is 0 at the end.
+// ReembedPage reads the next memories after the stored place, at most limit. It returns the
+// memories without a new vector, the number of memories read (0 at the end), and the next place to
+// store.
 func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int,
 	next ReembedPlace, err error) {
 	var state Reembedding
@@ -61,10 +63,11 @@ func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Un
 	return todo, looked, next, nil
 }
 
-// ReembedPlace is how far a reembed got.
+// ReembedPlace is the position of a reembed.
 type ReembedPlace struct{ key walkKey }
 
-// WriteDown keeps the place, so that an interrupted reembed goes on there. The zero place is the beginning.
+// WriteDown stores the place, so that an interrupted reembed resumes there. The zero place is the
+// beginning.
 func (p ReembedPlace) WriteDown(ctx context.Context, tx DB, model EmbeddingModel) error {
 	state := Reembedding{EmbeddingModel: model}
 	if p.key != (walkKey{}) {
@@ -73,7 +76,7 @@ func (p ReembedPlace) WriteDown(ctx context.Context, tx DB, model EmbeddingModel
 	return WriteSetting(ctx, tx, ReembedKey, state)
 }
 
-// WriteReembedded stores new vectors of memories that still exist.
+// WriteReembedded stores the new vectors of memories that still exist.
 func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vectors [][]float32) error {
 	users, types, ids := make([]string, len(memories)), make([]string, len(memories)), make([]uuid.UUID, len(memories))
 	for i, m := range memories {
@@ -88,9 +91,9 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 	return nil
 }
 
-// FinishReembed puts the new vectors into the place of the old ones, and enqueues jobs for memories made since a moment
-// that have none yet: it returns how many. Nothing can use the memories meanwhile, so it waits at most lockTimeout for
-// those who do, and may be tried again.
+// FinishReembed replaces the old vectors with the new ones. It enqueues jobs for memories created
+// since the given time that have no new vector, and returns their number. It locks out all other
+// users of the memories and waits at most lockTimeout for the lock. The caller may retry.
 func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time,
 	lockTimeout time.Duration) (missing int64, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {

@@ -10,11 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schedule is a row of oxbow.job_schedules: an operator's schedule of a kind of job, and its runs.
+// Schedule is a row of oxbow.job_schedules: the operator's schedule of a job kind and its last and
+// next run.
 type Schedule struct {
 	Kind        string
-	Schedule    string   // empty: that of the program
-	Every       *float64 // seconds, where it is an interval
+	Schedule    string   // empty: the default schedule of the kind
+	Every       *float64 // seconds; nil unless the schedule is an interval
 	NextRunAt   *time.Time
 	LastRunAt   *time.Time
 	LastSeconds *float64
@@ -37,7 +38,7 @@ func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
 	return byKind, nil
 }
 
-// NoteNextRuns writes down when kinds run next.
+// NoteNextRuns stores the time of the next run of each kind.
 func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
 	if len(next) == 0 {
 		return nil
@@ -56,7 +57,7 @@ func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
 	return nil
 }
 
-// NoteRun writes down how a run of a kind ended.
+// NoteRun stores the time, duration and outcome of a run of a kind.
 func NoteRun(ctx context.Context, db DB, kind string, at time.Time, took time.Duration, outcome string) error {
 	_, err := Exec(ctx, db, `
 		insert into oxbow.job_schedules (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)

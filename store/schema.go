@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// SchemaVersion is the migration that this program's statements are written for.
+// SchemaVersion is the migration version that this program requires.
 const SchemaVersion = 14
 
-// CheckSchema reports whether the database has the schema that this program needs: nil, or an error for errors.Is with
-// ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never breaks the transaction that it runs in.
+// CheckSchema returns nil if the database has the schema that this program needs. Otherwise the
+// error wraps ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never aborts the
+// transaction that it runs in.
 func CheckSchema(ctx context.Context, db DB) error {
 	var name string
 	var migrated, vector bool

@@ -9,19 +9,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Secret is the sensitivity from which on a memory's text is sealed.
+// Secret is the sensitivity at which a memory's text is sealed.
 const Secret = 3
 
-// sealedContent stands in place of a text that is sealed.
+// sealedContent replaces a sealed text.
 const sealedContent = "[sealed]"
 
-// ErrSealed says that the text of a memory or a message is sealed, and the client has no key that opens it.
+// ErrSealed reports that the text of a memory or a message is sealed and that no key of the client
+// opens it.
 var ErrSealed = errors.New("the text is sealed")
 
-// Sealer has the keys that the database does not have. Both calls name the place of a text, which cannot be opened
-// elsewhere.
+// Sealer seals and opens texts with keys that the database does not have. place identifies where a
+// text is stored; a sealed text opens only with the same place.
 type Sealer interface {
-	// ID is that of the key that Seal uses.
+	// ID returns the id of the key that Seal uses.
 	ID() string
 	Seal(text, place string) ([]byte, error)
 	Open(sealed []byte, place string) (string, error)
@@ -31,10 +32,10 @@ func sealedPlace(userID string, memoryType MemoryType, id uuid.UUID) string {
 	return userID + "\x00" + string(memoryType) + "\x00" + id.String()
 }
 
-// messagePlace is no memory's place: there is no such type.
+// messagePlace never equals the place of a memory, because "message" is not a memory type.
 func messagePlace(userID string, id uuid.UUID) string { return sealedPlace(userID, "message", id) }
 
-// sealRow takes the text of a secret memory out of the row.
+// sealRow seals the text of a secret memory.
 func sealRow(r *row, sealer Sealer) error {
 	content, sealed, key, err := seal(sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
 	if err == nil {
@@ -43,8 +44,8 @@ func sealRow(r *row, sealer Sealer) error {
 	return err
 }
 
-// seal returns what is stored of a secret text: what stands in its place, itself as PostgreSQL reads a bytea, and the
-// key's id.
+// seal returns the columns of a secret text: the replacement text, the sealed text in PostgreSQL's
+// format of bytea, and the id of the key.
 func seal(sealer Sealer, text, place string) (content string, sealed, key *string, err error) {
 	if sealer == nil {
 		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
@@ -57,7 +58,8 @@ func seal(sealer Sealer, text, place string) (content string, sealed, key *strin
 	return sealedContent, new(fmt.Sprintf(`\x%x`, bytes)), new(sealer.ID()), nil
 }
 
-// Open puts the text of a secret memory in its place. An error is ErrSealed, and leaves the memory as it is.
+// Open replaces the content of a secret memory with its text. On failure it returns ErrSealed and
+// leaves the memory unchanged.
 func (m *Memory) Open(sealer Sealer) error {
 	if m.Sensitivity < Secret {
 		return nil
@@ -69,8 +71,8 @@ func (m *Memory) Open(sealer Sealer) error {
 	return err
 }
 
-// Open puts the text of a secret message of a user in its place. An error is ErrSealed, and leaves the message as it
-// is.
+// Open replaces the content of a user's secret message with its text. On failure it returns
+// ErrSealed and leaves the message unchanged.
 func (s *Message) Open(userID string, sealer Sealer) error {
 	if s.Sensitivity < Secret {
 		return nil
@@ -95,7 +97,7 @@ func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) 
 	return text, nil
 }
 
-// ResealMessages is Reseal for messages.
+// ResealMessages is like Reseal, but for messages.
 func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
 	type secret struct {
 		UserID string
@@ -127,8 +129,8 @@ func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (i
 	return len(messages), nil
 }
 
-// Reseal seals up to limit memories, of any users, with the primary key that are sealed with another one, and returns
-// how many those were. It is ErrSealed if one cannot be opened.
+// Reseal reseals up to limit memories of any user that are not sealed with the primary key, and
+// returns their number. It returns ErrSealed if one cannot be opened.
 func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
 	memories, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m Memory, err error) {
 		m.Sensitivity = Secret

@@ -13,24 +13,25 @@ import (
 type SensoryItem struct {
 	ID       uuid.UUID      `json:"id"`
 	At       time.Time      `json:"at"`
-	Kind     string         `json:"kind"` // in the application's words; default "input"
+	Kind     string         `json:"kind"` // chosen by the application; default "input"
 	Content  string         `json:"content"`
 	Metadata map[string]any `json:"metadata"`
 }
 
-// SensoryCandidate is a text that is frequent in the sensory stream.
+// SensoryCandidate is a text that occurs often in the sensory stream.
 type SensoryCandidate struct {
 	Hash    uuid.UUID `json:"hash"` // MD5 of the content
 	Content string    `json:"content"`
-	Times   int       `json:"times"` // within the days that are kept, at most 1000
+	Times   int       `json:"times"` // occurrences within the retention period, at most 1000
 	FirstAt time.Time `json:"first_at"`
 	LastAt  time.Time `json:"last_at"`
 }
 
-// maxSensory limits what is listed.
+// maxSensory is the highest limit of a listing.
 const maxSensory = 1000
 
-// LatestSensory returns the latest items of a user's stream, the latest first. limit is 1 to 1000.
+// LatestSensory returns the latest items of a user's stream, the latest first. limit must be
+// between 1 and 1000.
 func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]SensoryItem, error) {
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]Sens
 		 limit $2::integer`, userID, limit)
 }
 
-// SensoryCandidates returns the frequent texts of a user's stream, the most frequent first. limit is 1 to 1000.
+// SensoryCandidates returns the frequent texts of a user's stream, the most frequent first. limit
+// must be between 1 and 1000.
 func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]SensoryCandidate, error) {
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
@@ -61,16 +63,16 @@ func validateSensoryLimit(limit int) error {
 	return nil
 }
 
-// SensoryDays is what was done about the days of the sensory stream.
+// SensoryDays counts the changes to the partitions of the sensory stream, one per day.
 type SensoryDays struct {
-	Made    int   // partitions
-	Moved   int64 // rows, into them
-	Dropped int   // partitions
-	Deleted int64 // rows too old, that no partition took
-	PutOff  int   // what has to wait because somebody holds a lock
+	Made    int   // partitions created
+	Moved   int64 // rows moved into them
+	Dropped int   // partitions dropped
+	Deleted int64 // expired rows deleted outside of dropped partitions
+	PutOff  int   // changes postponed because of a lock
 }
 
-// KeepSensoryDays makes the partitions of the days to come and drops those that are too old.
+// KeepSensoryDays creates partitions for the coming days and drops expired ones.
 func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
 	d, err := CollectOne(ctx, db, pgx.RowToStructByName[SensoryDays],
 		`select p.made, p.moved, p.dropped, p.deleted, p.put_off from oxbow.sensory_partitions() p`)
@@ -80,8 +82,8 @@ func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
 	return d, nil
 }
 
-// CountSensory looks at the next rows of the sensory stream, about limit, and notes what came often. It returns at
-// how many it looked: fewer than limit means that there are no more.
+// CountSensory counts texts in about limit further rows of the sensory stream and records frequent
+// ones. It returns the number of rows read. Fewer than limit means that none are left.
 func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
 	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.count_sensory($1::integer)::bigint`, limit)
 	if err != nil {
@@ -90,8 +92,8 @@ func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
 	return n, nil
 }
 
-// AgeSensoryCandidates counts up to limit candidates anew that lost occurrences to age, and deletes those that are not
-// frequent any more. It returns at how many it looked.
+// AgeSensoryCandidates recounts up to limit candidates with expired occurrences and deletes those
+// that are no longer frequent. It returns the number of candidates recounted.
 func AgeSensoryCandidates(ctx context.Context, db DB, limit int) (int, error) {
 	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.age_candidates($1::integer)::bigint`, limit)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ReadSetting decodes the setting of a key into value. Without one, value stays as it is.
+// ReadSetting decodes the setting with the given key into value. If the setting does not exist,
+// value is unchanged.
 func ReadSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := CollectOne(ctx, db, pgx.RowTo[json.RawMessage], `select value from oxbow.settings where key = $1::text`,
 		key)
@@ -25,7 +26,7 @@ func ReadSetting(ctx context.Context, db DB, key string, value any) error {
 	return nil
 }
 
-// WriteSetting encodes value into the setting of a key.
+// WriteSetting stores value as JSON under the given key.
 func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {

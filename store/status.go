@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Backlog is how many jobs are not finished.
+// Backlog counts unfinished jobs.
 type Backlog struct {
 	Now   int64 // running or due
-	Soon  int64 // due in a moment
+	Soon  int64 // due soon
 	Later int64
 }
 
-// ReadBacklog counts the jobs that are not finished; soon is how long a moment is. Jobs of the kinds in waiting wait
-// for something else and are not due in a moment, and a trend whose window is open is not work.
+// ReadBacklog counts unfinished jobs. Soon counts those due within the duration soon, except for
+// the kinds in waiting, which count as Later. It ignores expire_trend jobs that are not due yet.
 func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
 	b, err := CollectOne(ctx, db, pgx.RowToStructByName[Backlog], `
 		select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
@@ -33,9 +33,10 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []strin
 	return b, nil
 }
 
-// WakeJobs makes jobs due that were put off because a provider was down, the model was another, or a conversation was
-// not over. Jobs that have come due meanwhile need not wait for River either, which looks for them only where a worker
-// leads. Jobs that are available and due later were put off for a few seconds.
+// WakeJobs makes jobs of the given kinds due now that were put off because a provider was down, the
+// model differed, or a conversation had not ended. It also makes overdue jobs available, because
+// only a leading River worker does that. Available jobs with a later due time were snoozed for a
+// few seconds.
 func WakeJobs(ctx context.Context, db DB, kinds []string) error {
 	_, err := Exec(ctx, db, `
 		update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
@@ -47,8 +48,9 @@ func WakeJobs(ctx context.Context, db DB, kinds []string) error {
 	return nil
 }
 
-// DeposeLeader deletes the leader's row if it is older than overdue and jobs that were due so long ago are still put
-// off: all workers then stand for election. It reports whether there was a leader of that age.
+// DeposeLeader deletes the leader's row if it is older than overdue and jobs that have been due for
+// that long are still not available. All workers then stand for election. It reports whether it
+// deposed a leader.
 func DeposeLeader(ctx context.Context, db DB, overdue time.Duration) (deposed bool, err error) {
 	n, err := Exec(ctx, db, `
 		delete from oxbow.river_leader
@@ -62,7 +64,7 @@ func DeposeLeader(ctx context.Context, db DB, overdue time.Duration) (deposed bo
 	return n > 0, nil
 }
 
-// CountMemories returns how many memories are not forgotten.
+// CountMemories returns the number of memories that are not forgotten.
 func CountMemories(ctx context.Context, db DB) (int64, error) {
 	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `select count(*) from oxbow.memories where forgotten_at is null`)
 	if err != nil {
@@ -71,8 +73,8 @@ func CountMemories(ctx context.Context, db DB) (int64, error) {
 	return n, nil
 }
 
-// PendingMemoryJobs returns how many jobs that make memories, or make them ready, are due and not taken up. It counts
-// at most limit.
+// PendingMemoryJobs returns the number of due, available jobs that extract or embed memories. It
+// counts at most limit.
 func PendingMemoryJobs(ctx context.Context, db DB, limit int) (int64, error) {
 	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `
 		select count(*) from (

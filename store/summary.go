@@ -13,26 +13,26 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Summary is how far a conversation was summarised.
+// Summary is the progress of a conversation's summary.
 type Summary struct {
 	UserID    string
 	SessionID string
-	ID        uuid.UUID // of the current one; zero: there is none
+	ID        uuid.UUID // of the current summary; zero if there is none
 	Content   string
-	Told      SummaryMetadata // of the current one
-	Until     *int64          // seq of the last message that it covers, or that is not to be told; nil: none is
-	Due       bool            // there is enough that is new
+	Told      SummaryMetadata // of the current summary
+	Until     *int64          // seq of the last message that is covered or skipped; nil: none
+	Due       bool            // enough new messages exist
 }
 
-// SummaryMetadata is what is kept beside a summary.
+// SummaryMetadata is the metadata of a summary.
 type SummaryMetadata struct {
 	Session  string    `json:"session"`
-	Messages int       `json:"messages"` // that it covers
-	From     time.Time `json:"from"`     // when the first of them was said
-	Until    time.Time `json:"until"`    // and the last
+	Messages int       `json:"messages"` // number of messages covered
+	From     time.Time `json:"from"`     // time of the first one
+	Until    time.Time `json:"until"`    // time of the last one
 }
 
-// SummaryDue tells whether a conversation is to be summarised.
+// SummaryDue reports whether a conversation is due for a summary.
 func SummaryDue(ctx context.Context, db DB, userID, sessionID string) (due bool, err error) {
 	err = db.QueryRow(ctx, `select oxbow.summary_due($1, $2)`, userID, sessionID).Scan(&due)
 	if err != nil {
@@ -41,7 +41,8 @@ func SummaryDue(ctx context.Context, db DB, userID, sessionID string) (due bool,
 	return due, nil
 }
 
-// ReadSummary returns the progress of a conversation's summary. ErrNotFound if the conversation does not exist.
+// ReadSummary returns the progress of a conversation's summary, or ErrNotFound if the conversation
+// does not exist.
 func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary, error) {
 	s, err := CollectOne(ctx, db, func(row pgx.CollectableRow) (Summary, error) {
 		s := Summary{UserID: userID, SessionID: sessionID}
@@ -49,7 +50,7 @@ func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary,
 		var metadata []byte
 		err := row.Scan(&s.Until, &id, &s.Content, &metadata, &s.Due)
 		s.ID = or(id)
-		_ = json.Unmarshal(metadata, &s.Told) // other writers may have put anything there
+		_ = json.Unmarshal(metadata, &s.Told) // other writers may have stored anything
 		return s, err
 	}, `
 		select s.summarized_seq, m.id, coalesce(m.content, ''), coalesce(m.metadata, '{}'), oxbow.summary_due(s.user_id, s.id)
@@ -64,8 +65,8 @@ func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary,
 	return s, err
 }
 
-// UntoldMessages returns the next messages of a conversation that are in no summary, and that were extracted from, at
-// most limit, in their order, with the place of each.
+// UntoldMessages returns at most limit extracted messages of a conversation that no summary covers
+// yet, in order, and the seq of each.
 func UntoldMessages(ctx context.Context, db DB, s Summary, p reasoner.Person, limit int) ([]reasoner.Message, []int64, error) {
 	var places []int64
 	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Message, error) {
@@ -88,18 +89,18 @@ func UntoldMessages(ctx context.Context, db DB, s Summary, p reasoner.Person, li
 	return messages, places, nil
 }
 
-// NewSummary is what a conversation was summarised to.
+// NewSummary is the result of summarising a conversation.
 type NewSummary struct {
-	Of         Summary // what it grew out of
+	Of         Summary // the summary it extends
 	Actor      string  // the summarizer
-	Content    string  // empty: there is nothing to tell, or nothing new
+	Content    string  // empty: nothing worth a summary, or nothing new
 	Importance float64
-	Messages   []reasoner.Message // those that are new in it
-	Until      int64              // the place of the last of them
+	Messages   []reasoner.Message // the newly covered messages
+	Until      int64              // seq of the last of them
 }
 
-// WriteSummary puts a summary in the place of the one that it grew out of. The error is ErrStale if that one was
-// changed, forgotten or erased meanwhile, or a message was.
+// WriteSummary replaces a summary with the one that extends it. It returns ErrStale if the old
+// summary or one of the messages was changed, forgotten or erased in the meantime.
 func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 	told := SummaryMetadata{Session: n.Of.SessionID, Messages: n.Of.Told.Messages + len(n.Messages),
 		From: n.Of.Told.From, Until: n.Of.Told.Until}
@@ -131,7 +132,8 @@ func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 	return nil
 }
 
-// PassOverSummary sees to it that what was said in a conversation so far is never summarised.
+// PassOverSummary excludes the messages extracted so far from all future summaries of the
+// conversation.
 func PassOverSummary(ctx context.Context, db DB, userID, sessionID string) error {
 	_, err := db.Exec(ctx, `
 		update oxbow.sessions s set summarized_seq = greatest(s.summarized_seq,
@@ -144,7 +146,8 @@ func PassOverSummary(ctx context.Context, db DB, userID, sessionID string) error
 	return nil
 }
 
-// ExpireMemories ends up to limit memories whose time is over, those aside that became strong by being used.
+// ExpireMemories expires up to limit memories whose expiry time has passed. It promotes those that
+// use has made strong instead.
 func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (expired, promoted int64, err error) {
 	err = db.QueryRow(ctx, `select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit).Scan(&expired,
 		&promoted)
@@ -154,7 +157,7 @@ func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (expir
 	return expired, promoted, nil
 }
 
-// Promote keeps a memory for good that was to expire, and tells whether that changed anything.
+// Promote makes a memory that would expire permanent and reports whether it changed anything.
 func Promote(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) (changed bool, err error) {
 	if err := text("reason", reason); err != nil {
 		return false, err

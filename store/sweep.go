@@ -11,20 +11,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// MemoryRef names a memory.
+// MemoryRef identifies a memory.
 type MemoryRef struct {
 	UserID string
 	ID     uuid.UUID
 }
 
-// GivenUpJob is an embed job that is not tried any more.
+// GivenUpJob is an embed job that is no longer retried.
 type GivenUpJob struct {
 	ID     int64
 	UserID string
-	IDs    string // as in its arguments
+	IDs    string // as in the job's arguments
 }
 
-// GivenUpEmbeds returns and locks embed jobs that were discarded or cancelled before a moment and not marked since.
+// GivenUpEmbeds locks and returns embed jobs that were discarded or cancelled before the given time
+// and that MarkGivenUp has not marked.
 func GivenUpEmbeds(ctx context.Context, tx DB, before time.Time, limit int) ([]GivenUpJob, error) {
 	given, err := Collect(ctx, tx, pgx.RowToStructByName[GivenUpJob], `
 		select id, coalesce(args ->> 'user_id', '') as user_id, coalesce(args ->> 'ids', '') as ids from oxbow.river_job
@@ -39,7 +40,7 @@ func GivenUpEmbeds(ctx context.Context, tx DB, before time.Time, limit int) ([]G
 	return given, nil
 }
 
-// MarkGivenUp makes GivenUpEmbeds pass over the jobs.
+// MarkGivenUp excludes jobs from GivenUpEmbeds.
 func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 	ids := make([]int64, len(jobs))
 	for i, j := range jobs {
@@ -53,7 +54,7 @@ func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 	return nil
 }
 
-// Unembedded returns those of a user's memories that lack terms, or a vector of the model.
+// Unembedded returns those of a user's memories that lack terms or a vector of the model.
 func Unembedded(ctx context.Context, db DB, userID string, ids []uuid.UUID, model string) ([]MemoryRef, error) {
 	refs, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
 		select m.user_id, m.id from oxbow.memories m
@@ -66,7 +67,7 @@ func Unembedded(ctx context.Context, db DB, userID string, ids []uuid.UUID, mode
 	return refs, nil
 }
 
-// EmbedQueueIsLong tells whether limit embed jobs wait, or more.
+// EmbedQueueIsLong reports whether at least limit embed jobs wait.
 func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
 	long, err := CollectOne(ctx, db, pgx.RowTo[bool], `
 		select count(*) = $1::integer
@@ -78,7 +79,7 @@ func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
 	return long, nil
 }
 
-// Where the sweep has got to, in the settings.
+// Settings that store the progress of the sweep.
 const (
 	sweepRecentKey   = "sweep.recent"
 	sweepWalkKey     = "sweep.walk"
@@ -86,15 +87,16 @@ const (
 	sweepReviewKey   = "sweep.reviews"
 	sweepStatsKey    = "sweep.stats"
 	sweepMessagesKey = "sweep.messages"
-	sweepEntitiesKey = "sweep.entities" // there until all is done
+	sweepEntitiesKey = "sweep.entities" // exists until all are done
 )
 
-// recentTime limits LostRecently, whatever came in.
+// recentTime limits the duration of LostRecently.
 const recentTime = 5 * time.Second
 
-// LostRecently returns memories made since the last call (at first: within a day) and before a moment that are not
-// embedded, nor named by a job. Where there are more than limit, the next call begins at the same place. Where so
-// much came in that looking through it takes too long, it is left to LostAnywhere.
+// LostRecently returns memories created since the last call (at first, within a day) and before the
+// given time that are neither embedded nor named by a job. If limit memories are found, the next
+// call starts at the same place. If the search takes longer than recentTime, it returns none and
+// leaves them to LostAnywhere.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	after := before.Add(-24 * time.Hour)
 	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
@@ -125,21 +127,22 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 	return refs, WriteSetting(ctx, tx, sweepRecentKey, before)
 }
 
-// IsTimeout recognises PostgreSQL's error query_canceled.
+// IsTimeout reports whether err is PostgreSQL's query_canceled.
 func IsTimeout(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "57014"
 }
 
-// walkKey is a place in the order of all memories.
+// walkKey is a position in the order of all memories.
 type walkKey struct {
 	UserID string     `json:"user_id"`
 	Type   MemoryType `json:"memory_type"`
 	ID     uuid.UUID  `json:"id"`
 }
 
-// LostAnywhere looks at the next memories, at most limit, in the order of their keys, goes on there the next time, and
-// begins anew after the last. It returns those made before a moment that are not embedded, nor named by a job.
+// LostAnywhere checks the next memories in key order, at most limit. It returns those created
+// before the given time that are neither embedded nor named by a job. The next call continues there
+// and starts over at the end.
 func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	var from walkKey
 	if err := ReadSetting(ctx, tx, sweepWalkKey, &from); err != nil {
@@ -148,7 +151,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	type found struct {
 		LastUserID     string
 		LastMemoryType MemoryType
-		LastID         uuid.UUID // with the two above: the key of the last memory that was looked at
+		LastID         uuid.UUID // with the two above: the key of the last memory checked
 		UserID         *string
 		ID             *uuid.UUID
 	}
@@ -171,9 +174,9 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	if err != nil {
 		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
 	}
-	if len(rows) == 0 { // the end
+	if len(rows) == 0 { // the end of the walk
 		if from == (walkKey{}) {
-			return nil, nil // of nothing
+			return nil, nil // no memories exist
 		}
 		return nil, WriteSetting(ctx, tx, sweepWalkKey, walkKey{})
 	}
@@ -187,8 +190,8 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	return refs, WriteSetting(ctx, tx, sweepWalkKey, end)
 }
 
-// DueTriggers asks for the next users with something in their inbox, at most limit, whether reflection is due; it
-// goes on there the next time, and begins anew after the last. It returns those for whom it is.
+// DueTriggers checks the next users with a nonempty inbox, at most limit, and returns those for
+// whom reflection is due. The next call continues there and starts over at the end.
 func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
 	var after string
 	if err := ReadSetting(ctx, tx, sweepInboxKey, &after); err != nil {
@@ -214,8 +217,8 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 	return due, WriteSetting(ctx, tx, sweepInboxKey, next)
 }
 
-// DueReviews returns the next users of whom a trait is to be reviewed, at most limit; it goes on there the next time,
-// and begins anew after the last.
+// DueReviews returns the next users with a trait due for review, at most limit. The next call
+// continues there and starts over at the end.
 func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	var after string
 	if err := ReadSetting(ctx, tx, sweepReviewKey, &after); err != nil {
@@ -240,8 +243,8 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 	return users, WriteSetting(ctx, tx, sweepReviewKey, next)
 }
 
-// EraseForgotten erases memories that were forgotten before a moment, at most limit, each in a statement of its own,
-// and returns how many.
+// EraseForgotten erases at most limit memories forgotten before the given time, one per statement,
+// and returns their number.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
 	old, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
 		select user_id, id from oxbow.memories where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
@@ -266,13 +269,14 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (in
 	return len(old), nil
 }
 
-// recountTime is after how long RecountTerms leaves the other users for the next time. It is a third of what a job has.
+// recountTime is the duration after which RecountTerms leaves the remaining users to the next call.
+// It is a third of the job's timeout.
 const recountTime = 10 * time.Second
 
-// RecountTerms puts the term statistics of the next users right, at most limit; it goes on there the next time, and
-// begins anew after the last. It returns how many statistics were wrong. Each user is a statement of its own. One
-// whose memories cannot be counted in the time that there is does not keep the others from it: the next time begins
-// after them.
+// RecountTerms corrects the term statistics of the next users, at most limit, with one statement
+// per user. It returns the number of wrong statistics. The next call continues there and starts
+// over at the end. If counting a user fails or times out, the next call starts after that user, so
+// that the others are not blocked.
 func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) {
 	begun := time.Now()
 	var after string
@@ -303,7 +307,7 @@ func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) 
 	if next == after {
 		return wrong, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // the job's time may be over
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // the job's context may have expired
 	defer cancel()
 	return wrong, errors.Join(err, WriteSetting(ctx, db, sweepStatsKey, next))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TimelineParams are the arguments of oxbow.timeline; a nil is its default.
+// TimelineParams holds the arguments of oxbow.timeline. A nil argument means its default.
 type TimelineParams struct {
 	UserID    string
 	Topic     string
@@ -17,7 +17,7 @@ type TimelineParams struct {
 	Limit     *int
 }
 
-// TimelineEntry is a fact or an episode of a timeline.
+// TimelineEntry is a fact or an episode in a timeline.
 type TimelineEntry struct {
 	ID        uuid.UUID  `json:"id"`
 	Type      MemoryType `json:"memory_type"`
@@ -26,21 +26,21 @@ type TimelineEntry struct {
 	Speaker   string     `json:"speaker,omitzero"`
 	SessionID string     `json:"session_id,omitzero"`
 
-	// ValidAt and InvalidAt say when the content was true in the world, CreatedAt and ExpiredAt
-	// when the system believed it.
+	// ValidAt and InvalidAt bound the time the content was true in the world. CreatedAt and
+	// ExpiredAt bound the time the system believed it.
 	ValidAt   time.Time `json:"valid_at"`
 	InvalidAt time.Time `json:"invalid_at,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiredAt time.Time `json:"expired_at,omitzero"`
 
-	Current      bool      `json:"current"`                // a fact that is true now
-	SupersededBy uuid.UUID `json:"superseded_by,omitzero"` // the version that followed it
-	// the first that contradicts it and does not supersede it
+	Current      bool      `json:"current"`                // whether it is a fact that is true now
+	SupersededBy uuid.UUID `json:"superseded_by,omitzero"` // the version that replaced it
+	// ContradictedBy is the first memory that contradicts it without superseding it.
 	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"`
 	Score          float64   `json:"score"` // relevance to the topic; 1 is the highest
 }
 
-// Timeline calls oxbow.timeline, and returns the model of the database's vectors as well.
+// Timeline calls oxbow.timeline. It also returns the embedding model of the database.
 func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, EmbeddingModel, error) {
 	return collectWithModel(ctx, db, scanTimelineEntry, `
 		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// What Go computes of a trait is what the view shows.
+// The trait values computed in Go must equal those of the view.
 func TestHeldTraitsAreTheView(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -59,7 +59,7 @@ func TestHeldTraitsAreTheView(t *testing.T) {
 	require.Equal(t, map[string]int{"core": 6, "established": 2, "emerging": 2, "candidate": 1, "dissolved": 2, "trend": 1}, stages)
 }
 
-// Between the moment at which decay passes a boundary and the one before lies a second.
+// A stage must change within one second of the time at which decay crosses its boundary.
 func TestNextTransition(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -70,7 +70,7 @@ func TestNextTransition(t *testing.T) {
 		next       string
 	}{
 		{0.9, at, "established"},
-		{0.9, at.AddDate(0, 0, 40), "emerging"}, // nobody has settled it since
+		{0.9, at.AddDate(0, 0, 40), "emerging"}, // not settled since
 		{0.5, at, "candidate"},
 		{0.2, at, "dissolved"},
 		{0.9, at.AddDate(10, 0, 0), ""},
@@ -129,7 +129,7 @@ func TestUserTraitsPresence(t *testing.T) {
 	require.Equal(t, TraitsPresence{AnyMemory: true, OptedOut: true, InInbox: 3}, TraitsPresence{p.AnyMemory, p.OptedOut, p.InInbox, time.Time{}})
 }
 
-// zeroed makes the zero time of the database that of Go.
+// zeroed converts the database's zero time to Go's.
 func zeroed(p TraitsPresence) TraitsPresence {
 	if p.ReflectedAt.IsZero() {
 		p.ReflectedAt = time.Time{}

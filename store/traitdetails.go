@@ -14,28 +14,29 @@ import (
 type TraitDetails struct {
 	TraitSummary
 	Parent   *TraitSummary      `json:"parent,omitempty"`
-	Children []TraitSummary     `json:"children"` // reflection made it from these
-	Events   []RecordedEvent    `json:"events"`   // in the order in which they happened
+	Children []TraitSummary     `json:"children"` // the traits that reflection derived it from
+	Events   []RecordedEvent    `json:"events"`   // in chronological order
 	Evidence []RecordedEvidence `json:"evidence"` // in the order in which it counted
-	Wordings []TraitWording     `json:"wordings"` // earlier ones, the latest first
+	Wordings []TraitWording     `json:"wordings"` // earlier wordings, the latest first
 }
 
-// RecordedEvent is an event in the life of a trait.
+// RecordedEvent is an event in the history of a trait.
 type RecordedEvent struct {
-	Seq int `json:"seq"` // 1, 2, … of the trait
+	Seq int `json:"seq"` // 1, 2, … within the trait
 	// Event is created, reinforced, contradicted, promoted, revised, split, edited, decayed,
 	// dissolved, revived or used.
 	Event string    `json:"event"`
 	At    time.Time `json:"at"`
-	// Before is the confidence just before the event, and Confidence the confidence after it; 0 if the trait had none.
+	// Before and Confidence are the confidence just before and after the event; 0 if the trait had
+	// none.
 	Before     float64 `json:"before,omitzero"`
 	Confidence float64 `json:"confidence,omitzero"`
-	Stage      string  `json:"stage"` // after it
+	Stage      string  `json:"stage"` // after the event
 	// Factor is the share of the remaining doubt that the event removed or, for contradicted, the
-	// share of confidence that it removed. Sets is the confidence that the event set.
+	// share of the confidence. Sets is the confidence that the event set.
 	Factor   float64        `json:"factor,omitzero"`
 	Sets     float64        `json:"sets,omitzero"`
-	Memories int            `json:"memories"` // that counted in the event
+	Memories int            `json:"memories"` // the number of memories that counted in the event
 	CycleID  uuid.UUID      `json:"cycle_id,omitzero"`
 	Actor    string         `json:"actor"` // reflection, settle, user, import, app
 	Reason   string         `json:"reason,omitzero"`
@@ -50,13 +51,13 @@ type RecordedEvidence struct {
 	Factor     float64    `json:"-"`         // the share of the remaining doubt that the quality removes
 	MemoryType MemoryType `json:"memory_type"`
 	MemoryID   uuid.UUID  `json:"memory_id"`
-	// Content is that of the memory; empty while the memory is forgotten.
+	// Content is the memory's content, or empty while the memory is forgotten.
 	Content     string    `json:"content,omitzero"`
 	ForgottenAt time.Time `json:"forgotten_at,omitzero"`
 	At          time.Time `json:"at"`      // the memory's time
 	Session     string    `json:"session"` // the conversation, or the day if there is none
 	Context     string    `json:"context,omitzero"`
-	Stated      bool      `json:"stated"` // said outright
+	Stated      bool      `json:"stated"` // stated explicitly
 	CycleID     uuid.UUID `json:"cycle_id,omitzero"`
 }
 
@@ -68,8 +69,9 @@ type TraitWording struct {
 	Until   time.Time `json:"until"`
 }
 
-// GetTrait returns a trait with its details, decayed to a moment; the zero time is now. ErrNotFound, ErrNotTrait,
-// ErrForgotten, or ErrSuperseded if it has a newer wording, which the error names.
+// GetTrait returns a trait with its details, decayed to now; the zero time means the current time.
+// It returns ErrNotFound, ErrNotTrait, ErrForgotten, or ErrSuperseded if the trait has a newer
+// wording, which the error names.
 func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.Time) (TraitDetails, error) {
 	if err := moment("now", now); err != nil {
 		return TraitDetails{}, err
@@ -92,7 +94,7 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 			t.Parent = &member
 		}
 	}
-	if t.ID != id { // it was erased just now
+	if t.ID != id { // erased concurrently
 		return t, fmt.Errorf("%w: trait %s of user %q", ErrNotFound, id, userID)
 	}
 	if t.Events, err = traitEvents(ctx, db, userID, id); err != nil {
@@ -113,7 +115,7 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 	return t, err
 }
 
-// checkTrait returns why an id is not that of a live trait.
+// checkTrait returns an error unless id is a live trait of the user.
 func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	type state struct {
 		MemoryType             MemoryType
@@ -144,7 +146,7 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return nil
 }
 
-// traitEvents returns the events of a trait, with the confidence before each.
+// traitEvents returns the events of a trait with the confidence before each.
 func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvent, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvent, err error) {
 		var factor, sets, confidence, before *float64
@@ -169,7 +171,7 @@ func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Rec
 		 order by e.seq`, userID, id)
 }
 
-// traitEvidence returns the evidence of a trait, without the content of memories that are forgotten.
+// traitEvidence returns the evidence of a trait. It omits the content of forgotten memories.
 func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvidence, error) {
 	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvidence, err error) {
 		var forgotten *time.Time

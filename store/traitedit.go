@@ -10,19 +10,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TraitEdit is a user's correction of a trait. One of Content, Context and Confidence is required.
+// TraitEdit is a user's correction of a trait. At least one of Content, Context and Confidence is
+// required.
 type TraitEdit struct {
 	// Content is the new wording, at most 1 MiB.
 	Content string
 	// Context is work, personal, social, learning or general.
 	Context string
-	// Confidence is above 0 and below 1. Default: at least 0.9, since the user's word outranks reflection.
+	// Confidence is between 0 and 1 exclusive. Default: at least 0.9, because the user's word
+	// outranks reflection.
 	Confidence *float64
-	// Reason and Actor are written into the events of the trait. Default of Actor: "user".
+	// Reason and Actor are recorded in the events of the trait. Default of Actor: "user".
 	Reason, Actor string
 }
 
-// EditTrait corrects a trait, and returns its id: a new one if it was reworded.
+// EditTrait corrects a trait and returns its id, which is new if Content rewords the trait.
 func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitEdit) (uuid.UUID, error) {
 	if err := e.validate(); err != nil {
 		return uuid.Nil, err
@@ -47,14 +49,14 @@ func (e *TraitEdit) validate() error {
 	if e.Context != "" && !slices.Contains(contexts, e.Context) {
 		return Invalid("context", e.Context, "must be work, personal, social, learning or general")
 	}
-	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // NaN is neither
+	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // also rejects NaN
 		return &InvalidError{Index: -1, Field: "confidence", Value: strconv.FormatFloat(*c, 'g', -1, 64),
 			Rule: "must be above 0 and below 1"}
 	}
 	return reasonAndActor(e.Reason, e.Actor)
 }
 
-// DissolveTrait archives a trait.
+// DissolveTrait archives a trait so that it is no longer recalled.
 func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reason, actor string) error {
 	if err := reasonAndActor(reason, actor); err != nil {
 		return err
@@ -65,7 +67,7 @@ func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reas
 	return err
 }
 
-// DeleteTrait erases a trait for good, and returns how many rows that were.
+// DeleteTrait erases a trait permanently and returns the number of rows erased.
 func DeleteTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (int64, error) {
 	return CollectOne(ctx, db, pgx.RowTo[int64],
 		`select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)

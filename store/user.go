@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Erased says how many rows of a table an erasure deleted.
+// Erased is the number of rows that an erasure deleted from a table.
 type Erased struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
@@ -18,13 +18,13 @@ type Receipt struct {
 	ID     uuid.UUID `json:"id"`
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`   // user or memory
-	Actor  string    `json:"actor"`  // the database role that asked
-	Erased []Erased  `json:"erased"` // tables that lost nothing are left out
-	// Proof is the secret that finds the receipt again. The database does not keep it.
+	Actor  string    `json:"actor"`  // the database role that requested it
+	Erased []Erased  `json:"erased"` // only tables that lost rows
+	// Proof is the secret needed to find the receipt again. The database does not store it.
 	Proof string `json:"proof"`
 }
 
-// Rows returns how many rows the erasure deleted.
+// Rows returns the number of rows that the erasure deleted.
 func (r Receipt) Rows() (total int64) {
 	for _, e := range r.Erased {
 		total += e.Rows
@@ -32,7 +32,8 @@ func (r Receipt) Rows() (total int64) {
 	return total
 }
 
-// EraseMemory erases a memory and everything that refers to it. The receipt is the zero value if it does not exist.
+// EraseMemory erases a memory and everything that refers to it. It returns a zero Receipt if the
+// memory does not exist.
 func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	var rows int64
 	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
@@ -43,7 +44,7 @@ func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof 
 	return FindReceipt(ctx, db, userID, id, proof)
 }
 
-// EraseUser erases everything of a user.
+// EraseUser erases all data of a user.
 func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error) {
 	if _, err := db.Exec(ctx, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof); err != nil {
 		return Receipt{}, Explain(err)
@@ -51,8 +52,8 @@ func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error
 	return FindReceipt(ctx, db, userID, uuid.Nil, proof)
 }
 
-// FindReceipt returns the receipt of the erasure of a memory, or with uuid.Nil of the user; ErrNoReceipt if the proof
-// belongs to none.
+// FindReceipt returns the receipt for the erasure of a memory or, if id is uuid.Nil, of the user.
+// It returns ErrNoReceipt if the proof does not match.
 func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	r := Receipt{Proof: proof}
 	found := false

@@ -13,26 +13,27 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the schema.
+// Limits of the schema, in bytes except for maxDepth.
 const (
 	maxUserID  = 255
 	maxName    = 1024 // session_id, external_id
 	maxContent = 1 << 20
-	maxDepth   = 200 // of metadata: PostgreSQL's parser recurses
+	maxDepth   = 200 // nesting of metadata: PostgreSQL's parser recurses
 )
 
-// The years that a timestamptz and its text can both express.
+// The range of times that both timestamptz and RFC 3339 can express.
 var (
 	minTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 )
 
-// Invalid makes an InvalidError, its value quoted and cut to what a line can hold.
+// Invalid returns an InvalidError with the value quoted and shortened.
 func Invalid(field, value, rule string) *InvalidError {
 	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value), len(value)), Rule: rule}
 }
 
-// shorten cuts a value that is long; size is how many bytes it has without quotes.
+// shorten cuts shown to at most 70 bytes if it has more than 80. size is the length of the value
+// without quotes.
 func shorten(shown string, size int) string {
 	if len(shown) <= 80 {
 		return shown
@@ -44,7 +45,7 @@ func shorten(shown string, size int) string {
 	return fmt.Sprintf("%s… (%d bytes)", shown[:cut], size)
 }
 
-// ValidateUserID refuses what no table takes.
+// ValidateUserID returns an *InvalidError unless id has 1 to 255 bytes of valid text.
 func ValidateUserID(id string) error {
 	if len(id) < 1 || len(id) > maxUserID {
 		return Invalid("user_id", id, "must have 1 to 255 bytes")
@@ -52,7 +53,7 @@ func ValidateUserID(id string) error {
 	return text("user_id", id)
 }
 
-// text refuses what PostgreSQL cannot store as text.
+// text returns an *InvalidError if PostgreSQL cannot store value as text.
 func text(field, value string) error {
 	if !utf8.ValidString(value) {
 		return Invalid(field, value, "must be valid UTF-8")
@@ -63,7 +64,8 @@ func text(field, value string) error {
 	return nil
 }
 
-// validate refuses what the database would refuse, and returns the memory's metadata as JSON.
+// validate returns an error for anything that the database would reject. Otherwise it returns the
+// memory's metadata as JSON.
 func (m *NewMemory) validate() (json.RawMessage, error) {
 	metadata, err := m.check()
 	if bad, ok := errors.AsType[*InvalidError](err); ok && m.Sensitivity == Secret && bad.Field != "sensitivity" {
@@ -96,7 +98,7 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 	if m.Type != "" && !slices.Contains(MemoryTypes(), m.Type) {
 		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
 	}
-	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // NaN is neither
+	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // also rejects NaN
 		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64),
 			Rule: "must be between 0 and 1"}
 	}
@@ -136,7 +138,8 @@ func moment(field string, at time.Time) error {
 	return nil
 }
 
-// ValidateMetadata encodes v, which must become a JSON object that PostgreSQL takes: nil for none.
+// ValidateMetadata encodes v as a JSON object that PostgreSQL accepts. It returns nil if v is nil
+// or encodes to null.
 func ValidateMetadata(v any) (json.RawMessage, error) {
 	const field = "metadata"
 	if raw, ok := v.(json.RawMessage); v == nil || ok && raw == nil {
@@ -146,7 +149,7 @@ func ValidateMetadata(v any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, Invalid(field, fmt.Sprintf("%v", v), "must be a JSON object: "+err.Error())
 	}
-	// Decoded and encoded again, broken UTF-16 escapes are gone and a key stands once.
+	// Decoding and encoding again removes broken UTF-16 escapes and duplicate keys.
 	dec := json.NewDecoder(bytes.NewReader(encoded))
 	dec.UseNumber()
 	var decoded any
@@ -165,7 +168,7 @@ func ValidateMetadata(v any) (json.RawMessage, error) {
 	return json.Marshal(decoded)
 }
 
-// storable returns the rule that a decoded JSON value breaks, "" if PostgreSQL's jsonb takes it.
+// storable returns the rule that a decoded JSON value breaks, or "" if jsonb accepts it.
 func storable(v any, depth int) string {
 	if depth > maxDepth {
 		return fmt.Sprintf("must not be nested deeper than %d", maxDepth)

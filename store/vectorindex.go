@@ -8,25 +8,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// IndexPolicy says whose vectors have an index, the others being scanned.
+// IndexPolicy says which users' vectors are indexed. The vectors of the others are scanned.
 type IndexPolicy struct {
 	Policy string `json:"policy"` // auto, always or never
-	From   int64  `json:"from"`   // with auto: memories of one type that a user must have
-	Most   int    `json:"most"`   // with auto: users and types that have one at the most
+	From   int64  `json:"from"`   // with auto: the minimum number of memories of one type
+	Most   int    `json:"most"`   // with auto: the maximum number of indexed users and types
 }
 
-// IndexedUser is one whose vectors of a type have an index, or are about to.
+// IndexedUser is a user whose vectors of one type have an index or are about to get one.
 type IndexedUser struct {
 	UserID  string     `json:"user_id"`
 	Type    MemoryType `json:"memory_type"`
 	Slot    int        `json:"slot"`
 	Vectors int64      `json:"vectors"`
-	Waiting int64      `json:"waiting"` // copies that are to be moved into the index
+	Waiting int64      `json:"waiting"` // copies not yet moved into the index
 	State   string     `json:"state"`   // walking, filling, ready or ending
 	Since   time.Time  `json:"since"`
 }
 
-// AssignSlots decides anew who has an index, where that is due. It returns how many get one and how many lose it.
+// AssignSlots decides again, if due, who gets an index. It returns the number of indexes begun and
+// ended.
 func AssignSlots(ctx context.Context, db DB) (begun, ended int, err error) {
 	if err := db.QueryRow(ctx, `select a.begun, a.ended from oxbow.assign_slots() a`).Scan(&begun, &ended); err != nil {
 		return 0, 0, fmt.Errorf("decide whose vectors have an index: %w", err)
@@ -34,19 +35,20 @@ func AssignSlots(ctx context.Context, db DB) (begun, ended int, err error) {
 	return begun, ended, nil
 }
 
-// EndSlots deletes copies of vectors whose user has no index any more, at most limit, and returns how many; 0: there
-// are none.
+// EndSlots deletes at most limit copies of vectors of users who no longer have an index, and
+// returns their number. 0 means that none are left.
 func EndSlots(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "end_slots", limit)
 }
 
-// WalkVectors looks at the next vectors of a user who has an index, at most limit, and notes those that the index
-// lacks. It returns at how many it looked; 0: there is no walk to make.
+// WalkVectors reads at most limit further vectors of a user with an index and records those missing
+// from it. It returns the number of vectors read. 0 means that no walk is pending.
 func WalkVectors(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "walk_vectors", limit)
 }
 
-// IndexVectors moves vectors that were noted into their index, at most limit, and returns how many; 0: none is left.
+// IndexVectors moves at most limit recorded vectors into their index and returns their number. 0
+// means that none are left.
 func IndexVectors(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "index_vectors", limit)
 }
@@ -65,7 +67,8 @@ func ReadIndexPolicy(ctx context.Context, db DB) (p IndexPolicy, err error) {
 	return p, err
 }
 
-// IndexedUsers lists whose vectors have an index, in the order in which they got it.
+// IndexedUsers returns the users whose vectors are indexed, in the order in which they got their
+// index.
 func IndexedUsers(ctx context.Context, db DB) ([]IndexedUser, error) {
 	return Collect(ctx, db, pgx.RowToStructByPos[IndexedUser], `
 		select s.user_id, s.memory_type::text, s.slot, coalesce(t.documents, 0),
