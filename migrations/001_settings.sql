@@ -1,5 +1,5 @@
--- Settings and policies of the database, and the functions that tables refer to. The text of the
--- two that check constraints call is in sql/code.
+-- Settings, policies, and the functions that tables refer to. sql/code replaces the bodies of the functions
+-- that check constraints call.
 
 -- reject raises the error of a failed check.
 create function oxbow.reject(field text, value text, rule text) returns boolean
@@ -8,10 +8,10 @@ language plpgsql immutable as $$ begin return false; end $$;
 create function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$ begin return false; end $$;
 
--- content_hash identifies what a text says: the same for texts that differ in nothing but a capital
--- first letter, spaces and full stops at the end, repeated spaces, and full-width punctuation. Case
--- elsewhere, ?, ! and … may change the meaning. A text longer than 4 kB is taken as it is. Its one
--- text is here, not in sql/code, because stored columns hold its values.
+-- content_hash returns a hash of a text, equal for texts that differ only in the case of the first letter,
+-- in trailing spaces and full stops, in repeated spaces, or in full-width punctuation. Case elsewhere, ?, !
+-- and … can change the meaning, so they count. A text longer than 4 kB is hashed unchanged. The function is
+-- defined here and not in sql/code because stored columns hold its values.
 create function oxbow.content_hash(content text) returns uuid
 language sql immutable parallel safe
 return md5(case when octet_length(content) > 4096 then content
@@ -19,7 +19,7 @@ return md5(case when octet_length(content) > 4096 then content
     case when octet_length(content) = length(content) then content else translate(content, '，；：（）！？　', ',;:()!? ') end,
     '  ', ' ')), 2), E' \t\r\n.。｡') end)::uuid;
 
--- The database's own facts, such as the embedding model in use. No user data.
+-- Settings of the database, such as the embedding model in use. No user data.
 create table oxbow.settings (
   key        text primary key,
   value      jsonb not null,
@@ -49,15 +49,16 @@ insert into oxbow.settings (key, value) values
   ('sensory',       '{"days": 3, "times": 3}'),
   ('vector_index',  '{"policy": "auto", "from": 50000, "most": 8}');
 
--- The numbers of the domain: docs/policies.md. The view oxbow.policies shows the values in force.
--- migrate tells this schema from the unreleased one before it by this table.
+-- The policies: numbers such as decay rates and thresholds (docs/policies.md). The view oxbow.policies
+-- shows the values in force. migrate recognizes this schema, as opposed to the earlier unreleased one, by
+-- this table.
 create table oxbow.policy_definitions (
   name      text primary key,
   "default" double precision not null,
   minimum   double precision not null,
   maximum   double precision not null,
   unit      text not null,
-  source    text not null, -- the design that gives the default: C is the classification
+  source    text not null, -- the design section that gives the default; C is the classification
   meaning   text not null,
   check ("default" between minimum and maximum)
 );
@@ -101,7 +102,8 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('reflection_idle_minutes', 30, 1, 10080, 'minutes', 'design §4',
     'without a message after which a session counts as ended');
 
--- What set_policy changed, and since when: append-only, because the past is computed with the numbers of its time.
+-- Changes made by set_policy. Append-only, because past states are computed with the values in force at the
+-- time.
 create table oxbow.policy_changes (
   name       text not null references oxbow.policy_definitions,
   valid_from timestamptz not null,
@@ -110,8 +112,8 @@ create table oxbow.policy_changes (
   primary key (name, valid_from)
 );
 
--- The policies by which time changes traits, a row for each time that one changed. A trigger derives them from
--- policy_changes, because a statement over many traits needs them together and at once.
+-- The policies that govern how time changes traits, one row per change. A trigger derives them from
+-- policy_changes, because a statement over many traits needs all of them together.
 create table oxbow.trait_rules (
   valid_from       timestamptz primary key,
   decay_behavior   double precision not null, -- per day

@@ -1,4 +1,4 @@
--- Memories, a partition a type, with the columns of traits and of sealed text.
+-- Memories, partitioned by type, including the columns for traits and sealed text.
 
 create domain oxbow.memory_type as text
   constraint memory_type_known check (value in ('fact', 'episodic', 'trait', 'document')
@@ -11,7 +11,8 @@ create table oxbow.memories (
   content          text not null,
   content_hash     uuid generated always as (oxbow.content_hash(content)) stored,
 
-  -- valid_at to invalid_at: when it was true in the world; created_at to expired_at: when the system believed it
+  -- valid_at to invalid_at: when it was true in the world; created_at to expired_at: when the system
+  -- believed it
   valid_at         timestamptz,
   invalid_at       timestamptz,
   created_at       timestamptz not null default now(),
@@ -50,15 +51,16 @@ create table oxbow.memories (
   trait_window_start        timestamptz,
   trait_window_end          timestamptz,
   trait_derived_from        text,
-  trait_next_transition_at  timestamptz, -- when time alone changes the trait's stage
-  trait_key                 text,        -- the pattern it was made from, as the reasoner names it
+  trait_next_transition_at  timestamptz, -- when time alone changes the stage
+  trait_key                 text,        -- the reasoner's name for the pattern behind the trait
   trait_contexts            jsonb,       -- of a contextual trait: {"work": {"tendency": …, "confidence": …}, …}
-  trait_review_due_at       timestamptz, -- since when a contradiction review is due
-  trait_edited_at           timestamptz, -- when a person corrected it: reflection keeps that wording
+  trait_review_due_at       timestamptz, -- when a contradiction review became due
+  trait_edited_at           timestamptz, -- when a person corrected it; reflection keeps that wording
 
-  expires_at       timestamptz,          -- when it is to expire: summaries do unless promoted; null means never
+  expires_at       timestamptz,          -- null: never; summaries expire unless promoted
 
-  -- 0 not delicate, 1 somewhat, 2 sensitive, 3 secret (W); the client seals a secret text, and content says only that
+  -- 0 normal, 1 somewhat delicate, 2 sensitive, 3 secret (W); the client seals secret text, and content is
+  -- '[sealed]'
   sensitivity      smallint not null default 0,
   sealed           bytea,
   sealed_key       text,                 -- the id of the key that opens it
@@ -122,7 +124,8 @@ create table oxbow.memories_trait partition of oxbow.memories (
   with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 create table oxbow.memories_document partition of oxbow.memories for values in ('document');
 
--- An id alone is unique within its partition, so foreign keys can name a type's rows without the type.
+-- The id alone is unique within a partition, so foreign keys can refer to rows of one type without naming
+-- the type.
 create unique index memories_fact_user_id_id_key     on oxbow.memories_fact (user_id, id);
 create unique index memories_episodic_user_id_id_key on oxbow.memories_episodic (user_id, id);
 create unique index memories_trait_user_id_id_key    on oxbow.memories_trait (user_id, id);
@@ -131,17 +134,17 @@ create unique index memories_document_user_id_id_key on oxbow.memories_document 
 create index memories_session_idx    on oxbow.memories (user_id, session_id, seq) where session_id is not null;
 create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) where superseded_by is not null;
 create index memories_forgotten_idx  on oxbow.memories (forgotten_at) where forgotten_at is not null;
--- A B-tree: a BRIN range counts as new for ever once a new row has taken the place of an old one.
+-- A B-tree, because a BRIN range counts as new for good once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
--- the memories that recall leaves out
+-- memories that recall leaves out
 create index memories_ended_idx      on oxbow.memories (user_id)
   where expired_at is not null or forgotten_at is not null or invalid_at is not null;
--- the secret memories that a rotation of keys seals again, and that a check reads
+-- secret memories, for key rotation and for checks
 create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity = 3;
 
 -- the current fact that a new one repeats
 create index memories_fact_hash_idx  on oxbow.memories_fact (user_id, content_hash) where expired_at is null;
--- the current facts about something a person has one of at a time (home, job, …)
+-- current facts about something a person has only one of at a time (home, job, …)
 create index memories_fact_about_idx on oxbow.memories_fact (user_id) where expired_at is null and metadata ? 'about';
 create index memories_expires_idx    on oxbow.memories_episodic (expires_at)
   where expires_at is not null and expired_at is null;
@@ -156,7 +159,7 @@ create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_p
   where trait_parent_id is not null;
 create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
 
--- what recall is restricted to (sql/code/100_recall_filter.sql)
+-- The restrictions on recall (sql/code/100_recall_filter.sql).
 create type oxbow.recall_filter as (
   agent    text,
   contexts text[],
@@ -164,10 +167,10 @@ create type oxbow.recall_filter as (
   valid    timestamptz, -- valid and believed: the moments of an as-of query; null means now
   believed timestamptz,
   now      timestamptz,
-  rules    oxbow.trait_rules[], -- by which time changes the stages of traits
-  stages   jsonb,       -- the stages that traits had at believed, by id
-  history  boolean,     -- all times, for timeline; the attributes above do not count then
-  ids      uuid[],      -- the memories that pass, once they are listed, and their types
+  rules    oxbow.trait_rules[], -- the policies that govern trait stages
+  stages   jsonb,       -- the stages of traits at believed, by id
+  history  boolean,     -- return all times, for timeline; the attributes above are ignored
+  ids      uuid[],      -- the memories that pass, once listed, and their types
   types    text[]
 );
 

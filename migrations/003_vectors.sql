@@ -1,7 +1,7 @@
--- Vectors of memories, and their approximate index for the largest users.
+-- Vectors of memories, and the approximate index for the largest users.
 
--- Vectors stand apart from the rows, insert-only, uncompressed and in line: an exact scan of one user reads them in
--- sequence, and a counter in memories never rewrites one.
+-- Vectors are stored apart from the memories: insert-only, uncompressed and in line. An exact scan of one
+-- user reads them sequentially, and updating a counter in memories never rewrites a vector.
 create table oxbow.memory_vectors (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -9,9 +9,10 @@ create table oxbow.memory_vectors (
   embedding   halfvec(1024) not null,
   primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
-alter table oxbow.memory_vectors -- before the partitions, which take over the storage
+alter table oxbow.memory_vectors -- before the partitions, which inherit the storage
   alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
--- Each partition refers to its like: that check is one look into one index, six times faster than against the parent.
+-- Each partition references the matching partition: the check is a lookup in one index, six times faster
+-- than against the parent.
 create table oxbow.memory_vectors_fact partition of oxbow.memory_vectors (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
 ) for values in ('fact');
@@ -25,7 +26,8 @@ create table oxbow.memory_vectors_document partition of oxbow.memory_vectors (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
 ) for values in ('document');
 
--- Memories whose text a provider refuses: full text finds them, and that model is not asked again.
+-- Memories whose text an embedding provider refuses. Full text still finds them, and the model is not asked
+-- again.
 create table oxbow.embedding_refusals (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -37,24 +39,24 @@ create table oxbow.embedding_refusals (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );
 
--- The users whose vectors of a type have outgrown the exact scan. Each has one of 20 slots, and each slot an HNSW index
--- that is made here once: no index definition names a user, and none is made or dropped at runtime. Slots 17 to 20 are for
--- traits, whose index is more exact (S §2.5).
+-- Users whose vectors of a type are too many for the exact scan. Each has one of 20 slots. Each slot has an
+-- HNSW index, created here once: no index definition names a user, and no index is created or dropped at
+-- runtime. Slots 17 to 20 are for traits, whose index is more exact (S §2.5).
 create table oxbow.vector_slots (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
   slot        smallint not null check (slot between 1 and 20),
   since       timestamptz not null default now(),
-  born        xid8,           -- transactions that began before it may not know of the slot
-  place       uuid,           -- how far the walk through the vectors has come
+  born        xid8,           -- transactions that began before it may not see the slot
+  place       uuid,           -- the last vector that the walk has reached
   walked_at   timestamptz,    -- when the last walk ended
-  ready_at    timestamptz,    -- since when recall uses the index
+  ready_at    timestamptz,    -- when recall began to use the index
   ending      boolean not null default false,
   primary key (user_id, memory_type)
 );
 
--- Copies of their vectors. A row without a slot waits for the index: its vector is read from memory_vectors. The
--- vectors are out of line, because most reads only ask whether a row exists.
+-- Copies of those users' vectors. A row without a slot waits for the index, and its vector is read from
+-- memory_vectors. The vectors are stored out of line, because most reads only check whether a row exists.
 create table oxbow.indexed_vectors (
   user_id     text not null,
   memory_type oxbow.memory_type not null,

@@ -1,6 +1,6 @@
--- Full text of memories.
+-- Full-text search of memories.
 
--- A row here also says that embed has seen the memory.
+-- A row here also records that embed has processed the memory.
 create table oxbow.memory_terms (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -22,7 +22,8 @@ create table oxbow.memory_terms_document partition of oxbow.memory_terms (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
 ) for values in ('document');
 
--- A long pending list makes bulk loads cheaper. Every search reads all of it: embed and sweep empty it (clean_terms).
+-- A long pending list makes bulk loads cheaper, but every search reads all of it. embed and sweep empty it
+-- (clean_terms).
 create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact
   using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
 create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic
@@ -32,7 +33,7 @@ create index memory_terms_trait_tsv_idx    on oxbow.memory_terms_trait
 create index memory_terms_document_tsv_idx on oxbow.memory_terms_document
   using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
 
--- The size of a user's collection, for BM25: documents of a type, and terms in all of them.
+-- The size of a user's collection, for BM25: the number of documents of a type and of their terms.
 create table oxbow.memory_term_stats (
   user_id     text not null,
   memory_type oxbow.memory_type not null,

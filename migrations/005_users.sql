@@ -1,8 +1,8 @@
--- Users: a row only where something differs from the default.
+-- Users. A user has a row only if something differs from the default.
 
 create table oxbow.users (
   user_id           text not null primary key,
-  timezone          text, -- null: not known; dates are read in UTC then, and nothing is concluded about hours
+  timezone          text, -- null: unknown; dates are then read in UTC and hours are not interpreted
   language          text,
   forgetting_factor double precision not null default 1.0,
   opted_out         boolean not null default false,

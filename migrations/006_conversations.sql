@@ -1,4 +1,4 @@
--- Conversations: sessions, and the messages that memories are extracted from.
+-- Conversations: sessions, and the messages from which memories are extracted.
 
 create table oxbow.sessions (
   user_id           text not null,
@@ -9,7 +9,7 @@ create table oxbow.sessions (
   ended_at          timestamptz,
   last_reflected_at timestamptz,
   metadata          jsonb not null default '{}',
-  summary_id        uuid,   -- its current summary
+  summary_id        uuid,   -- the current summary
   summarized_seq    bigint, -- the last message that the summary covers
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
@@ -17,7 +17,7 @@ create table oxbow.sessions (
     or oxbow.reject('id', id, 'must have 1 to 1024 bytes')),
   primary key (user_id, id)
 );
--- sessions with activity since they were reflected on
+-- sessions with activity since their last reflection
 create index sessions_unreflected_idx on oxbow.sessions (user_id)
   where greatest(last_activity_at, ended_at) > coalesce(last_reflected_at, '-infinity');
 
@@ -32,9 +32,9 @@ create table oxbow.messages (
   created_at       timestamptz not null default now(),
   extracted_at     timestamptz,
   speaker          text,
-  extract_failures integer not null default 0, -- how often extraction failed on it
-  extract_error    text,                       -- why, the last time
-  sensitivity      smallint not null default 0, -- as of memories: the client seals a secret text
+  extract_failures integer not null default 0, -- number of failed extractions
+  extract_error    text,                       -- the last error
+  sensitivity      smallint not null default 0, -- as in memories: the client seals secret text
   sealed           bytea,
   sealed_key       text,                       -- the id of the key that opens it
   primary key (user_id, id),
@@ -66,13 +66,14 @@ create index messages_failed_idx      on oxbow.messages (extract_failures)
   where extracted_at is null and extract_failures > 0;
 create index messages_secret_idx      on oxbow.messages (user_id, id, sealed_key) where sensitivity = 3;
 
--- How many extractions wrote something of a user: one that waited for its turn sees whether others came first.
+-- The number of extractions that wrote something for a user. A waiting extraction compares it to detect
+-- others that ran first.
 create table oxbow.extractions (
   user_id text not null primary key,
   number  bigint not null
 );
 
--- The conversation, and the message of it where that is known, that a memory was drawn from.
+-- The conversation from which a memory was extracted, and the message if known.
 create table oxbow.memory_sources (
   user_id     text not null,
   memory_type oxbow.memory_type not null,

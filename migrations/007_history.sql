@@ -1,4 +1,4 @@
--- What happened to memories: the audit log, links between them, and their uses.
+-- The audit log of memories, the links between them, and their uses.
 
 create table oxbow.memory_history (
   user_id      text not null,
@@ -14,7 +14,7 @@ create table oxbow.memory_history (
   actor        text not null default 'system',
   reason       text,
   created_at   timestamptz not null default clock_timestamp(),
-  message_ids  uuid[] not null default '{}', -- the messages that the operation rests on
+  message_ids  uuid[] not null default '{}', -- the messages behind the operation
   primary key (user_id, id),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
 );
@@ -39,7 +39,7 @@ create table oxbow.memory_links (
 );
 create index memory_links_to_idx on oxbow.memory_links (user_id, to_type, to_id);
 
--- Accesses and uses of memories, reported by oxbow.touch and folded into memories by the job flush_activity.
+-- Accesses and uses of memories, reported by oxbow.touch and added to memories by the job flush_activity.
 create table oxbow.activity (
   user_id   text not null,
   id        bigint generated always as identity,

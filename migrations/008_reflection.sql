@@ -1,6 +1,6 @@
--- Reflection: what waits for it, its cycles, and its calls of language models.
+-- Reflection: its inbox, its cycles, and calls to language models.
 
--- Facts and episodes not yet reflected on, with the values that decide when to reflect and in what order.
+-- Facts and episodes not yet reflected on, with the values that decide when and in what order to reflect.
 create table oxbow.reflection_inbox (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -34,13 +34,13 @@ create table oxbow.reflection_cycles (
   status           text not null default 'running' check (status in ('running', 'completed', 'failed')),
   error_message    text,
   reasoner         text,
-  now              timestamptz,                 -- the moment that its clock showed
-  dropped          jsonb not null default '[]', -- proposals that were not followed: [{"what": …, "reason": …}]
+  now              timestamptz,                 -- the time that the cycle used as now
+  dropped          jsonb not null default '[]', -- rejected proposals: [{"what": …, "reason": …}]
   primary key (user_id, id)
 );
 create index reflection_cycles_started_idx on oxbow.reflection_cycles (user_id, started_at desc);
 
--- Calls of a language model and what they cost.
+-- Calls to language models and their cost.
 create table oxbow.llm_calls (
   user_id           text not null,
   id                uuid not null default gen_random_uuid(),

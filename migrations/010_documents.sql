@@ -1,12 +1,12 @@
--- Documents: the files that chunks were read from.
+-- Documents: the files from which chunks were read.
 
 create table oxbow.document_files (
   user_id      text not null,
   id           uuid not null default gen_random_uuid(),
-  path         text not null,               -- as it was given, or an address
+  path         text not null,               -- as given, or a URL
   media_type   text not null,
   bytes        bigint not null,
-  content_hash text not null,               -- SHA-256 of the file, hexadecimal
+  content_hash text not null,               -- SHA-256 of the file, in hexadecimal
   settings     jsonb not null default '{}', -- how it was read and split
   chunks       integer not null default 0,
   metadata     jsonb not null default '{}',
@@ -22,7 +22,7 @@ create table oxbow.document_files (
   unique (user_id, path)
 );
 
--- Which memories are the chunks of a file, and in what order.
+-- The memories that are the chunks of a file, in order.
 create table oxbow.document_chunks (
   user_id     text not null,
   file_id     uuid not null,
@@ -32,7 +32,7 @@ create table oxbow.document_chunks (
   primary key (user_id, file_id, nth),
   unique (user_id, memory_type, memory_id), -- a memory is a chunk of one file
   foreign key (user_id, file_id) references oxbow.document_files on delete cascade,
-  -- to the partition alone: that check is one look into one index
+  -- references the partition, so that the check is a lookup in one index
   foreign key (user_id, memory_type, memory_id) references oxbow.memories_document (user_id, memory_type, id)
     on delete cascade
 );

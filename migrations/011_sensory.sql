@@ -1,4 +1,4 @@
--- The sensory stream: raw input that is kept for days, in a partition a day. A crash of the server empties it.
+-- The sensory stream: raw input kept for a few days, partitioned by day. A server crash empties it.
 
 create table oxbow.sensory (
   user_id  text not null,
@@ -22,16 +22,16 @@ create table oxbow.sensory (
 create index sensory_hash_idx on oxbow.sensory (user_id, hash, at);
 create index sensory_tx_idx on oxbow.sensory (tx, id);
 
--- Takes rows of days that have no partition yet, until the job sensory makes one: days are made at runtime.
+-- Takes rows for days that have no partition until the job sensory creates one at runtime.
 create unlogged table oxbow.sensory_default partition of oxbow.sensory default;
 create index sensory_default_at_idx on oxbow.sensory_default (at);
 
--- What came often enough to be worth a look, until it ages out.
+-- Texts that came often enough to be candidates for memory, until they age out.
 create table oxbow.sensory_candidates (
   user_id  text not null,
   hash     uuid not null,
   content  text not null,
-  times    integer not null,                -- within the days that are kept, at most 1000
+  times    integer not null,                -- within the days kept, at most 1000
   first_at timestamptz not null,
   last_at  timestamptz not null,
   primary key (user_id, hash)

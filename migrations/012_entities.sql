@@ -1,10 +1,11 @@
--- Entities: the people and things that memories name, and how they relate. All of it follows from memories' metadata.
+-- Entities: the people and things that memories name, and their relations. All of it is derived from
+-- memories' metadata.
 
 create table oxbow.entities (
   user_id    text not null,
   id         uuid not null default gen_random_uuid(),
-  kind       text not null,             -- person, place, organization, animal, work, self, other or another
-  name       text not null,             -- as it was first written
+  kind       text not null,             -- person, place, organization, animal, work, self, other, or any other text
+  name       text not null,             -- as first written
   key        text not null,             -- the name without spelling differences: see oxbow.entity_key
   head       text not null,             -- the key's first word or two characters: see oxbow.entity_head
   created_at timestamptz not null default now(),
@@ -27,7 +28,7 @@ create table oxbow.entity_mentions (
 );
 create index entity_mentions_memory_idx on oxbow.entity_mentions (user_id, memory_type, memory_id);
 
--- What one memory says about two entities: user –sister→ Anna. Its times are the memory's.
+-- What a memory says about two entities, such as user –sister→ Anna. Its times are those of the memory.
 create table oxbow.entity_edges (
   user_id     text not null,
   from_id     uuid not null,

@@ -1,9 +1,10 @@
--- Rights on functions are an allow-list: migrate revokes everything in the schema from PUBLIC, and a function that others
--- than the owner call has its grant beside its definition. Where a SECURITY INVOKER function, a check constraint, a view or
--- a trigger calls it, the application needs the grant too. A group role that does not exist is left out: migrate installs
--- the code again once it does.
+-- Rights on functions are an allow-list. migrate revokes everything in the schema from PUBLIC, and each
+-- function that roles other than the owner call has its grant next to its definition. A function called by
+-- a SECURITY INVOKER function, a check constraint, a view or a trigger also needs the grant to the
+-- application. Grants to a group role that does not exist are skipped; migrate reinstalls the code once the
+-- role exists.
 
--- grant_app lets applications and workers execute functions of the schema, which have no overloads.
+-- grant_app lets applications and workers execute functions of the schema. The functions have no overloads.
 create or replace procedure oxbow.grant_app(variadic _functions name[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -15,7 +16,7 @@ begin
   end if;
 end $$;
 
--- grant_worker lets only workers execute them.
+-- grant_worker lets only workers execute functions of the schema.
 create or replace procedure oxbow.grant_worker(variadic _functions name[])
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -29,4 +30,4 @@ begin
   end loop;
 end $$;
 
-call oxbow.grant_worker('river_job_state_in_bitmask'); -- River's, in an index that inserting a job evaluates
+call oxbow.grant_worker('river_job_state_in_bitmask'); -- River's; used in an index that inserting a job evaluates

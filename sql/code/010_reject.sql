@@ -1,4 +1,4 @@
--- Checks on tables call reject when they fail, so that the error names the field, the value and the rule.
+-- reject raises the error of a failed check constraint, with the field, the value and the rule.
 create or replace function oxbow.reject(field text, value text, rule text) returns boolean
 language plpgsql immutable as $$
 begin
@@ -13,7 +13,7 @@ begin
 end $$;
 call oxbow.grant_app('reject');
 
--- Whether PostgreSQL knows the time zone, by name or as an offset.
+-- is_timezone reports whether PostgreSQL knows the time zone, by name or as an offset.
 create or replace function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$
 begin
@@ -24,5 +24,5 @@ exception when invalid_parameter_value then
 end $$;
 call oxbow.grant_app('is_timezone');
 
--- Every insert of a memory computes it. Its text is in migrations/001_settings.sql.
+-- Every insert of a memory computes content_hash. It is defined in migrations/001_settings.sql.
 call oxbow.grant_app('content_hash');

@@ -1,5 +1,5 @@
--- schedule_seconds returns the seconds of a schedule that is an interval, null for any other text. PostgreSQL would read '*/5 * * * *' as
--- an interval too.
+-- schedule_seconds returns the length of a schedule that is an interval in seconds, or null for any other
+-- text. Without the check PostgreSQL would also read '*/5 * * * *' as an interval.
 create or replace function oxbow.schedule_seconds(schedule text) returns double precision
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -11,8 +11,9 @@ exception when others then
   return null;
 end $$;
 
--- is_schedule reports whether a text is an interval of at least 1 second, or a cron expression: minute, hour, day of the month, month
--- and day of the week (0 is Sunday), each a list of *, numbers, names and ranges, with steps. Null is the program's own schedule.
+-- is_schedule reports whether a text is a valid schedule: an interval of at least 1 second, or a cron
+-- expression of minute, hour, day of the month, month and day of the week (0 is Sunday), each a list of *,
+-- numbers, names and ranges, with steps. Null means the program's own schedule and is valid.
 create or replace function oxbow.is_schedule(schedule text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

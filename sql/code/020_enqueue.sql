@@ -1,8 +1,9 @@
--- An INSERT into memories enqueues its embed jobs in the same transaction: one job per user and 128 memories, the ids
--- as one string, because River's GIN index on args makes a JSON array dear. No unique key and no shared row is touched,
--- so open transactions never wait for each other; doubles are dealt with by the worker. The doorbell is that of
--- ring_doorbell, written out: a call would cost an insert a tenth of what the trigger costs it. Who does embed's work in the
--- same transaction says so with the setting oxbow.embed = 'off'; who is traced names the trace with oxbow.traceparent.
+-- enqueue_embed enqueues embed jobs for inserted memories in the same transaction, one job per user and 128
+-- memories. The ids are one string, because River's GIN index on args makes a JSON array expensive. It
+-- touches no unique key and no shared row, so open transactions never wait for each other; the worker
+-- handles duplicates. The doorbell is the body of ring_doorbell, inlined because the call would add a tenth
+-- to the cost of the trigger. A caller that embeds in the same transaction sets oxbow.embed to 'off'; a
+-- traced caller sets oxbow.traceparent.
 create or replace function oxbow.enqueue_embed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -25,15 +26,16 @@ begin
   return null;
 end $$;
 
--- trace_metadata is what a job carries whose cause is traced: the setting oxbow.traceparent, in the W3C's form. Whatever else
--- an application sets is left alone.
+-- trace_metadata returns the metadata of a job whose cause is traced: the setting oxbow.traceparent in the
+-- W3C format. Any other value is ignored.
 create or replace function oxbow.trace_metadata() returns jsonb
 language sql stable set search_path = pg_catalog, pg_temp
 return case when current_setting('oxbow.traceparent', true) ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
             then jsonb_build_object('traceparent', current_setting('oxbow.traceparent', true)) else '{}' end;
 
--- NOTIFY serialises commits, so only one open transaction at a time rings; the others are covered by the worker's
--- short poll. The lock's key is derived, because an application may use any small number itself.
+-- ring_doorbell notifies workers of new jobs. NOTIFY serializes commits, so only one open transaction at a
+-- time rings; the worker's short poll covers the others. The lock key is derived from a name, because an
+-- application may use any small number itself.
 create or replace function oxbow.ring_doorbell() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -42,7 +44,8 @@ begin
   end if;
 end $$;
 
--- A statement on the parent fires the parent's trigger, one on a partition the partition's own.
+-- A statement on the parent fires the parent's trigger; a statement on a partition fires the partition's
+-- own.
 do $$
 declare t regclass;
 begin

@@ -1,7 +1,8 @@
--- An INSERT into messages begins the sessions that are new and enqueues their extraction, in the same transaction: one job
--- per session and statement, due when the session has been quiet for a while, or at once when enough messages wait. No row
--- of a session that is there is touched, so that open transactions do not wait for each other; a session that is just
--- beginning, or that had ended, is. How the worker folds the jobs of one session is told in jobs/extract.go.
+-- take_messages creates the sessions of inserted messages and enqueues their extraction in the same
+-- transaction: one job per session and statement, due when the session has been quiet for a while, or at
+-- once when enough messages wait. It updates an existing session only if that has ended, so open
+-- transactions wait for each other only when a session begins or reopens. jobs/extract.go describes how the
+-- worker merges the jobs of a session.
 create or replace function oxbow.take_messages() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -42,14 +43,14 @@ begin
                  (select count(*) from (select from oxbow.messages m
                    where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null limit _enough) m) as waiting
             from (select distinct user_id, session_id from inserted where extracted_at is null) i) w
-   order by random(); -- extractions of one user write one after the other: those of a bulk load are spread
+   order by random(); -- spreads a bulk load, because extractions of one user write one after the other
   return null;
 end $$;
 
 create or replace trigger take_messages after insert on oxbow.messages
   referencing new table as inserted for each statement execute function oxbow.take_messages();
 
--- What is secret is never extracted from: nothing waits for it.
+-- pass_over_secret marks a secret message as extracted, because nothing is ever extracted from secret text.
 create or replace function oxbow.pass_over_secret() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -60,8 +61,9 @@ end $$;
 create or replace trigger pass_over_secret before insert or update of sensitivity, extracted_at on oxbow.messages
   for each row when (new.sensitivity = 3 and new.extracted_at is null) execute function oxbow.pass_over_secret();
 
--- end_session ends a conversation: what was said in it and is not extracted yet is extracted at once, and then reflected on.
--- One that ended already stays as it was. It returns whether the session was open; there has to be one.
+-- end_session ends a conversation: its remaining messages are extracted at once and then reflected on. A
+-- session that has already ended is unchanged. It returns whether the session was open. The session must
+-- exist.
 create or replace function oxbow.end_session(user_id text, session_id text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -82,9 +84,10 @@ begin
 end $$;
 call oxbow.grant_app('end_session');
 
--- waiting_extractions returns the jobs that wait to extract from a session, but for one, and how many of them are due later.
--- Jobs that try again what failed are not among them. In these functions the jobs are found by their index, whatever is known
--- of the table: a plan that was made while few waited would read all when many do.
+-- waiting_extractions returns the jobs, other than _except, that wait to extract from a session, and how
+-- many of them are due later. It leaves out retries of failed messages. This function and the next ones
+-- always find jobs by their index: a plan made while few jobs waited would read the whole table once many
+-- do.
 create or replace function oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, out jobs bigint[], out later integer)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -95,8 +98,8 @@ begin
 end $$;
 call oxbow.grant_worker('waiting_extractions');
 
--- session_is_worked tells whether a job older than _job is extracting from a session. It holds that job's row until the
--- transaction ends, and waits for one that is just completing.
+-- session_is_worked reports whether a job older than _job is extracting from a session. It locks that job's
+-- row until the transaction ends, and waits for a job that is about to complete.
 create or replace function oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -108,8 +111,8 @@ begin
 end $$;
 call oxbow.grant_worker('session_is_worked');
 
--- messages_left tells whether messages wait in a session, those that failed or those that did not, and no job but _job for
--- them.
+-- messages_left reports whether messages wait in a session, either failed or not failed, without a job
+-- other than _job for them.
 create or replace function oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -122,8 +125,8 @@ begin
 end $$;
 call oxbow.grant_worker('messages_left');
 
--- similar_facts returns, for each vector in order, the current facts of a user that are at least as similar as _least, the
--- most similar first, at most _limit. All of the user's facts are compared, exactly.
+-- similar_facts returns, for each vector in order, the current facts of a user with a similarity of at
+-- least _least, most similar first, at most _limit. It compares all of the user's facts exactly.
 create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer, _least double precision)
 returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz, similarity double precision)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -147,15 +150,15 @@ begin
    order by e.nth, f.similarity desc, f.id;
 end $$;
 call oxbow.grant_worker('similar_facts');
--- pgvector's operators are found where its extension was installed.
+-- pgvector's operators are in the schema in which its extension was installed.
 do $$
 begin
   execute 'alter function oxbow.similar_facts set search_path = '
     || (select format('pg_catalog, %I, pg_temp', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 end $$;
 
--- facts_about returns the current facts of a user that tell of any of some things of which people have one at a time, the
--- newest first, at most _limit: metadata says what a fact is about.
+-- facts_about returns the current facts of a user about any of the given topics of which a person has one
+-- at a time, newest first, at most _limit. A fact's metadata lists its topics.
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
