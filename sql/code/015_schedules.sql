@@ -11,9 +11,10 @@ exception when others then
   return null;
 end $$;
 
--- is_schedule reports whether a text is a valid schedule: an interval of at least 1 second, or a cron
--- expression of minute, hour, day of the month, month and day of the week (0 is Sunday), each a list of *,
--- numbers, names and ranges, with steps. Null means the program's own schedule and is valid.
+-- is_schedule reports whether a text is a valid schedule: an interval of at least 1 second, a name such as
+-- @daily, or a cron expression of minute, hour, day of the month, month and day of the week (0 is Sunday),
+-- each a list of *, numbers, names and ranges, with steps. Null is valid and means the program's own
+-- schedule.
 create or replace function oxbow.is_schedule(schedule text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,9 +1,10 @@
--- Text to search terms: English words stemmed, stop words dropped; Chinese, Japanese and Korean as character bigrams (a
--- character with no neighbour as itself). A term that occurs twice or more stands a second time behind a '+', so that BM25
--- learns the frequency from the index and never reads a tsvector (but a word of 2,047 bytes, the longest that may stand in
--- one). Punctuation goes first: the parser would make hosts,
--- paths and signed numbers of it, and no word can then begin with '+' or '@'.
--- len is the number of terms, repeats included. Of a text, the first 50,000 characters count.
+-- terms returns the search terms of a text. English words are stemmed and stop words dropped. Chinese,
+-- Japanese and Korean text becomes character bigrams; a character without a neighbour is a term by itself.
+-- A term that occurs twice or more is stored a second time with a '+' prefix, so that BM25 reads the
+-- frequency from the index and never from a tsvector; a term of 2,047 bytes, the longest possible, is not.
+-- Punctuation is removed first, because the parser would otherwise recognize hosts, paths and signed
+-- numbers, and so that no word begins with '+' or '@'. len is the number of terms including repeats. Only
+-- the first 50,000 characters of a text count.
 create or replace function oxbow.terms(content text, out len integer, out tsv tsvector)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -35,7 +36,8 @@ begin
 end $$;
 call oxbow.grant_worker('terms');
 
--- The terms of a date, finest first: '@2025-10-12', '@2025-10', '@2025', '@10-12', '@10'.
+-- date_terms returns the terms of a date, finest first: '@2025-10-12', '@2025-10', '@2025', '@10-12',
+-- '@10'.
 create or replace function oxbow.date_terms(at timestamp) returns text[]
 language sql immutable parallel safe
 return array['@' || to_char(at, 'YYYY-MM-DD'), '@' || to_char(at, 'YYYY-MM'), '@' || to_char(at, 'YYYY'),

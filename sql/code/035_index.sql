@@ -1,12 +1,15 @@
--- index_memories makes memories searchable by their words and hands them to reflection. Each memory is named by its user and
--- its id; one user stands for all. It takes up those that have no row in memory_terms yet, so a repeated job changes nothing: it
--- writes their terms, counts them in their users' statistics, puts facts and episodes into the inbox of reflection (not for a
--- user who opted out, nor summaries: what they say counts in the memories that they summarize), folds facts that repeat a
--- current one, and notes the entities in their metadata. It returns the ids that it took up. Each memory is looked up by itself
--- (lateral, or a subquery that gives one value), because a join is planned by what is known of the tables: of new ones that is
--- nothing, and every job would read all of its user's memories. Planning takes longer than doing it: the plan is kept, and so
--- are those of the foreign keys and of terms. Locks of one sort are taken in the order of users, so that two batches of the same
--- users wait for each other and never both.
+-- index_memories indexes the words of memories and adds the memories to the reflection inbox. Each memory
+-- is identified by its user and id; a single user applies to all. It processes memories without a row in
+-- memory_terms, so a repeated job changes nothing, and returns their ids. It writes the terms, adds them to
+-- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, and
+-- notes the entities in the metadata. The inbox receives nothing of users who opted out, and no summaries,
+-- because the memories that they summarize already count.
+--
+-- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
+-- statistics of the tables; new tables have none, and every job would read all of its user's memories. The
+-- plan is kept, as are those of the foreign keys and of terms, because planning takes longer than
+-- execution. Locks of one kind are taken in the order of users, so that two batches of the same users
+-- cannot deadlock.
 create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[]) returns setof uuid
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -32,7 +35,8 @@ begin
   foreach _user in array array(select distinct u from unnest(_users) u order by u) loop
     perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.inbox ' || _user, 0));
   end loop;
-  -- first, because it locks other memories, and nobody who erases one may meet us with the statistics locked
+  -- first, because it locks other memories, and an erasure must not meet this transaction with the
+  -- statistics locked
   if _facts then
     perform oxbow.fold_facts(_users, _ids);
   end if;
@@ -47,7 +51,7 @@ begin
   end if;
   with memory as (
     select m.*, coalesce(p.timezone, 'UTC') as timezone, coalesce(p.opted_out, false) as opted_out
-      from unnest(_users, _ids) i(user_id, id) -- in their order
+      from unnest(_users, _ids) i(user_id, id) -- in this order
      cross join lateral (select m.* from oxbow.memories m where m.user_id = i.user_id and m.id = i.id for key share) m
       left join lateral (select u.timezone, u.opted_out from oxbow.users u where u.user_id = i.user_id) p on true
      where (select true from oxbow.memory_terms t
@@ -72,7 +76,8 @@ begin
     on conflict do nothing
   )
   select array_agg(memory_id) into _fresh from fresh;
-  -- a bulk load leaves its terms in the pending list, which is cheaper; whoever comes alone, or last, tidies up
+  -- A bulk load leaves its terms in the pending list, which is cheaper. A small or the last batch empties
+  -- the list.
   if cardinality(_fresh) < 64 and not exists (
     select from oxbow.river_job j where j.state = 'available' and j.queue in ('embed', 'extract') and j.priority = 1 and j.scheduled_at <= now() offset 3) then
     perform oxbow.clean_terms();
@@ -81,11 +86,11 @@ begin
 end $$;
 call oxbow.grant_worker('index_memories');
 
--- fold_facts keeps one of several current facts that say the same by oxbow.content_hash: the oldest, by (created_at, id). The others are superseded by
--- it, were never true apart from it, and count as mentions of it. Two jobs may find each other's duplicate: the choice is
--- the same for both, and the lock lets the second see what the first did. What was kept is as delicate as what was folded. Rows
--- are locked in the order of users and ids, as everywhere, and no more than embed's own lock of the memories that it indexes
--- allows.
+-- fold_facts merges current facts of equal oxbow.content_hash into the oldest, by (created_at, id). The
+-- oldest supersedes the others, counts their mentions, and takes the highest sensitivity; the others are
+-- valid at no time. Two jobs that find each other's duplicate choose the same fact, and the lock lets the
+-- second see the first's changes. Rows are locked in the order of users and ids, with a lock mode
+-- compatible with the lock of embed on the memories that it indexes.
 create or replace function oxbow.fold_facts(_user_ids text[], _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -143,13 +148,13 @@ begin
        where user_id = _user and id = _keep;
     end if;
   end loop;
-  -- what they named, the facts that were kept name now
+  -- the facts that were kept now also mention the entities of the folded ones
   perform oxbow.note_entities(g.user_id, g.ids)
      from (select i.user_id, array_agg(i.id) as ids from unnest(_gone_users, _gone) i(user_id, id) group by i.user_id order by i.user_id) g;
 end $$;
 call oxbow.grant_worker('fold_facts');
 
--- Statistics follow deletions, also those that cascade.
+-- uncount_terms subtracts deleted terms from the statistics, including those deleted by a cascade.
 create or replace function oxbow.uncount_terms() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -172,7 +177,7 @@ begin
   end loop;
 end $$;
 
--- clean_terms moves what the text indexes keep in their pending lists to its place: every search reads those lists whole.
+-- clean_terms empties the pending lists of the text indexes, because every search reads the whole list.
 create or replace function oxbow.clean_terms() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,6 @@
--- A function that runs with its owner's rights checks for itself whose data the caller may see: anyone's, for the owner
--- of the tables, its members and the worker; the data of the user named in the setting oxbow.user_id, for everyone else.
+-- check_access raises an error if the caller may not see the user's data. Functions that run with their
+-- owner's rights call it. The owner of the tables, its members and the worker may see every user; other
+-- roles only the user in the setting oxbow.user_id.
 create or replace function oxbow.check_access(_user_id text) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -20,13 +21,15 @@ begin
 end $$;
 call oxbow.grant_app('check_access');
 
--- Who calls: inside a function that runs with its owner's rights current_user is the owner; the setting still tells.
+-- caller returns the role that calls. Inside a SECURITY DEFINER function current_user is the owner, but the
+-- setting role is still the caller's.
 create or replace function oxbow.caller() returns name
 language sql stable set search_path = pg_catalog, pg_temp
 return case current_setting('role') when 'none' then session_user else current_setting('role')::name end;
 call oxbow.grant_app('caller');
 
--- Whether a role may see every user: the tables' owner, its members (a superuser is one) and the worker.
+-- is_trusted reports whether a role may see every user: the owner of the tables, its members (which include
+-- superusers), and the worker.
 create or replace function oxbow.is_trusted(_role name) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,6 @@
--- What a memory says, and whose it is, never changes: a changed fact is a new row. The trigger fires only for statements
--- that name one of these columns, so updates of counters and times do not pay for it.
+-- refuse_change rejects changes to a memory's content, user, type and id: a changed fact is a new row. The
+-- trigger fires only for statements that name one of these columns, so updates of counters and times do not
+-- pay for it.
 create or replace function oxbow.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -28,8 +29,9 @@ create or replace trigger refuse_change
      or old.memory_type is distinct from new.memory_type or old.id is distinct from new.id)
   execute function oxbow.refuse_change();
 
--- Traits are made by reflection. Old ones are imported by `oxbow import --traits`. Either says so in the setting
--- oxbow.origin of its transaction, and is the owner of the tables, a member of the owner, or the worker.
+-- refuse_trait rejects inserted traits unless they come from reflection or from `oxbow import --traits`.
+-- These set oxbow.origin in their transaction, and run as the owner of the tables, a member of the owner,
+-- or the worker.
 create or replace function oxbow.refuse_trait() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -51,8 +53,9 @@ end $$;
 create or replace trigger refuse_trait before insert on oxbow.memories_trait
   for each row execute function oxbow.refuse_trait();
 
--- An application's login does not set what reflection found out. People correct a trait with oxbow.edit_trait. It is asked
--- once a statement: settling a thousand traits would otherwise pay for it a thousand times.
+-- refuse_trait_change rejects changes to what reflection concluded, unless made by a trusted role. People
+-- correct a trait with oxbow.edit_trait. The trigger fires once per statement, so settling a thousand
+-- traits checks once.
 create or replace function oxbow.refuse_trait_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -69,7 +72,7 @@ do $$
 declare
   t text;
 begin
-  -- a statement on the parent does not fire the triggers of its partitions
+  -- a statement on the parent does not fire the statement triggers of its partitions
   for t in select 'memories' union all select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
             where i.inhparent = 'oxbow.memories'::regclass loop
     execute format('drop trigger if exists refuse_trait_change on oxbow.%I', t);

@@ -1,6 +1,7 @@
--- touch reports that a reply used memories or, with used => false, that they were only returned. Both count an access;
--- only a use makes a trait surer (use_trait). Recall itself writes nothing: the job flush_activity adds the reports up, so
--- that no counter is fought over. A report about an erased memory leaves nothing.
+-- touch reports that a reply used memories or, with used => false, that they were only returned. Both count
+-- an access; only a use raises the confidence of a trait (use_trait). Recall writes nothing. The job
+-- flush_activity adds the reports up, so sessions do not contend for counters. Reports about unknown or
+-- erased memories are dropped.
 create or replace function oxbow.touch(user_id text, ids uuid[], used boolean default true) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -11,8 +12,9 @@ begin
 end $$;
 call oxbow.grant_app('touch');
 
--- use_trait records that a reply used a trait: it becomes surer, at most once in a while (C §8.2,
--- the policies trait_factor_used and trait_use_hours). It ignores other memories, old versions, and traits in a stage that is not recalled. The caller holds the row.
+-- use_trait records that a reply used a trait, which raises its confidence, at most once per
+-- trait_use_hours (C §8.2; the factor is the policy trait_factor_used). It ignores other memories, old
+-- versions, and traits in a stage that is not recalled. The caller holds the row lock.
 create or replace function oxbow.use_trait(_user_id text, _id uuid, _at timestamptz, _actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

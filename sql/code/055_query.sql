@@ -1,6 +1,7 @@
--- What a query asks for: its words (at most 64 terms of its first 2,000 characters) and the dates that it mentions.
+-- Parses a query into its words (at most 64 terms of the first 2,000 characters) and the dates that it
+-- mentions.
 
--- Months by their English names, abbreviated or not, and by Chinese numerals.
+-- month_number returns the month of a number, an English name, abbreviated or not, or a Chinese numeral.
 create or replace function oxbow.month_number(name text) returns integer
 language sql immutable parallel safe
 return coalesce(
@@ -8,17 +9,17 @@ return coalesce(
   array_position(array['jan','feb','mar','apr','may','jun','jul','aug','sep','oct','nov','dec'], left(lower(name), 3)),
   array_position(array['一','二','三','四','五','六','七','八','九','十','十一','十二'], name));
 
--- The terms (see date_terms) of the dates in a query, and the query without them. 2025年10月3日, 3月9日至12日, 十月, 2025年,
--- 2025-10-03, 2025-10, 3 October 2025, October 3rd, in October, 2025. A range within a month counts day by day, one
--- over months by its ends; a day brings its month along, which ranks the days around it next. "may" and "march" are
--- months when capitalised.
+-- query_dates returns the date terms (see date_terms) of a query, and the query without its dates. It
+-- recognizes forms such as 2025年10月3日, 3月9日至12日, 十月, 2025年, 2025-10-03, 2025-10, 3 October 2025, October
+-- 3rd, in October, and 2025. A range within a month yields every day, a range across months its ends. A day
+-- also yields its month, so that nearby days rank next. "may" and "march" are months only when capitalized.
 create or replace function oxbow.query_dates(query text, out terms text[], out rest text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|'
     || 'Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|'
     || 'aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
-  -- each form with the places of year, month, day, last month, last day in it
+  -- each form, followed by the positions of year, month, day, last month and last day in it
   forms constant text[] := array[
     '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?'
       || '(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
@@ -63,9 +64,10 @@ begin
   terms := array(select distinct unnest(terms) order by 1 limit 40);
 end $$;
 
--- The terms to look for: words and dates. Chinese bigrams around a pronoun, a function or a question word match
--- everywhere and mean nothing, 住在 (to live in) excepted; of a query made of nothing else they are kept. A lone
--- Chinese, Japanese or Korean character stands for the bigrams that begin with it: '茶*'.
+-- query_terms returns the words and dates to search for. Chinese bigrams that contain a pronoun, a function
+-- word or a question word match everywhere and are dropped, except 住在 (to live in), unless the query
+-- consists only of them. A single Chinese, Japanese or Korean character matches the bigrams that begin with
+-- it: '茶*'.
 create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -82,8 +84,8 @@ begin
   end if;
 end $$;
 
--- A term as a query of the text index: whatever is in it, it is one word. What can be none, being empty or too long,
--- is found nowhere.
+-- term_query returns a query of the text index for a term, which is one word whatever it contains. It
+-- returns null, which matches nothing, for an empty or too long term.
 create or replace function oxbow.term_query(term text) returns tsquery
 language sql immutable parallel safe
 return case when rtrim(term, '*') = '' or octet_length(term) > 2047 then null

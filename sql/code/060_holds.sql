@@ -1,8 +1,8 @@
 -- Which versions of memories are valid, now and at earlier moments.
 
--- holds reports whether a version of a memory is valid: at _valid in the world (null: now), as the system believed at
--- _believed (null: now). A version superseded after _believed had no end yet; one superseded before was valid until
--- its end.
+-- holds reports whether a version of a memory is valid at _valid in the world, as believed at _believed;
+-- null means now. If the version was superseded after _believed, it had no end then. If before, it was
+-- valid until its end.
 create or replace function oxbow.holds(created_at timestamptz, expired_at timestamptz, valid_at timestamptz,
   invalid_at timestamptz, _valid timestamptz, _believed timestamptz, _now timestamptz) returns boolean
 language sql immutable parallel safe
@@ -17,7 +17,7 @@ return case
              else invalid_at > _valid end
 end;
 
--- recallable reports whether recall may ever return a memory.
+-- recallable reports whether recall may return a memory at all.
 create or replace function oxbow.recallable(forgotten_at timestamptz, memory_type text, trait_stage text)
 returns boolean
 language sql immutable parallel safe

@@ -1,8 +1,8 @@
--- The text of the prompt block: tokens, lines and headings, in English and in Chinese.
+-- Text of the prompt block: tokens, lines and headings, in English and Chinese.
 
--- estimate_tokens estimates the number of tokens of a text without asking a model: one for each Chinese, Japanese or
--- Korean character (their punctuation and full-width forms too), and one for each four bytes of the rest, rounded up.
--- The sum over parts is never below the estimate of the whole.
+-- estimate_tokens estimates the number of tokens in a text without a model: one per Chinese, Japanese or
+-- Korean character (including their punctuation and full-width forms), and one per four bytes of the rest,
+-- rounded up. The sum over parts is never below the estimate for the whole.
 create or replace function oxbow.estimate_tokens(content text) returns integer
 language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,16 +17,17 @@ begin
 end $$;
 call oxbow.grant_app('estimate_tokens');
 
--- one_line puts a text on one line: line breaks, tabs and other control characters become a space, so that it can
--- imitate neither a heading nor an item; characters that only change how a text looks (direction marks, tags) go.
+-- one_line returns a text as one line. Line breaks, tabs and other control characters become a space, so
+-- that the text cannot imitate a heading or an item. Characters that only change appearance (direction
+-- marks, tags) are removed.
 create or replace function oxbow.one_line(_text text) returns text
 language sql immutable parallel safe
 return btrim(regexp_replace(
   regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+', '', 'g'),
   '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+', ' ', 'g'));
 
--- shorten returns a text on one line of at most _tokens by estimate: all of it, its first sentences if they fill at
--- least half of the room, or its first words and "…".
+-- shorten returns a text as one line of at most _tokens estimated tokens: the whole text, its first
+-- sentences if they fill at least half of the limit, or its first words and "…".
 create or replace function oxbow.shorten(_text text, _tokens integer) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -39,7 +40,7 @@ begin
   if length(_text) <= 8 * _tokens and oxbow.estimate_tokens(_line) <= _tokens then
     return _line;
   end if;
-  -- the most characters that fit; a token has four at most
+  -- the most characters that fit; a token has at most four
   _high := least(length(_line), 4 * _tokens);
   while _low < _high loop
     _middle := (_low + _high + 1) / 2;
@@ -74,7 +75,8 @@ return case when not _chinese then _context else case _context
   when 'work' then '工作' when 'personal' then '个人' when 'social' then '社交'
   when 'learning' then '学习' when 'general' then '一般' else _context end end;
 
--- trait_remark returns what follows a trait in the block: that it is not sure yet, and what it depends on.
+-- trait_remark returns the note that follows a trait in the block: that it is uncertain, and what it
+-- depends on.
 create or replace function oxbow.trait_remark(_stage text, _tendencies jsonb, _contexts text[], _chinese boolean)
 returns text
 language sql immutable parallel safe

@@ -1,8 +1,9 @@
--- The prompt block: what a user's memories say for the next turn of a conversation, as text for a model, within a
--- number of tokens. Core traits and preferences always, behaviors by relevance, then what recall finds (C §6.2).
+-- The prompt block: the memories of a user that help with the next turn of a conversation, as text for a
+-- model, within a number of tokens. Core traits and preferences come first, then behaviors by relevance,
+-- then what recall finds (C §6.2).
 
--- context_traits returns the traits that may stand in the block, in the order in which they are tried: core traits and
--- preferences surest first, then behaviors, those that the query recalls before the others.
+-- context_traits returns the candidate traits for the block in order of preference: core traits and
+-- preferences by confidence, then behaviors, first those that the query recalls.
 create or replace function oxbow.context_traits(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _contexts text[], _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
@@ -38,12 +39,12 @@ begin
   )
   select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies
     from ordered o
-   where o.place <= _max_tokens -- there is no room for more
+   where o.place <= _max_tokens -- more do not fit
    order by array_position('{core,preference,behavior}', o.subtype), o.place;
 end $$;
 
--- context_memories returns the other memories that may, in the order of recall; without a question, those that are
--- important or fresh.
+-- context_memories returns the candidates among other memories, in the order of recall or, without a query,
+-- by importance and recency.
 create or replace function oxbow.context_memories(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _types text[], _contexts text[], _agent text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
@@ -85,18 +86,18 @@ begin
 end $$;
 
 -- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.
---   query, embedding  what the next turn is about, as for recall. Both null or blank: the traits, then what is
---                     important or fresh
+--   query, embedding  the subject of the next turn, as in recall. If both are null or blank: traits, then important or
+--                     recent memories
 --   max_tokens        1 to 1,000,000, by oxbow.estimate_tokens
 --   types             of fact, episodic, trait, document; null: all but documents
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
---   agent             only facts, episodes and documents of that agent; traits are the person's
---   now               the moment to which decay and recency refer
--- A part is a line of the block: section (core, preference, behavior, memory), the memory, its text, and the line as it
--- stands there, the section's first with the heading above it; tokens is the cost of the line. The sections come in
--- this order. What does not fit is left out and the next tried, except that core traits end with the first that does
--- not fit. A trait has 60 tokens at most, behaviors together a quarter of max_tokens, and any other memory a quarter
--- too (but at least 40).
+--   agent             only facts, episodes and documents of that agent; traits belong to the person
+--   now               the reference time for decay and recency
+-- A part is a line of the block: its section (core, preference, behavior, memory), the memory, its text,
+-- and the line as printed. The first line of a section includes the heading. tokens is the cost of the
+-- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
+-- with the first one that does not fit. A trait has at most 60 tokens, all behaviors together a quarter of
+-- max_tokens, and any other memory a quarter too (but at least 40).
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
   now timestamptz default null)
@@ -111,10 +112,10 @@ declare
   _chinese boolean;
   _unknown text;
   _left integer := max_tokens;
-  _behaviors integer := max_tokens / 4; -- what is left for them
-  _open text;                           -- the section that has its heading
+  _behaviors integer := max_tokens / 4; -- tokens left for behaviors
+  _open text;                           -- the section whose heading has been written
   _full boolean := false;               -- whether a core trait did not fit
-  _shortest constant integer := 2;      -- no line costs less
+  _shortest constant integer := 2;      -- the minimum cost of a line
   _trait constant integer := 60;
   _memory constant integer := greatest(max_tokens / 4, 40);
   _part record;
@@ -133,7 +134,7 @@ begin
   _chinese := coalesce(_chinese, false);
 
   for _part in
-    -- the second is not called where the first fills the block
+    -- the second query does not run if the first fills the block
     select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, context_parts.contexts, _now)
      where 'trait' = any(_types)
@@ -178,8 +179,9 @@ begin
 end $$;
 call oxbow.grant_app('context_parts');
 
--- context returns the prompt block as one text: the lines of oxbow.context_parts, which describes the arguments. It is
--- empty for an unknown user, and never null. By oxbow.estimate_tokens it has at most max_tokens.
+-- context returns the prompt block as one text, the lines of oxbow.context_parts, which documents the
+-- arguments. The result is empty for an unknown user and never null. It has at most max_tokens by
+-- oxbow.estimate_tokens.
 create or replace function oxbow.context(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
   now timestamptz default null) returns text
@@ -190,7 +192,7 @@ begin
 end $$;
 call oxbow.grant_app('context');
 
--- pgvector's types are found where its extension is installed.
+-- pgvector's types are in the schema in which its extension is installed.
 do $$
 declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');

@@ -1,7 +1,8 @@
--- write_vectors stores vectors of memories, those of them that still exist and have none. Each memory is named by its user and its
--- id; one user stands for all. The model must be the one in the settings (error OX001). The lock is shared: reembed takes it alone
--- while it exchanges table and setting, so no vector of the old model gets among those of the new one. In these functions each
--- memory is looked up by itself, as in index_memories.
+-- write_vectors stores the vectors of memories that still exist and have none. Each memory is identified by
+-- its user and id; a single user applies to all. The model must match the settings (error OX001). The lock
+-- is shared; reembed takes it exclusively while it exchanges the table and the setting, so no vector of the
+-- old model ends up among the new ones. These functions look up each memory separately, as index_memories
+-- does.
 create or replace function oxbow.write_vectors(_user_ids text[], _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
 returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -18,7 +19,7 @@ begin
                        coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), left(_model, 200), _dimension),
       detail  = _current::text;
   end if;
-  -- in the order of their users and ids, as all do who lock several memories
+  -- in the order of users and ids, as in every statement that locks several memories
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   select m.user_id, m.memory_type, m.id, v.embedding
     from (select coalesce(v.user_id, _user_ids[1]) as user_id, v.id, v.embedding
@@ -30,7 +31,7 @@ begin
 end $$;
 call oxbow.grant_worker('write_vectors');
 
--- refuse_vectors notes that a provider refuses the texts of memories.
+-- refuse_vectors records that a provider refuses the texts of memories.
 create or replace function oxbow.refuse_vectors(_user_ids text[], _model text, _ids uuid[], _reason text)
 returns void language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
@@ -41,8 +42,9 @@ returns void language sql set search_path = pg_catalog, pg_temp set enable_seqsc
 $$;
 call oxbow.grant_worker('refuse_vectors');
 
--- embeddables returns what embed has to do for memories, of those that exist and are neither forgotten nor sealed. A text that the
--- provider of the model refuses counts as having its vector. Planning takes longer than looking: the plan is kept.
+-- embeddables returns what embed has to do for memories that exist and are neither forgotten nor sealed. A
+-- text that the model's provider refuses counts as having a vector. The plan is kept, because planning
+-- takes longer than execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
 returns table (user_id text, id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$

@@ -1,8 +1,8 @@
--- The index of vectors (HNSW), for the few users whose vectors of a type take too long to scan. The job vector_index
--- keeps it: it decides who has a slot, copies the ids of that user's vectors into indexed_vectors, where they wait,
--- and moves them from there into the slot's index, each step bounded and a transaction of its own. What waits is
--- read where it is (recall_near), so a new vector is found at once, and whoever writes it does not wait for the
--- index.
+-- The HNSW index of vectors, for the few users with too many vectors of a type to scan. The job
+-- vector_index maintains it: it assigns slots, copies the ids of the user's vectors into indexed_vectors,
+-- where they wait, and moves them from there into the slot's index. Each step is bounded and its own
+-- transaction. Recall reads waiting vectors where they are stored (recall_near), so a new vector is found
+-- at once, and its writer does not wait for the index.
 
 create or replace function oxbow.vector_index_setting(out policy text, out "from" bigint, out most integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -12,8 +12,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('vector_index_setting');
 
--- await_index notes new vectors of users who have a slot. The check of the foreign key, which leads to all types of
--- memories, would be planned anew for each row.
+-- await_index queues new vectors of users who have a slot. The generic plan keeps the foreign key check,
+-- which covers all types of memories, from being planned again for each row.
 create or replace function oxbow.await_index() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -29,7 +29,8 @@ begin
   return null;
 end $$;
 
--- A statement on the parent fires the parent's trigger, one on a partition the partition's own.
+-- A statement on the parent fires the parent's trigger; a statement on a partition fires the partition's
+-- own.
 create or replace procedure oxbow.watch_vectors()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare t regclass;
@@ -44,10 +45,10 @@ begin
 end $$;
 call oxbow.watch_vectors();
 
--- assign_slots decides who has a slot: with auto the users with the most vectors of a type, from a number of
--- memories on; with always the largest, as many as there are slots: 16, and 4 for traits, whose indexes are more
--- exact. Who has one keeps it until it is clearly too much: a fifth below. It reads the statistics of all users, so
--- it does that every 10 minutes, or when the setting has changed.
+-- assign_slots decides which users have a slot. With auto, these are the users with the most vectors of a
+-- type, above a minimum; with always, the largest users from 1,000 on. There are 16 slots, and 4 for traits, whose
+-- indexes are more exact. A user keeps a slot until the count falls a fifth below the limit. The function
+-- reads the statistics of all users, so it runs every 10 minutes, or when the setting changes.
 create or replace function oxbow.assign_slots(out begun integer, out ended integer)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
@@ -94,16 +95,16 @@ begin
     select n into _slot from generate_series(1, 20) n
      where (n > 16) = (_wanted.types[i] = 'trait') and not exists (select from oxbow.vector_slots s where s.slot = n)
      order by n limit 1;
-    continue when not found; -- one that is ending will be free
+    continue when not found; -- one that is ending will become free
     insert into oxbow.vector_slots (user_id, memory_type, slot) values (_wanted.users[i], _wanted.types[i], _slot);
     begun := begun + 1;
   end loop;
 end $$;
 call oxbow.grant_worker('assign_slots');
 
--- older_transactions tells whether a transaction of this database is under way, or prepared, whose number is below
--- one: each holds a lock of its number from before it writes until after it is over. Those of other databases have
--- nothing to do with ours.
+-- older_transactions reports whether a transaction of this database with an id below _than is in progress
+-- or prepared. Each holds a lock on its id from before it writes until it ends. Transactions of other
+-- databases are ignored.
 create or replace function oxbow.older_transactions(_than xid8) returns boolean
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select _than >= pg_snapshot_xmin(pg_current_snapshot())
@@ -117,11 +118,11 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('older_transactions');
 
--- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how many it
--- looked at: 0 where there is no walk to make. The first one waits until those transactions of this database are
--- over that may not know of the slot, which are those that are older than a transaction that found it; later ones,
--- once an hour, find what came past the trigger. A number of a transaction that is yet to come is that of another
--- cluster, from which the database was restored.
+-- walk_vectors copies the ids of the next vectors of a user who has a slot, at most _limit, and returns how
+-- many it looked at, or 0 if no walk is due. The first walk waits for transactions of this database that
+-- may not see the slot: those older than a transaction that found it. Later walks, once an hour, find
+-- vectors that bypassed the trigger. An id in born that is still in the future belongs to another cluster,
+-- from which the database was restored.
 create or replace function oxbow.walk_vectors(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -150,7 +151,7 @@ begin
                  where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type
                    and v.memory_id > coalesce(_slot.place, '00000000-0000-0000-0000-000000000000')
                  order by v.memory_id limit _limit);
-  foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+  foreach _id in array _ids loop -- one by one, so that every plan uses the key
     perform from oxbow.indexed_vectors x
       where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id
         and (x.slot is null or x.slot = _slot.slot);
@@ -159,7 +160,7 @@ begin
     select m.user_id, m.memory_type, m.id from oxbow.memories m
      where m.user_id = _slot.user_id and m.memory_type = _slot.memory_type and m.id = _id for key share
     on conflict (user_id, memory_type, memory_id) do update
-       set slot = null, embedding = null -- it is of a slot that the user had before
+       set slot = null, embedding = null -- belongs to an earlier slot of the user
      where indexed_vectors.slot <> _slot.slot;
   end loop;
   update oxbow.vector_slots s
@@ -170,8 +171,8 @@ begin
 end $$;
 call oxbow.grant_worker('walk_vectors');
 
--- index_vectors moves vectors that wait into their index, at most _limit of one user, and returns how many: 0 where
--- none waits. A user of whom nothing waits after a walk is ready.
+-- index_vectors moves waiting vectors into their index, at most _limit of one user, and returns how many,
+-- or 0 if none wait. A user with no waiting vectors after a walk is ready.
 create or replace function oxbow.index_vectors(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
@@ -182,16 +183,16 @@ declare
   _id uuid;
 begin
   for _slot in select * from oxbow.vector_slots s where not s.ending order by s.since, s.user_id, s.memory_type loop
-    -- whoever erases meanwhile is not waited for
+    -- does not wait for an erasure in progress
     _ids := array(select x.memory_id from oxbow.indexed_vectors x
                    where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.slot is null
                    limit _limit for update skip locked);
-    foreach _id in array _ids loop -- one by one, so that no plan can be but by the key
+    foreach _id in array _ids loop -- one by one, so that every plan uses the key
       update oxbow.indexed_vectors x set slot = _slot.slot, embedding = v.embedding
         from (select v.embedding from oxbow.memory_vectors v
                where v.user_id = _slot.user_id and v.memory_type = _slot.memory_type and v.memory_id = _id limit 1) v
        where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
-      if not found then -- the memory has no vector any more
+      if not found then -- the memory no longer has a vector
         delete from oxbow.indexed_vectors x
          where x.user_id = _slot.user_id and x.memory_type = _slot.memory_type and x.memory_id = _id;
       end if;
@@ -208,8 +209,8 @@ begin
 end $$;
 call oxbow.grant_worker('index_vectors');
 
--- end_slots deletes copies of vectors of those who have no slot any more, at most _limit of one user, and returns
--- how many. A slot is free when nothing is left in it. Whose copies there are is found by leaps through the primary
+-- end_slots deletes copies of vectors whose users have lost their slot, at most _limit of one user, and
+-- returns how many. A slot is free once it is empty. The users are found by skipping through the primary
 -- key.
 create or replace function oxbow.end_slots(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -250,12 +251,12 @@ begin
 end $$;
 call oxbow.grant_worker('end_slots');
 
--- recall_near returns the ids and distances, not in order, of one user's nearest vectors of a type that pass the
--- filter: by the index of its slot, and by a scan of those that wait for it. indexed is how many the index gave.
--- HNSW is searched with settings of its own, which are put back. The more vectors there are, the more of them it has
--- to read to find as many of the nearest (docs/decisions.md): ef_search is a fiftieth of them, from 400 to 1,000,
--- pgvector's most. The size of the index gives their number: a vector takes two bytes a dimension, and some 700 for
--- its neighbours and free space.
+-- recall_near returns the ids and distances, unordered, of a user's nearest vectors of a type that pass the
+-- filter: from the index of the slot, and by a scan of the vectors that wait for it. indexed is how many
+-- came from the index. The function changes the HNSW settings and restores them. The more vectors there
+-- are, the more of them HNSW must read to find as many of the nearest (docs/decisions.md), so ef_search is
+-- a fiftieth of them, between 400 and 1,000, pgvector's maximum. Their number is estimated from the size of
+-- the index: a vector takes two bytes per dimension, plus about 700 for its neighbours and free space.
 create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec,
   _filter oxbow.recall_filter, _limit integer,
   out ids uuid[], out distances double precision[], out indexed integer)
@@ -276,7 +277,7 @@ declare
 begin
   perform set_config('hnsw.ef_search', least(greatest(_vectors / 50, 400), 1000)::text, true),
           set_config('hnsw.iterative_scan', 'relaxed_order', true);
-  -- the slot is written out, because only then does the planner know which index serves
+  -- the slot is a literal, so that the planner can choose its index
   execute format('
     select array_agg(n.memory_id), array_agg(n.distance), count(*) filter (where n.indexed)
       from ((select n.memory_id, n.distance, true as indexed

@@ -6,12 +6,13 @@ language sql stable as $$
 $$;
 call oxbow.grant_worker('session_is_extracted');
 
--- reflection_due answers whether a user's inbox is to be reflected on, and why: a null type means not yet.
---   importance_accumulated  the importance of what is in it sums to 30 (policy reflection_importance) on the scale of 1 to
+-- reflection_due returns why a user's inbox is due for reflection; a null type means not yet.
+--   importance_accumulated  the importance of its memories sums to 30 (policy reflection_importance) on a scale of 1 to
 --                           10; the value is the sum
---   session_end             a conversation ended, or nothing was said in it for 30 minutes, and its messages are extracted;
---                           the value is how many
---   scheduled               24 hours since the last reflection, or since the first memory came in; the value is in hours
+--   session_end             a conversation ended, or was quiet for 30 minutes, and its messages are extracted;
+--                           the value is the number of such conversations
+--   scheduled               24 hours have passed since the last reflection, or since the first memory arrived;
+--                           the value is in hours
 create or replace function oxbow.reflection_due(_user_id text, _now timestamptz default now(),
   out trigger_type text, out trigger_value double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -36,7 +37,8 @@ begin
            where s.user_id = _user_id
              and coalesce(s.ended_at, s.last_activity_at + _idle) <= _now
              and coalesce(s.ended_at, s.last_activity_at) > coalesce(s.last_reflected_at, '-infinity')
-             and greatest(s.last_activity_at, s.ended_at) > coalesce(s.last_reflected_at, '-infinity') -- follows, and has an index
+             -- implied by the line above, but has an index
+             and greatest(s.last_activity_at, s.ended_at) > coalesce(s.last_reflected_at, '-infinity')
              and oxbow.session_is_extracted(s.user_id, s.id)
           union
           select i.session_id from oxbow.reflection_inbox i
@@ -58,8 +60,8 @@ begin
 end $$;
 call oxbow.grant_worker('reflection_due');
 
--- inbox_users lists users who have something in their inbox, in order, from the one after _after on. Each is one look
--- into the index, however many memories wait.
+-- inbox_users lists users with memories in their inbox, in order, after _after. Each costs one index
+-- lookup, however many memories wait.
 create or replace function oxbow.inbox_users(_after text, _limit integer) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive u as (
@@ -72,8 +74,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('inbox_users');
 
--- What waits for reflection when a user opts out is not reflected on, also if they opt in again. Whoever is just writing into the
--- inbox holds the lock shared until it commits: index_memories.
+-- empty_inbox empties the inbox of a user who opts out; its memories are not reflected on even if the user
+-- opts in again. index_memories holds the lock shared while it writes into the inbox, until it commits.
 create or replace function oxbow.empty_inbox() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

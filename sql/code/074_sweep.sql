@@ -1,7 +1,8 @@
--- What the job sweep looks for.
+-- Queries of the job sweep.
 
--- Whether embed still has something to do for a memory. A text that the provider of the model refuses counts as done, and so does what is sealed. (The
--- body is a text, because one that is parsed would keep reembed from dropping the table of vectors.)
+-- is_unembedded reports whether embed still has work for a memory. A text that the model's provider refuses
+-- counts as done, and so does a sealed memory. (The body is a string, because a parsed body would keep
+-- reembed from dropping the table of vectors.)
 create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
 language sql stable as $$
   select not exists (select from oxbow.memories m where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
@@ -12,7 +13,7 @@ language sql stable as $$
 $$;
 call oxbow.grant_worker('is_unembedded');
 
--- The memories that embed jobs still to be worked name.
+-- memories_in_queue returns the memories that unfinished embed jobs name.
 create or replace function oxbow.memories_in_queue() returns table (user_id text, id text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select j.args ->> 'user_id', unnest(string_to_array(j.args ->> 'ids', ','))
@@ -21,9 +22,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('memories_in_queue');
 
--- recount_terms puts the statistics of users right, where they differ from what is there, and returns how many rows it
--- changed. The row is locked before it is counted: who indexes a memory adds to it after writing the terms, so whatever
--- is not counted here will be added later.
+-- recount_terms corrects the statistics of a user and returns how many rows it changed. It locks the row
+-- before counting: a transaction that indexes a memory adds to the row after it writes the terms, so
+-- whatever is not counted here is added later.
 create or replace function oxbow.recount_terms(_user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare _changed bigint;
@@ -41,8 +42,9 @@ begin
 end $$;
 call oxbow.grant_worker('recount_terms');
 
--- fold_activity adds up to _limit reported accesses and uses to their memories and returns how many it took. It deletes them
--- in the same transaction, so none counts twice, and locks the memories in the order of their ids.
+-- fold_activity adds up to _limit reported accesses and uses to their memories and returns how many it
+-- took. It deletes them in the same transaction, so none counts twice, and locks the memories in the order
+-- of users and ids.
 create or replace function oxbow.fold_activity(_limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- Policies: the numbers of the domain, each with its range and, since it was changed, its values over time.
+-- Policies: the numbers of the domain, with their ranges and their values over time.
 
 -- policies shows the values in force.
 create or replace view oxbow.policies with (security_invoker = true) as
@@ -8,7 +8,7 @@ select d.name, coalesce(c.value, d."default") as value, d."default", d.minimum, 
   left join lateral (select c.value, c.valid_from from oxbow.policy_changes c
                       where c.name = d.name order by c.valid_from desc limit 1) c on true;
 
--- policy returns the value of a policy in force at a moment.
+-- policy returns the value of a policy in force at _at.
 create or replace function oxbow.policy(_name text, _at timestamptz default 'infinity') returns double precision
 language sql stable parallel safe set search_path = pg_catalog, pg_temp as $$
   select coalesce((select c.value from oxbow.policy_changes c
@@ -17,9 +17,9 @@ language sql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('policy');
 
--- set_policy changes a policy from now on. What was computed for earlier moments stays as it was. The job settle
--- recomputes when traits change their stage. Only the owner may call it, in a transaction of its own: what others write
--- until the commit still follows the old number.
+-- set_policy changes a policy from now on. Values computed for earlier moments stay, and the job settle
+-- recomputes when traits change stage. Only the owner may call it, in a transaction of its own: until the
+-- commit, other sessions still use the old value.
 create or replace function oxbow.set_policy(name text, value double precision) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -50,7 +50,7 @@ create or replace trigger refuse_policy_change before update or delete or trunca
 create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.trait_rules
   for each statement execute function oxbow.refuse_policy_change();
 
--- note_trait_rules notes the rules of traits from a moment on.
+-- note_trait_rules records the trait policies in force from a moment on.
 create or replace function oxbow.note_trait_rules(_from timestamptz) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   insert into oxbow.trait_rules
@@ -62,7 +62,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 select oxbow.note_trait_rules('-infinity');
 
--- follow_policy_change notes the rules that a changed policy is one of. Other changes move no transition.
+-- follow_policy_change records the trait policies if the changed policy is one of them.
 create or replace function oxbow.follow_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -74,8 +74,8 @@ end $$;
 create or replace trigger follow_policy_change after insert on oxbow.policy_changes
   for each row execute function oxbow.follow_policy_change();
 
--- trait_rules returns the rules by which time changes traits: first those in force now, then earlier ones. A statement
--- over many traits calls it once and passes the result on.
+-- trait_rules returns the policies that govern how time changes traits, newest first. A statement over many
+-- traits calls it once and passes the result on.
 create or replace function oxbow.trait_rules() returns oxbow.trait_rules[]
 language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -83,7 +83,7 @@ begin
 end $$;
 call oxbow.grant_app('trait_rules');
 
--- rules_at returns the rules in force at a moment.
+-- rules_at returns the policies in force at a moment.
 create or replace function oxbow.rules_at(_rules oxbow.trait_rules[], _at timestamptz) returns oxbow.trait_rules
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -92,6 +92,6 @@ begin
       return _rules[i];
     end if;
   end loop;
-  return _rules[cardinality(_rules)]; -- of an unknown moment
+  return _rules[cardinality(_rules)]; -- the moment is unknown
 end $$;
 call oxbow.grant_app('rules_at');

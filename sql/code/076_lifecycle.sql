@@ -1,5 +1,6 @@
--- How time and events change a trait. The formulas have their one home here, because views, recall, settling and replay need
--- them where the rows are. Their numbers are policies: _rules is what oxbow.trait_rules() returns. Time is a parameter.
+-- How time and events change a trait. The formulas are defined only here, because views, recall, settling
+-- and replay need them next to the rows. Their numbers are policies: _rules is the result of
+-- oxbow.trait_rules(). Time is a parameter.
 
 -- trait_stage_of returns the stage of a confidence.
 create or replace function oxbow.trait_stage_of(_confidence double precision,
@@ -10,7 +11,8 @@ return case when _confidence > (_rule).core_above then 'core'
             when _confidence > (_rule).candidate_max then 'emerging' else 'candidate' end;
 call oxbow.grant_app('trait_stage_of');
 
--- trait_rate returns how fast confidence decays, per day (C §4.2, the spacing effect). An unknown subtype counts as behavior.
+-- trait_rate returns the decay of confidence per day (C §4.2, the spacing effect). An unknown subtype
+-- counts as behavior.
 create or replace function oxbow.trait_rate(_subtype text, _reinforcements integer,
   _rule oxbow.trait_rules default (oxbow.trait_rules())[1]) returns double precision
 language sql immutable parallel safe
@@ -19,7 +21,7 @@ return case _subtype when 'preference' then (_rule).decay_preference when 'core'
        / (1 + (_rule).spacing * greatest(coalesce(_reinforcements, 0), 0));
 call oxbow.grant_app('trait_rate');
 
--- trait_decayed is trait_confidence_at where rules changed meanwhile: each counts for its time.
+-- trait_decayed is trait_confidence_at across changes of policy: each policy applies to its own period.
 create or replace function oxbow.trait_decayed(_confidence double precision, _subtype text, _reinforcements integer,
   _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[]) returns double precision
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -28,7 +30,7 @@ declare
   _exponent double precision := 0;
   _from timestamptz;
 begin
-  foreach _rule in array _rules loop -- the latest first
+  foreach _rule in array _rules loop -- newest first
     continue when _rule.valid_from >= _now;
     exit when _now <= _at;
     _from := greatest(_rule.valid_from, _at);
@@ -40,8 +42,8 @@ begin
 end $$;
 call oxbow.grant_app('trait_decayed');
 
--- trait_confidence_at returns a confidence that was set at one moment, decayed to another (C §4.2). A confidence next to zero
--- stays, because PostgreSQL refuses a product that is too small for a number.
+-- trait_confidence_at returns a confidence set at _at, decayed to _now (C §4.2). A confidence close to zero
+-- stays unchanged, because PostgreSQL raises an error on underflow.
 create or replace function oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer,
   _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns double precision
 language sql immutable parallel safe
@@ -54,7 +56,7 @@ return case
 
 call oxbow.grant_app('trait_confidence_at');
 
--- trait_stage_by is trait_stage_of, where too weak a trait is dissolved.
+-- trait_stage_by is trait_stage_of, except that a trait below dissolve_below is dissolved.
 create or replace function oxbow.trait_stage_by(_confidence double precision, _rule oxbow.trait_rules) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -63,7 +65,7 @@ begin
 end $$;
 call oxbow.grant_app('trait_stage_by');
 
--- trait_stage_at returns a trait's stage at a moment, time alone considered.
+-- trait_stage_at returns a trait's stage at a moment, as changed by time alone.
 create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text,
   _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz,
   _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns text
@@ -76,10 +78,11 @@ return case
 
 call oxbow.grant_app('trait_stage_at');
 
--- trait_next_transition returns when time alone changes a trait's stage: at the end of a trend's window, or when decay carries
--- its confidence over the next boundary. Where a policy that changed later means another stage, that is the moment of the
--- change. It is rounded up to a second, and one more at most, so that the boundary is passed then; what is farther than the
--- year 9999 is that year's last day. null: never.
+-- trait_next_transition returns when time alone changes a trait's stage: at the end of a trend's window, or
+-- when decay carries its confidence over the next boundary. If a later change of policy implies another
+-- stage, it is the moment of that change. The result is rounded up by at most two seconds, so that the
+-- boundary is passed by then. A moment beyond the year 9999 becomes the last day of that year. Null means
+-- never.
 create or replace function oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text,
   _reinforcements integer, _at timestamptz, _window_end timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules())
 returns timestamptz
@@ -108,21 +111,21 @@ begin
                     when _held >= _rule.established_min then _rule.established_min
                     when _held > _rule.candidate_max then _rule.candidate_max else _rule.dissolve_below end;
   if _held < _boundary then
-    return oxbow.ceil_second(_from); -- too weak already
+    return oxbow.ceil_second(_from); -- already below the boundary
   end if;
   _exponent := ln(_held / _boundary);
   _rate := oxbow.trait_rate(_subtype, _reinforcements, _rule);
   _next := oxbow.trait_after(_from, _exponent, _rate);
   if oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, null, _next, _rules)
      = oxbow.trait_stage_of(_held, _rule) then
-    -- so slow that the boundary is not passed for rounding: a little more than the error of ln and exp
+    -- decay is so slow that rounding hides the boundary: add a little more than the error of ln and exp
     _next := oxbow.trait_after(_from, _exponent + 4e-15, _rate);
   end if;
   return _next;
 end $$;
 call oxbow.grant_app('trait_next_transition');
 
--- trait_after returns the moment after which confidence has decayed to exp(-exponent) of itself, at the latest in 9999.
+-- trait_after returns when confidence has decayed to exp(-exponent) of itself, at the latest in 9999.
 create or replace function oxbow.trait_after(_at timestamptz, _exponent double precision, _rate double precision)
 returns timestamptz
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -137,14 +140,14 @@ begin
 end $$;
 call oxbow.grant_app('trait_after');
 
--- ceil_second rounds up, and always up.
+-- ceil_second rounds up to the next full second, and adds a second to a full one.
 create or replace function oxbow.ceil_second(_at timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_trunc('second', _at, 'UTC') + interval '1 second';
 call oxbow.grant_app('ceil_second');
 
--- trait_reinforcement returns the share of the remaining doubt that the evidence of one cycle removes: each session applies
--- once, with its best quality. _qualities has that quality for each session. 1 − Π(1 − f), and always below 1 (C §4.2).
+-- trait_reinforcement returns the share of the remaining doubt that the evidence of one cycle removes: 1 −
+-- Π(1 − f), always below 1 (C §4.2). _qualities has the best quality of each session, which counts once.
 create or replace function oxbow.trait_reinforcement(_qualities text[], _at timestamptz) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select least(1 - exp(sum(n * ln(1 - oxbow.policy(
@@ -154,7 +157,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('trait_reinforcement');
 
--- trait_contradiction returns the share of confidence that the contradictions of one cycle take (C §4.2).
+-- trait_contradiction returns the share of confidence that the contradictions of one cycle remove (C §4.2).
 create or replace function oxbow.trait_contradiction(_contradictions integer, _at timestamptz) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select least(oxbow.policy('trait_contradiction_max', _at),
@@ -162,8 +165,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('trait_contradiction');
 
--- replay_trait returns the state that a trait's events up to a moment lead to. stage is null where there are none. Where a clock
--- went backwards, an event is taken to be no earlier than those before it.
+-- replay_trait returns the state after a trait's events up to a moment. stage is null if there are none. If
+-- a clock went backwards, an event counts as no earlier than those before it.
 create or replace function oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamptz default 'infinity',
   _rules oxbow.trait_rules[] default oxbow.trait_rules(),
   out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz, out reinforcements integer,
@@ -203,8 +206,8 @@ begin
 end $$;
 call oxbow.grant_worker('replay_events');
 
--- apply_event returns the state after an event. Every event first decays the confidence to its moment, then changes it; one
--- before the moment of the last counts as at that moment.
+-- apply_event returns the state after an event. An event first decays the confidence to its moment and then
+-- changes it. An event earlier than the last one counts as simultaneous with it.
 create or replace function oxbow.apply_event(inout subtype text, inout stage text, inout confidence double precision,
   inout confidence_at timestamptz, inout reinforcements integer, inout contradictions integer, inout window_end timestamptz,
   _event oxbow.trait_events, _rules oxbow.trait_rules[] default oxbow.trait_rules())
@@ -221,7 +224,7 @@ begin
     contradictions := 0;
     window_end := _event.window_end;
   elsif stage is null and _event.sets is null then
-    return; -- nothing was created that it could have happened to
+    return; -- the trait does not exist yet
   end if;
   _held := stage <> 'trend' and confidence is not null;
   if confidence_at is null or _event.at > confidence_at then
@@ -261,14 +264,15 @@ begin
 end $$;
 call oxbow.grant_worker('apply_event');
 
--- clamp_confidence keeps a confidence in (0,1), where rounding would leave it.
+-- clamp_confidence keeps a confidence within (0,1) despite rounding.
 create or replace function oxbow.clamp_confidence(_confidence double precision) returns double precision
 language sql immutable parallel safe
 return least(greatest(_confidence, 1e-9), 1 - 1e-9);
 call oxbow.grant_worker('clamp_confidence');
 
--- record_event appends an event to a trait and writes the state that follows to the trait's row. The caller holds the row.
--- Only edits, dissolutions and the like come this way; reflection and settle write many at once.
+-- record_event appends an event to a trait and writes the resulting state to its row. The caller holds the
+-- row lock. Only single events such as edits and dissolutions come this way; reflection and settle write
+-- many at once.
 create or replace function oxbow.record_event(_event oxbow.trait_events) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -303,10 +307,11 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('write_state');
 
--- settle_traits applies what time did to traits that are due: decayed over a boundary of stages, too weak, or a trend
--- whose window ended. With a user it takes all of that user's that are due, otherwise up to _limit that nobody else holds. It
--- returns how many it took, those included that turned out not to be due, and how many dissolved. The cost follows the traits that are due, not those there are:
--- they are locked first, and stay where they are then, so that the second statement finds them by their place.
+-- settle_traits applies the passing of time to traits that are due: decayed past a stage boundary, too
+-- weak, or a trend whose window ended. With a user it takes all due traits of that user, otherwise up to
+-- _limit that are not locked. It returns how many it took, including those that turn out not to be due, and
+-- how many dissolved. The cost depends on the number of due traits, not of all traits: they are locked
+-- first and do not move afterwards, so the second statement finds them by ctid.
 create or replace function oxbow.settle_traits(_now timestamptz, _limit integer, _user_id text default null, _cycle_id uuid default null,
   out settled bigint, out dissolved bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -341,7 +346,7 @@ begin
            trait_next_transition_at = oxbow.trait_next_transition(d.next, d.clamped, d.subtype, d.reinforcements, d.at, null, _rules),
            version = m.version + 1, updated_at = clock_timestamp()
       from turned d where m.ctid = d.place
-  ), put_off as ( -- what was said to be due and is not
+  ), put_off as ( -- marked as due, but not due
     update oxbow.memories_trait m
        set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
              m.trait_confidence_at, m.trait_window_end, _rules)
@@ -359,7 +364,7 @@ begin
 end $$;
 call oxbow.grant_worker('settle_traits');
 
--- policies_pending reports whether follow_policies has something to do.
+-- policies_pending reports whether follow_policies has work.
 create or replace function oxbow.policies_pending() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from oxbow.trait_rules r where r.valid_from > '-infinity' and r.valid_from > coalesce(
@@ -368,8 +373,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('policies_pending');
 
--- follow_policies computes anew when time changes the stage of each trait, after a policy of traits changed: up to _limit traits
--- at a time, in order. It returns how many it took; fewer than _limit means that all follow.
+-- follow_policies recomputes when time changes the stage of each trait after a trait policy changed, up to
+-- _limit traits per call, in order. It returns how many it took; fewer than _limit means that it is done.
 create or replace function oxbow.follow_policies(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

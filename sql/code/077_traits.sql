@@ -1,7 +1,7 @@
 -- Traits as people and programs see and correct them.
 
--- traits shows what is held of each user, with confidence and stage at this moment: what time did since the row was
--- written is computed here. Trends, candidates and dissolved traits are in it; recall leaves these out.
+-- traits shows the traits of each user with confidence and stage as of now, including the decay since the
+-- row was written. It includes trends, candidates and dissolved traits, which recall leaves out.
 create or replace view oxbow.traits with (security_invoker = true) as
 select m.user_id, m.id, m.content, m.trait_subtype as subtype,
        oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
@@ -18,9 +18,9 @@ select m.user_id, m.id, m.content, m.trait_subtype as subtype,
   from oxbow.memories_trait m, (select oxbow.trait_rules() as rules offset 0) r -- fetched once
  where m.expired_at is null and m.forgotten_at is null;
 
--- traits_as_of returns what was held of a user at a moment: each trait with its wording of then, and the confidence that
--- its events up to then give, decayed to that moment. trait_id is the trait's id of today, id that of the wording. What is
--- forgotten is not told, as of any time.
+-- traits_as_of returns the traits of a user at a moment, each with its wording at the time and with the
+-- confidence from its events up to then, decayed to that moment. trait_id is the trait's current id, id
+-- that of the wording. Forgotten traits are left out at all times.
 create or replace function oxbow.traits_as_of(user_id text, at timestamptz)
 returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text,
   reinforcement_count integer, contradiction_count integer)
@@ -35,7 +35,7 @@ begin
   end if;
   return query
   with recursive version as (
-    -- events stay with the newest version of a trait
+    -- events belong to the newest version of a trait
     select m.id as head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from oxbow.memories_trait m
      where m.user_id = traits_as_of.user_id and m.superseded_by is null and m.forgotten_at is null
@@ -43,7 +43,7 @@ begin
     select v.head, m.id, m.content, m.trait_context, m.created_at, m.expired_at
       from version v join oxbow.memories_trait m on m.user_id = traits_as_of.user_id and m.superseded_by = v.id
   ), reworded as (
-    -- when an event says so, a wording began with it; the clock of a reflection may have been set
+    -- an event, if any, dates the wording, because a reflection may run with a clock that was set
     select v.*, row_number() over (partition by v.head order by v.created_at desc, v.id) as age,
            (select max(e.at) from oxbow.trait_events e
              where e.user_id = traits_as_of.user_id and e.trait_id = v.head and e.details ->> 'version' = v.id::text) as since
@@ -64,7 +64,8 @@ begin
 end $$;
 call oxbow.grant_app('traits_as_of');
 
--- newest_wording returns the id that a trait has now, of an id that it had once. It is null if there is none.
+-- newest_wording returns the current id of a trait, given an id of any of its wordings, or null if there is
+-- none.
 create or replace function oxbow.newest_wording(_user_id text, _id uuid) returns uuid
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive wording as (
@@ -76,7 +77,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_app('newest_wording');
 
--- lock_trait returns a user's trait and keeps others from changing it until the transaction ends.
+-- lock_trait returns a user's trait and locks it until the transaction ends.
 create or replace function oxbow.lock_trait(_user_id text, _id uuid) returns oxbow.memories
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -99,9 +100,9 @@ begin
 end $$;
 call oxbow.grant_worker('lock_trait');
 
--- reword_trait gives a trait another wording, which is a new row: content never changes in place. Evidence, events and the
--- traits that it is the parent of go over to the new row; the old one stays, as the wording that was believed in its time:
--- the new one says better what was true all along. It returns the new id.
+-- reword_trait gives a trait a new wording as a new row, because content never changes in place, and
+-- returns its id. Evidence, events and child traits move to the new row. The old row remains as the wording
+-- believed at the time; the new one describes better what was true all along.
 create or replace function oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -142,7 +143,8 @@ begin
 end $$;
 call oxbow.grant_worker('reword_trait');
 
--- person_actor is the name under which a person's correction is recorded: not one of Oxbow's own.
+-- person_actor returns the name under which a person's correction is recorded. It rejects Oxbow's own
+-- names.
 create or replace function oxbow.person_actor(_actor text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -152,9 +154,13 @@ begin
   return coalesce(_actor, 'user');
 end $$;
 
--- edit_trait corrects a trait in the name of the person whom it is about: its wording, its context, how sure it is. What is
--- null stays, except that a person's word makes a trait at least as sure as 0.9. A dissolved trait comes back. Reflection goes
--- on to weigh evidence, but leaves the wording alone from then on. It returns the trait's id, a new one if it was reworded.
+-- edit_trait corrects the wording, context or confidence of a trait on behalf of the person it describes. A
+-- null argument leaves the value unchanged, except that an edit without a confidence raises it to at least
+-- 0.9. A dissolved trait returns. Reflection continues to weigh evidence, but no longer changes the
+-- wording. It returns the trait's id, which is new if the trait was reworded.
+--   content     at most 1,000 characters
+--   confidence  above 0, below 1
+--   context     work, personal, social, learning, general
 --   content     at most 1,000 characters
 --   confidence  above 0, below 1
 --   context     work, personal, social, learning, general
@@ -167,7 +173,8 @@ declare
   _id uuid;
 begin
   perform oxbow.check_access(edit_trait.user_id);
-  perform oxbow.lock_traits(edit_trait.user_id, array[edit_trait.id]); -- those that a new wording changes, in order
+  -- includes the traits that a new wording changes, in order
+  perform oxbow.lock_traits(edit_trait.user_id, array[edit_trait.id]);
   t := oxbow.lock_trait(edit_trait.user_id, edit_trait.id);
   if edit_trait.content is null and edit_trait.confidence is null and edit_trait.context is null then
     perform oxbow.reject('content', null, 'or confidence or context must be given');
@@ -200,7 +207,7 @@ begin
 end $$;
 call oxbow.grant_app('edit_trait');
 
--- dissolve_trait archives a trait in the name of the person whom it is about. Reflection does not bring it back; edit_trait does.
+-- dissolve_trait archives a trait on behalf of the person it describes. Only edit_trait brings it back.
 create or replace function oxbow.dissolve_trait(user_id text, id uuid, reason text default null, actor text default 'user') returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -213,7 +220,7 @@ begin
    where m.user_id = t.user_id and m.id = t.id;
   if (select v.event = 'dissolved' and v.actor not in ('settle', 'reflection')
         from oxbow.trait_events v where v.user_id = t.user_id and v.trait_id = t.id order by v.seq desc limit 1) then
-    return; -- a person did that already
+    return; -- a person has already done that
   end if;
   e.user_id := t.user_id;
   e.trait_id := t.id;
@@ -225,14 +232,15 @@ begin
 end $$;
 call oxbow.grant_app('dissolve_trait');
 
--- trait_hash names a trait's pattern or wording without telling it.
+-- trait_hash identifies a trait's pattern or wording without revealing it.
 create or replace function oxbow.trait_hash(_text text) returns uuid
 language sql immutable parallel safe
 return md5('oxbow trait ' || lower(regexp_replace(normalize(_text, nfkc), '[[:space:][:punct:]]+', ' ', 'g')))::uuid;
 call oxbow.grant_worker('trait_hash');
 
--- delete_trait erases a trait with all its wordings, its evidence and its events, in the name of the person whom it is about,
--- and notes a hash of what each said, so that reflection does not make it again. It returns how many rows were deleted.
+-- delete_trait erases a trait with all its wordings, evidence and events on behalf of the person it
+-- describes. It keeps a hash of each wording, so that reflection does not create the trait again. It
+-- returns how many rows were deleted.
 create or replace function oxbow.delete_trait(user_id text, id uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -257,7 +265,7 @@ begin
   on conflict do nothing;
   delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
   get diagnostics _deleted = row_count;
-  -- these go with the row that they refer to, uncounted
+  -- cascades delete these rows, so count them first
   select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
                   + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
   perform oxbow.lock_erased(t.user_id, _versions);

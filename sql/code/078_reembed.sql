@@ -1,9 +1,9 @@
--- reembed changes the embedding model while the system serves. A second table, memory_vectors_next, is filled with vectors
--- of the new model in many short transactions, and takes the place of memory_vectors in one more. These functions are for
--- the owner of the tables.
+-- reembed changes the embedding model while the system is running. It fills a second table,
+-- memory_vectors_next, with vectors of the new model in many short transactions; a final transaction puts
+-- the table in place of memory_vectors. These functions are for the owner of the tables.
 
--- reembed_begin makes the second table, or finds the one that an interrupted reembed to the same model left: it returns
--- whether that was so.
+-- reembed_begin creates the second table, or reuses the one that an interrupted reembed to the same model
+-- left, and returns whether it did.
 create or replace function oxbow.reembed_begin(_model text, _dimension integer) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,7 +17,7 @@ begin
     end if;
     drop table oxbow.memory_vectors_next;
   end if;
-  -- As in migrations/003_vectors.sql. The foreign keys have their final names from the beginning.
+  -- As in migrations/003_vectors.sql. The foreign keys have their final names from the start.
   execute format('create table oxbow.memory_vectors_next (
       user_id     text not null,
       memory_type oxbow.memory_type not null,
@@ -42,9 +42,9 @@ begin
   return false;
 end $$;
 
--- reembed_page looks at the next memories after a key, at most _limit. Each row has how many it looked at and the key of the
--- last of them, and one of those memories that have no vector of the new model, nor the provider's refusal; where there is
--- none, a row without a memory. At the end there is no row.
+-- reembed_page looks at the next memories after a key, at most _limit. It returns a row for each that has
+-- neither a vector of the new model nor a refusal, with the number of memories looked at and the key of the
+-- last one. If all have one, it returns a single row without a memory. At the end it returns no row.
 create or replace function oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _limit integer)
 returns table (looked bigint, last_user_id text, last_memory_type text, last_id uuid,
   user_id text, memory_type text, id uuid, content text, speaker text)
@@ -74,7 +74,7 @@ begin
    order by m.user_id, m.memory_type, m.id;
 end $$;
 
--- reembed_write stores vectors of the new model, for those of the memories that still exist.
+-- reembed_write stores vectors of the new model for memories that still exist.
 create or replace function oxbow.reembed_write(_user_ids text[], _memory_types text[], _ids uuid[], _embeddings halfvec[]) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare _written bigint;
@@ -90,8 +90,8 @@ begin
   return _written;
 end $$;
 
--- reembed_finish exchanges the tables and the setting. Of the memories made since a moment, those that have no vector of
--- the new model yet get a job; it returns how many those are. Whoever calls it sets lock_timeout and tries again.
+-- reembed_finish exchanges the tables and the setting. It enqueues memories created since _since that have
+-- no vector of the new model yet, and returns how many. The caller sets lock_timeout and retries.
 create or replace function oxbow.reembed_finish(_model text, _dimension integer, _since timestamptz) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -133,7 +133,7 @@ begin
     execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
   end loop;
 
-  -- who has outgrown the exact scan gets an index of the new vectors
+  -- assign_slots starts again with the new vectors
   delete from oxbow.vector_slots;
   truncate oxbow.indexed_vectors;
   execute format('alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',

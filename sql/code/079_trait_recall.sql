@@ -1,7 +1,7 @@
--- What recall and context need to know of traits.
+-- Traits in recall and in context.
 
--- trait_stage_now returns the stage of a trait at _now. The stored stage holds until _next, when time alone changes
--- it, whether or not the job settle has run since.
+-- trait_stage_now returns the stage of a trait at _now. The stored stage holds until _next, when time alone
+-- changes it, whether or not the job settle has run since.
 create or replace function oxbow.trait_stage_now(_stage text, _next timestamptz, _confidence double precision,
   _subtype text, _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz,
   _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns text
@@ -10,12 +10,12 @@ return case when _next <= _now
             then oxbow.trait_stage_at(_stage, _confidence, _subtype, _reinforcements, _at, _window_end, _now, _rules)
             else _stage end;
 
--- traits_then tells of each wording of a user's traits what was held at _believed:
+-- traits_then returns, for each wording of a user's traits, the state at _believed:
 --   {id: {"head": …, "stage": …, "confidence": …, "seq": …}}
--- head is the trait's newest wording, which has the evidence and the events. Stage and confidence are what the last
--- event up to then left, decayed to then; seq is that event's number. stage is null where there was none. A trait
--- without events (an import) has no past: what is stored counts. What is forgotten is not told. This is one pass
--- over the user's events, where oxbow.traits_as_of replays them.
+-- head is the newest wording of the trait, to which evidence and events belong. Stage and confidence follow
+-- from the last event up to then, decayed to then; seq is the number of that event. stage is null if there
+-- was none. A trait without events (an import) has no past, so its stored values count. Forgotten traits
+-- are left out. It reads the user's events once, while oxbow.traits_as_of replays them.
 create or replace function oxbow.traits_then(_user_id text, _believed timestamptz) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
