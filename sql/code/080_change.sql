@@ -1,8 +1,8 @@
--- How a memory changes: a new version supersedes it, or it is forgotten and perhaps restored. Each leaves a row in
--- memory_history. Errors have codes of their own: OX101 no such memory, OX102 superseded already, OX103 forgotten, OX104
--- not forgotten.
+-- How a memory changes: a new version supersedes it, or it is forgotten and perhaps restored. Each change
+-- adds a row to memory_history. Error codes: OX101 no such memory, OX102 already superseded, OX103
+-- forgotten, OX104 not forgotten.
 
--- lock_memory returns the memory and keeps others from changing it until the transaction ends.
+-- lock_memory returns a memory and locks it until the transaction ends.
 create or replace function oxbow.lock_memory(_user_id text, _id uuid) returns oxbow.memories
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -23,11 +23,11 @@ begin
   return memory;
 end $$;
 
--- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (by default: now)
--- and is believed until now; a version that was wrong from the start is superseded by one with the same valid_at. The new
--- one takes over what is not given: type, session and place in it, speaker, agent, source, category, importance, metadata (of
--- the entities there, those that it names itself).
--- external_id stays with the old one, so that a repeated import still finds it.
+-- supersede stores a new version of a memory and returns its id. The old version is true until valid_at
+-- (default: now) and believed until now. To supersede a version that was wrong from the start, pass its own
+-- valid_at. The new version inherits type, session and position in it, speaker, agent, source, category and
+-- importance, and, unless given, the metadata; of the entities in that, those that the new content names.
+-- external_id stays with the old version, so that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -63,7 +63,7 @@ begin
     source, category, importance, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
     old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at, old.sensitivity);
-  if old.source = 'summary' then -- the conversation goes on with the new one
+  if old.source = 'summary' then -- the conversation continues with the new version
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
      where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
@@ -85,8 +85,8 @@ begin
 end $$;
 call oxbow.grant_app('supersede');
 
--- repeats_of returns a memory and, where it is a fact, those that were folded into it: they say the same by oxbow.content_hash.
--- Of a memory that is forgotten, those are left out that were restored by themselves.
+-- repeats_of returns a fact and the facts of equal oxbow.content_hash that were folded into it, or the id
+-- of another memory alone. For a forgotten fact it leaves out those that were restored separately.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive repeated as (
@@ -100,8 +100,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
 $$;
 
--- lock_repeats returns the same, and locks facts that were folded together with the memory, in the order of their ids. A job may be
--- folding another one: who has the lock looks again.
+-- lock_repeats is repeats_of, but also locks the facts, in the order of their ids. A concurrent job may
+-- fold another fact, so it checks again once it has the locks.
 create or replace function oxbow.lock_repeats(_user_id text, _id uuid) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -117,14 +117,15 @@ begin
   return _ids;
 end $$;
 
--- forget hides a memory from recall at once, as of any time. It can be restored for 30 days; then sweep erases it. Older
--- versions of it stay as they are, unless they only repeated it. What is forgotten already stays so. The summaries of the
--- conversations in which it was said are forgotten with it, and are not restored with it.
+-- forget hides a memory from recall at once, also from as-of queries. It can be restored for 30 days, after
+-- which sweep erases it. Older versions stay visible unless they only repeated the memory. Forgetting a
+-- forgotten memory has no effect. Summaries of the conversations in which it was said are forgotten with
+-- it, but not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
-  _ids uuid[]; -- itself, and facts that were folded into it, which the past would tell of
+  _ids uuid[]; -- the fact and those folded into it, which as-of queries would return
   _sessions text[];
   _summaries uuid[];
 begin
@@ -153,7 +154,7 @@ begin
 end $$;
 call oxbow.grant_app('forget');
 
--- restore takes a forget back. If the memory was forgotten before it was embedded, it is embedded now.
+-- restore reverts a forget. A memory that was forgotten before it was embedded is embedded now.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -181,9 +182,9 @@ begin
 end $$;
 call oxbow.grant_app('restore');
 
--- beside_versions returns with each of the memories those next to it: what it superseded, or contradicts and stands beside, and
--- what superseded or contradicts it. Each is looked up by itself (lateral, offset 0), whatever was planned when the tables were
--- small.
+-- beside_versions returns, for each memory, the memories linked to it: those that it supersedes or
+-- contradicts, and those that supersede or contradict it. Each is looked up separately (lateral, offset 0),
+-- regardless of a plan made while the tables were small.
 create or replace function oxbow.beside_versions(_user_id text, _ids uuid[]) returns table (id uuid, other uuid)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
   set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -205,7 +206,7 @@ begin
      where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
 end $$;
 
--- versions returns all versions of a memory, older and newer, itself too.
+-- versions returns all versions of a memory, older and newer, including itself.
 create or replace function oxbow.versions(user_id text, id uuid) returns table (memory_type text, memory_id uuid)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
   set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -224,8 +225,8 @@ begin
 end $$;
 call oxbow.grant_app('versions');
 
--- What happened to memories: the rows of memory_history, and an ADD for each memory that has none there. A plain INSERT writes
--- no second row, because the memory itself is the record of its making.
+-- history shows the rows of memory_history, and an ADD for each memory that has none there. A plain INSERT
+-- adds no row to memory_history, because the memory itself records its creation.
 create or replace view oxbow.history with (security_invoker = true) as
 select h.user_id, h.memory_type, h.memory_id, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
        h.message_ids, h.created_at as at
@@ -236,10 +237,11 @@ select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata,
  where not exists (select from oxbow.memory_history h
                     where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id and h.event = 'ADD');
 
--- history returns what happened to a memory and to all its versions, in order: ADD for the making of each, the events of
--- memory_history, and STAGE_CHANGE for the events that took a trait from one stage to another. Why a memory was added tells
--- memory_history, where it was extracted; of any other its row tells all. message_ids are the messages that it rests on.
-drop function if exists oxbow.history(text, uuid); -- it had fewer columns once
+-- history returns what happened to a memory and all its versions, in order: an ADD for the creation of
+-- each, the events of memory_history, and a STAGE_CHANGE for each event that changed a trait's stage. The
+-- ADD of an extracted memory has the reason from memory_history; any other ADD is derived from the memory's
+-- row. message_ids are the source messages.
+drop function if exists oxbow.history(text, uuid); -- an earlier version had fewer columns
 create function oxbow.history(user_id text, id uuid)
 returns table (at timestamptz, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text,
   old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
@@ -251,7 +253,7 @@ begin
   return query
   with version as (
     select m.* from oxbow.versions(history.user_id, history.id) v
-     cross join lateral ( -- one by one, or all of the user's are read
+     cross join lateral ( -- separately, or all of the user's memories are read
        select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
   ), noted as (
     select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
@@ -266,7 +268,7 @@ begin
            coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
       left join lateral (
-        -- what an extraction put in the place of another is noted with the other
+        -- an UPDATE by an extraction is recorded with the replaced memory
         select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
           from noted n
          where n.event = 'ADD' and n.id = v.id

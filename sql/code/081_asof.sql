@@ -1,6 +1,6 @@
--- facts_as_of returns the facts that were true of a user at the moment valid, as far as was believed at the moment
--- believed, the earliest first. invalid_at is the end as was known then: what was believed before a fact was
--- superseded had none. Forgotten facts are not told, as of any time.
+-- facts_as_of returns the facts that were true of a user at the moment valid, as believed at the moment
+-- believed, earliest first. invalid_at is the end as known then: a fact that had not yet been superseded
+-- has none. Forgotten facts are left out at all times.
 create or replace function oxbow.facts_as_of(user_id text, valid timestamptz default now(),
   believed timestamptz default now())
 returns table (id uuid, content text, category text, valid_at timestamptz, invalid_at timestamptz)

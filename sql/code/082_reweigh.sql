@@ -1,13 +1,15 @@
--- What keeps a trait's row, its events and its evidence in agreement when memories are erased and when traits are imported.
+-- Keeps the row, events and evidence of a trait consistent when memories are erased and when traits are
+-- imported.
 
--- Events of these came from a row as it was, and name no evidence.
+-- is_adopted reports whether an actor derives events from an existing row; such events have no evidence.
 create or replace function oxbow.is_adopted(_actor text) returns boolean
 language sql immutable parallel safe
 return _actor in ('import', 'check');
 call oxbow.grant_worker('is_adopted');
 
--- lock_traits locks traits and all that erasing them may change, in the order of their ids, as everybody does who locks
--- several: those that they speak for, and their parts and older wordings, and those of these.
+-- lock_traits locks traits and all traits that erasing them may change, in the order of their ids, as in
+-- every statement that locks several: the traits that they support, their older wordings, those of these in
+-- turn, and the parts of all.
 create or replace function oxbow.lock_traits(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -30,10 +32,11 @@ begin
 end $$;
 call oxbow.grant_worker('lock_traits');
 
--- reweigh_trait computes a trait anew after evidence for or against it was erased: each event counts what is left of its
--- evidence, and an event without any is taken out. So is a trait that nothing supports any more, with what it said before,
--- unless a person corrected it, or it was imported. The reasons that reflection gave are taken out in any case. The caller
--- holds what lock_traits locks. With _erase => false the trait stays, and the reasons do.
+-- reweigh_trait recomputes a trait after evidence for or against it was erased. Each event counts its
+-- remaining evidence, and an event without any is deleted. A trait without remaining support is erased with
+-- its earlier wordings, unless a person corrected it or it was imported. Otherwise the reasons given by
+-- reflection are removed. The caller holds the locks of lock_traits. With _erase => false, the trait and
+-- the reasons stay.
 create or replace function oxbow.reweigh_trait(_user_id text, _trait_id uuid, _erase boolean default true) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -51,7 +54,7 @@ begin
     perform oxbow.erase_wordings(_user_id, _trait_id);
     return;
   end if;
-  if _erase then -- what reflection gave as its reasons may tell of what was erased
+  if _erase then -- reflection's reasons may reveal what was erased
     update oxbow.trait_events e set reason = null
      where e.user_id = _user_id and e.trait_id = _trait_id and e.actor = 'reflection' and e.reason is not null;
     with recursive wording as (
@@ -93,7 +96,8 @@ begin
 end $$;
 call oxbow.grant_worker('reweigh_trait');
 
--- rewrite_trait numbers a trait's events from 1 without gaps, and writes what they lead to into each of them and into the row.
+-- rewrite_trait renumbers a trait's events from 1 and writes the resulting states to the events and to the
+-- row.
 create or replace function oxbow.rewrite_trait(_user_id text, _trait_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -133,8 +137,8 @@ begin
 end $$;
 call oxbow.grant_worker('rewrite_trait');
 
--- observe_trait writes into a trait's row when and in which contexts its evidence shows it. A trait that other traits speak for
--- knows that from them, and keeps it.
+-- observe_trait writes into a trait's row when and in which contexts its evidence shows it. A trait that
+-- other traits support has these values from them and keeps them.
 create or replace function oxbow.observe_trait(_user_id text, _trait_id uuid) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   with supporting as materialized (
@@ -157,7 +161,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('observe_trait');
 
--- erase_wordings erases a trait and all that it said before.
+-- erase_wordings erases a trait and all its earlier wordings.
 create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -173,7 +177,8 @@ begin
 end $$;
 call oxbow.grant_worker('erase_wordings');
 
--- Erased evidence, with whatever erased it, counts no more. oxbow.erasing says that the whole user goes.
+-- reweigh_traits recomputes traits whose evidence was deleted. The setting oxbow.erasing marks the erasure
+-- of a whole user.
 create or replace function oxbow.reweigh_traits() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -191,7 +196,7 @@ end $$;
 create or replace trigger reweigh_traits after delete on oxbow.trait_evidence
   referencing old table as gone for each statement execute function oxbow.reweigh_traits();
 
--- The parts of a trait that is deleted stand for themselves again.
+-- leave_parent detaches the parts of a deleted trait.
 create or replace function oxbow.leave_parent() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -202,8 +207,9 @@ begin
 end $$;
 create or replace trigger leave_parent after delete on oxbow.memories_trait for each row execute function oxbow.leave_parent();
 
--- complete_trait gives a trait that reflection did not insert, such as an imported one, what it lacks. What it has stays,
--- except when time changes its stage next: that follows the policies of this database.
+-- complete_trait fills in the missing columns of a trait that reflection did not insert, such as an
+-- imported one. Existing values stay, except for the next transition, which follows the policies of this
+-- database.
 create or replace function oxbow.complete_trait() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -225,9 +231,10 @@ end $$;
 create or replace trigger complete_trait before insert on oxbow.memories_trait
   for each row execute function oxbow.complete_trait();
 
--- adopt_trait gives a trait without events those that lead to where its row says that it stands, so that it can be replayed:
--- created with its confidence, reinforced and contradicted as often as it says, to no effect. A trend without an end is watched
--- for a window from now. The row follows the events where it contradicts itself. It returns whether there was something to do.
+-- adopt_trait creates events for a trait that has none, so that it can be replayed to the state in its row:
+-- created with its confidence, then reinforced and contradicted as often as the row says, without effect. A
+-- trend without an end gets a window from now. If the row is inconsistent, it is changed to match the
+-- events. It returns whether it did anything.
 create or replace function oxbow.adopt_trait(_user_id text, _trait_id uuid, _actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -241,7 +248,7 @@ begin
     return false;
   end if;
   t.trait_stage := coalesce(t.trait_stage, 'candidate');
-  if t.trait_reinforcement_count > 0 then -- a thousand are as good as any more
+  if t.trait_reinforcement_count > 0 then -- more than a thousand make no difference
     _kinds := _kinds || array_fill('reinforced'::text, array[least(t.trait_reinforcement_count, 1000)]);
   end if;
   if t.trait_contradiction_count > 0 then

@@ -1,23 +1,24 @@
--- Entities: who and what the memories name. What a memory names stands in its metadata, written by extraction or by the
--- application: {"entities": [{"name", "kind"}], "relations": [{"from", "relation", "to"}]}, where an empty end is who speaks. An
--- entity may be its name alone.
--- Everything here follows from that, and can be made again.
+-- Entities: the people and things that memories name. They come from a memory's metadata, which extraction
+-- or the application writes: {"entities": [{"name", "kind"}], "relations": [{"from", "relation", "to"}]}.
+-- An empty end is the speaker, and an entity may be just its name. Everything here is derived from that
+-- metadata and can be rebuilt.
 
--- The name without what may differ from one time to another: case, marks, full-width forms.
+-- entity_key returns a name without variations in case, punctuation and full-width forms.
 create or replace function oxbow.entity_key(name text) returns text
 language sql immutable parallel safe
 return btrim(regexp_replace(lower(normalize(name, NFKC)),
   '[\s\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u00B7\u2010-\u206F\u3000-\u3004\u3008-\u303F\u30FB]+', ' ', 'g'));
 call oxbow.grant_app('entity_key');
 
--- By what a key is looked up: its first word, or in Chinese, Japanese and Korean its first two characters.
+-- entity_head returns the part of a key that is looked up: its first word, or its first two Chinese,
+-- Japanese or Korean characters.
 create or replace function oxbow.entity_head(key text) returns text
 language sql immutable parallel safe
 return coalesce(substring(key from '^[^ \u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF]+'), left(key, 2));
 call oxbow.grant_worker('entity_head');
 
--- The heads that a query may name, and the query as keys are written: as a whole, and without Chinese, Japanese and Korean.
--- Words that stand in every sentence name nothing.
+-- query_heads returns the heads that a query may name, and the query in the form of keys: whole, and
+-- without Chinese, Japanese and Korean. Words that occur in every sentence are ignored.
 create or replace function oxbow.query_heads(query text, out heads text[], out asked text, out words text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,9 +39,10 @@ begin
     limit 256);
 end $$;
 
--- note_entities notes what some memories of a user name: entities that are new, mentions, and edges with the times of the
--- memory. What a folded memory names, the one that it was folded into names too. It may be done again. The memories are locked
--- first, in the order of their ids, and then the user's entities, so that no entity goes while a mention of it is made.
+-- note_entities records what memories of a user name: new entities, mentions, and edges with the times of
+-- the memory. What a folded memory names is also recorded for the memory that it was folded into. Repeating
+-- a call has no effect. It locks the memories in the order of their ids and then the user's entities, so
+-- that no entity is deleted while a mention of it is inserted.
 create or replace function oxbow.note_entities(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off as $$
@@ -59,7 +61,8 @@ begin
   perform from (select distinct unnest(_ids) as id order by id) i
     cross join lateral (select from oxbow.memories m where m.user_id = _user_id and m.id = i.id for key share) m;
   perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user_id, 0));
-  -- each name once a memory; nth 0 is who speaks, where a relation has that end. Of a memory, 50 names count, with at most 200 bytes
+  -- each name once per memory, at most 50 of up to 200 bytes; nth 0 is the speaker, if a relation has that
+  -- end
   select array_agg(n.memory_type), array_agg(n.memory_id), array_agg(n.nth), array_agg(n.name), array_agg(n.key), array_agg(n.kind)
     into _types, _memories, _nths, _names, _keys, _kinds
     from (
@@ -85,7 +88,7 @@ begin
     return;
   end if;
 
-  -- what was of no kind that was known gets one as soon as somebody knows
+  -- an entity of unknown kind gets the first known kind
   update oxbow.entities e set kind = n.kind
     from (select key, min(kind) as kind from unnest(_keys, _kinds) n(key, kind) where kind not in ('other', 'self') group by key) n
    cross join lateral (select o.id from oxbow.entities o where o.user_id = _user_id and o.key = n.key and o.kind = 'other' offset 0) o
@@ -110,7 +113,7 @@ begin
   select distinct _user_id, n.entity, n.type, t.id
     from unnest(_entities, _types, _memories) n(entity, type, memory), oxbow.itself_and_fold(_user_id, n.type, n.memory) t
   on conflict do nothing;
-  -- a relation that is said, and between the first of those that are named together and have none: related
+  -- stated relations, and 'related' between the first four names of a memory that have none
   with named as materialized (
     select * from unnest(_entities, _types, _memories, _keys, _nths) n(entity, type, memory, key, nth)
   ), said as materialized (
@@ -137,7 +140,7 @@ begin
 end $$;
 call oxbow.grant_worker('note_entities');
 
--- A memory, and the one that it was folded into because that says the same.
+-- itself_and_fold returns a memory, and the one that it was folded into because both say the same.
 create or replace function oxbow.itself_and_fold(_user_id text, _type text, _id uuid)
 returns table (id uuid, valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz)
 language sql stable
@@ -151,13 +154,14 @@ begin atomic
 end;
 call oxbow.grant_worker('itself_and_fold');
 
--- How a relation is written: "Works at" is works_at.
+-- relation_name normalizes a relation: "Works at" becomes works_at.
 create or replace function oxbow.relation_name(relation text) returns text
 language sql immutable parallel safe
 return case when octet_length(relation) <= 64 then replace(oxbow.entity_key(relation), ' ', '_') else '' end;
 call oxbow.grant_worker('relation_name');
 
--- What a new version takes over of the metadata of the old one: of what that names, what the new text names as well.
+-- inherited_metadata returns the metadata that a new version inherits: only the entities that the new
+-- content names too.
 create or replace function oxbow.inherited_metadata(metadata jsonb, content text) returns jsonb
 language sql immutable
 return case when not metadata ?| array['entities', 'relations'] then metadata
@@ -167,7 +171,7 @@ return case when not metadata ?| array['entities', 'relations'] then metadata
      where e ->> 'name' <> '' and position(oxbow.entity_key(e ->> 'name') in oxbow.entity_key(content)) > 0
     having count(*) > 0), '{}') end;
 
--- The times of a memory are those of what it says of entities.
+-- end_edges copies the times of a memory to its edges.
 create or replace function oxbow.end_edges() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -181,7 +185,8 @@ create or replace trigger end_edges after update of valid_at, invalid_at, create
   when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at) is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at))
   execute function oxbow.end_edges();
 
--- What the metadata of a memory does not name any more, it does not mention any more. One that waits for embed is left to it.
+-- note_again records the entities of a memory again when its metadata changes. If the memory still waits
+-- for embed, embed does it.
 create or replace function oxbow.note_again() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -197,14 +202,14 @@ create or replace trigger note_again after update of metadata on oxbow.memories
   when ((old.metadata -> 'entities', old.metadata -> 'relations') is distinct from (new.metadata -> 'entities', new.metadata -> 'relations'))
   execute function oxbow.note_again();
 
--- An entity that no memory names any more goes: its name is personal data.
+-- remove_unnamed deletes an entity that no memory names any more, because its name is personal data.
 create or replace function oxbow.remove_unnamed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
   _user text;
 begin
   if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
-    return null; -- the user's entities go as well
+    return null; -- the user's entities are deleted too
   end if;
   for _user in select distinct user_id from deleted order by user_id loop
     perform pg_advisory_xact_lock(hashtextextended('oxbow.entities ' || _user, 0));
@@ -217,8 +222,8 @@ end $$;
 create or replace trigger remove_unnamed after delete on oxbow.entity_mentions
   referencing old table as deleted for each statement execute function oxbow.remove_unnamed();
 
--- note_old_entities notes what the memories of the next users name that were there before entities were, at most _limit
--- users, and returns how many memories that were; next is the last user, null when there are no more.
+-- note_old_entities records the entities of memories that are older than this feature, for at most _limit
+-- users after _after. It returns the number of memories, and in next the last user, or null at the end.
 create or replace function oxbow.note_old_entities(_after text, _limit integer, out noted bigint, out next text)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
@@ -245,9 +250,9 @@ begin
 end $$;
 call oxbow.grant_worker('note_old_entities');
 
--- entities_of tells who and what the memories of a user name, those that are named most first, without what only forgotten
--- memories name. Said again is named again: mentions counts each time. valid_at and created_at are those of the earliest memory;
--- invalid_at and expired_at tell since when no memory that holds names it.
+-- entities_of returns the people and things that a user's memories name, most mentions first, without
+-- forgotten memories. mentions counts repetitions too. valid_at and created_at are those of the earliest
+-- memory; invalid_at and expired_at are set once no valid memory names the entity.
 create or replace function oxbow.entities_of(user_id text)
 returns table (id uuid, name text, kind text, mentions bigint, memories bigint, valid_at timestamptz, invalid_at timestamptz,
   created_at timestamptz, expired_at timestamptz, last_seen timestamptz)
@@ -270,8 +275,8 @@ begin
 end $$;
 call oxbow.grant_app('entities_of');
 
--- entity_edges_of tells how the entities of a user belong together, as each memory says it, the latest first; with an entity, of
--- that one alone. Edges that rest on forgotten memories are left out.
+-- entity_edges_of returns the relations between a user's entities as each memory states them, latest first;
+-- with an entity, only its own. Edges from forgotten memories are left out.
 create or replace function oxbow.entity_edges_of(user_id text, entity uuid default null)
 returns table (from_id uuid, from_name text, from_kind text, relation text, to_id uuid, to_name text, to_kind text,
   valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, memory_type text, memory_id uuid, holds boolean)

@@ -1,7 +1,8 @@
--- Timeline: what was known about a topic, as it changed.
+-- Timeline: what was known about a topic over time.
 
--- timeline_found returns the memories about a topic that recall's text and vector channels find in all times, the most
--- relevant first, with a score of 1 for the best. What scores less than a third of it is about something else.
+-- timeline_found returns the memories of all times about a topic, found by recall's text and vector
+-- channels, most relevant first. The best scores 1; a memory that scores less than a third of that is
+-- considered off topic.
 create or replace function oxbow.timeline_found(_user_id text, _topic text, _embedding halfvec, _types text[],
   _max_results integer, _filter oxbow.recall_filter, out ids uuid[], out scores double precision[])
 language plpgsql stable
@@ -38,8 +39,8 @@ begin
            limit _max_results) r;
 end $$;
 
--- timeline_link returns the memory that a link of a relation leads to a memory from, the earliest where there are
--- several; a statement that calls it includes its text.
+-- timeline_link returns the first memory from which a link of a relation leads to the given memory. The
+-- planner inlines this function.
 create or replace function oxbow.timeline_link(_user_id text, _relation text, _type text, _id uuid, _from timestamptz)
 returns table (id uuid)
 language sql stable as $$
@@ -51,16 +52,17 @@ language sql stable as $$
    order by coalesce(n.valid_at, n.created_at), n.id limit 1
 $$;
 
--- timeline returns the facts and episodes of a user that are about a topic, in the order in which they became true:
--- those that recall's words and vectors find in all times, and with each the versions that it superseded or
--- contradicts, and those that superseded or contradict it, whatever their words.
+-- timeline returns the facts and episodes of a user about a topic, in the order in which they became true:
+-- those that recall's text and vector channels find at any time, and, whatever their words, the versions
+-- that supersede or contradict them or that they supersede or contradict.
 --   topic, embedding  either may be null; the embedding must be of the model in the settings
 --   types             fact, episodic; null: both
---   max_results       1 to 1,000: the most relevant, where there are more
--- valid_at is when it began to be true, or happened. current marks a fact that is true now, as far as is known.
--- superseded_by is the version that followed it, contradicted_by the first that contradicts it and stands beside it.
--- score is 1 for the most relevant; a version found by another has its score. It writes nothing. It leaves out
--- forgotten memories, and facts that only repeated another.
+--   max_results       1 to 1,000; the most relevant are kept
+-- valid_at is when it became true, or happened. current marks a fact that is true now, as far as is known.
+-- superseded_by is the version that followed it, contradicted_by the first that contradicts it without
+-- replacing it. score is 1 for the most relevant; a version reached from another memory has the score of
+-- that one. The function writes nothing. It leaves out forgotten memories and facts that only repeated
+-- another.
 create or replace function oxbow.timeline(user_id text, topic text, embedding halfvec default null,
   types text[] default null, max_results integer default 50)
 returns table (id uuid, memory_type text, content text, category text, speaker text, session_id text,
@@ -82,12 +84,12 @@ begin
   perform oxbow.check_question('topic', timeline.topic, vector_dims(timeline.embedding), _types,
     array['fact', 'episodic'], timeline.max_results);
   _filter.history := true;
-  _filter.rules := oxbow.trait_rules(); -- a plan may look at them
+  _filter.rules := oxbow.trait_rules(); -- a plan may read them
   select f.ids, f.scores into _ids, _scores
     from oxbow.timeline_found(timeline.user_id, timeline.topic, timeline.embedding, _types, timeline.max_results,
            _filter) f;
 
-  -- the versions of those, then the versions of these, and so on
+  -- the versions of those memories, then the versions of these, and so on
   _last := _ids;
   _last_scores := _scores;
   while cardinality(_last) > 0 and cardinality(_ids) < 2 * timeline.max_results loop
@@ -127,7 +129,7 @@ begin
               select from oxbow.memories n
                where n.user_id = timeline.user_id and n.memory_type = any(_types) and n.id = m.superseded_by
                  and not oxbow.recall_passes(n, _filter)) then m.superseded_by end as by) followed
-    -- what was kept as the version of its time has no superseded_by
+    -- a version kept for its own time has no superseded_by
     left join lateral (
       select k.id from oxbow.timeline_link(timeline.user_id, 'supersedes', m.memory_type, m.id, s.since) k
        where m.invalid_at is not null) kept on true
@@ -138,7 +140,7 @@ begin
 end $$;
 call oxbow.grant_app('timeline');
 
--- pgvector's operators are found where its extension is installed.
+-- pgvector's operators are in the schema in which its extension is installed.
 do $$
 declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');

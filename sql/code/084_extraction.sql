@@ -1,6 +1,6 @@
--- write_earlier places a memory that was just written among the versions of a later one, in the
--- order in which they were true, not in which they were learned: the next version supersedes it,
--- and it supersedes the one before, if that is about the same.
+-- write_earlier inserts a just written memory into the version chain of a later one, in the order in which
+-- the versions were true, not in which they were learned: the next version supersedes it, and it supersedes
+-- the previous one if that is about the same topic.
 create or replace function oxbow.write_earlier(_user_id text, _actor text, _type oxbow.memory_type, _id uuid,
   _later oxbow.memories, _reason text, _messages uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -21,7 +21,7 @@ begin
        and m.speaker is not distinct from new.speaker and m.metadata -> 'about' ?| _about
      order by m.valid_at, m.id limit 1;
   end loop;
-  if new.invalid_at <= coalesce(_later.valid_at, _later.created_at) then -- another target of the same update is nearer
+  if new.invalid_at <= coalesce(_later.valid_at, _later.created_at) then -- another target of this update is closer
     return;
   end if;
   update oxbow.memories m
@@ -56,23 +56,24 @@ begin
 end $$;
 call oxbow.grant_worker('write_earlier');
 
--- write_extraction writes what was decided of a batch of messages: all new memories in one statement, and then what each
--- operation does to the memory that it is about. The caller holds the user's lock.
---   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata", "sources": [message ids],
---                "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target", "also": [what else an UPDATE is about], "policy"}]
+-- write_extraction writes the decisions about a batch of messages: all new memories in one statement, and
+-- then the effect of each operation on its target. The caller holds the user's lock.
+--   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata",
+--                 "sources": [message ids], "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target",
+--                 "also": [other memories that an UPDATE is about], "policy"}]
 --   _used      memories that a reply used
---   _embed     whether embed is to see to the new memories; otherwise the caller writes their vectors and indexes them
--- A target that is not a current memory is the error OX105. What becomes of the old memory of an UPDATE is its category's
--- policy, from the settings or as given:
+--   _embed     whether embed processes the new memories; otherwise the caller writes their vectors and indexes them
+-- A target that is not a current memory is the error OX105. The policy of the category, from the settings
+-- or as given, decides about the old memory of an UPDATE:
 --   latest_wins     it was true until now, and is superseded
 --   version_keep    it was true until now, and is kept with a fifth of its strength
---   weight_balance  both stand; the old one has half its strength
--- A memory is as delicate as the messages that it rests on, and as what it takes the place of.
--- Conversations may be extracted in any order: a statement older than the last mention of the old memory is placed before it.
+--   weight_balance  both are current; the old one has half its strength
+-- A memory has the highest sensitivity of its messages and of what it replaces. Conversations may be
+-- extracted in any order: a statement older than the last mention of the old memory is placed before it.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
   out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
 language plpgsql set search_path = pg_catalog, pg_temp
--- the foreign keys to memories, a partitioned table, are planned anew for every row otherwise
+-- otherwise the foreign keys to the partitioned table memories are planned again for every row
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict error
 declare
@@ -80,7 +81,7 @@ declare
   r record;
   old oxbow.memories;
   _policy text;
-  _began timestamptz; -- the old memory
+  _began timestamptz; -- of the old memory
   _earlier boolean;
   _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text) where m.operation in ('ADD', 'UPDATE'));
 begin
@@ -116,7 +117,7 @@ begin
     if not found then
       raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
     end if;
-    -- one that was written just now, and had ended when it was said: what took its place then is what counts now
+    -- written just now, but already over when it was said: the update applies to its current successor
     if old.expired_at is not null and r.operation = 'UPDATE' then
       update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now()
        where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
@@ -125,14 +126,14 @@ begin
          where m.user_id = _user_id and m.id = old.superseded_by and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
            for no key update;
       end loop;
-      continue when old.id is null; -- nothing did
+      continue when old.id is null; -- it has none
     end if;
     case r.operation
       when 'UPDATE' then
         updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
         _began := coalesce(old.valid_at, old.created_at);
-        -- since when something is so may be told later; what counts is which was said last
+        -- the start may be stated later; what counts is which was said last
         _earlier := r.at < _began;
         if _earlier then
           select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))

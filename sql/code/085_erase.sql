@@ -1,11 +1,12 @@
--- Erasure: what is erased leaves no trace in the database, in jobs and their errors neither.
+-- Erasure: removes all traces from the database, including jobs and their errors.
 
--- erase_memory erases one memory with everything that refers to it: vector, terms, history, links, sources, evidence,
--- reported uses, its place in the inbox and in jobs. Memories that it superseded, or that are children of it, lose that
--- reference; traits that it spoke for or against are weighed anew. The summaries of the conversations in which it was said
--- are erased with it, and so are facts that were folded into it because they say the same. It returns how many rows were
--- deleted, 0 if there is no such memory; what becomes of traits is not counted. It leaves a receipt: see erasure.
-drop function if exists oxbow.erase_memory(text, uuid); -- it had no proof once
+-- erase_memory erases a memory with everything that refers to it: vector, terms, history, links, sources,
+-- evidence, reported uses, and its entries in the inbox and in jobs. Memories that it superseded and its
+-- child traits lose the reference; traits that it supported or contradicted are reweighed. Summaries of the
+-- conversations in which it was said are erased too, and so are facts that were folded into it. It returns
+-- the number of deleted rows, 0 for an unknown memory, without changes to traits. It leaves a receipt (see
+-- erasure).
+drop function if exists oxbow.erase_memory(text, uuid); -- an earlier version had no proof
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -22,7 +23,7 @@ begin
 end $$;
 call oxbow.grant_app('erase_memory');
 
--- erase_and_count is erase_memory without a receipt. It returns how many rows each table lost.
+-- erase_and_count is erase_memory without a receipt. It returns the number of deleted rows per table.
 create or replace function oxbow.erase_and_count(_user_id text, _id uuid) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -33,14 +34,14 @@ declare
   _rows jsonb := '{}';
   _each uuid;
 begin
-  perform oxbow.lock_traits(_user_id, _seen); -- those among them, and those that rest on them
+  perform oxbow.lock_traits(_user_id, _seen); -- those among them, and those that depend on them
   _ids := oxbow.lock_repeats(_user_id, _id);
-  if _ids is distinct from _seen then -- another one was just folded
+  if _ids is distinct from _seen then -- a fact was folded in the meantime
     perform oxbow.lock_traits(_user_id, _ids);
   end if;
   select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
-    -- first, because whoever writes a summary waits for what it covers
+    -- first, because the writer of a summary waits for the memories that it covers
     perform from oxbow.memories m where m.user_id = _user_id
         and m.id = any(oxbow.summaries_of(_user_id, _sessions) || _ids) order by m.id for update;
     _summaries := oxbow.withdraw_summaries(_user_id, _sessions);
@@ -53,13 +54,14 @@ begin
 end $$;
 
 
--- lock_erased locks memories that will be erased one after another, as erase_one locks each, before the first is gone: with that one's
--- terms uncounted, nobody may be waited for who is to count others (index_memories).
+-- lock_erased locks several memories as erase_one does, before the first is erased. Erasing a memory
+-- subtracts its terms from the statistics; after that the transaction must not wait for one that adds to
+-- them (index_memories).
 create or replace function oxbow.lock_erased(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if cardinality(_ids) < 2 then
-    return; -- erase_one does it
+    return; -- erase_one locks it
   end if;
   perform from oxbow.memories m
     where m.user_id = _user_id and (m.id = any(_ids) or m.superseded_by = any(_ids) or m.trait_parent_id = any(_ids))
@@ -67,9 +69,10 @@ begin
   perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_ids) order by m.id for update;
 end $$;
 
--- A receipt says when, by whom and how much was erased, and not of whom. Who asks for it may give a proof, a secret of at least
--- 16 characters, of which a digest is kept together with what was erased. Only with the secret and the user's id can the receipt be
--- found again, or guessed: random secrets that are given to the user prove the erasure to who has them, and to nobody else.
+-- erasure returns the receipts that match a proof. A receipt says when, by whom and how much was erased,
+-- but not whose data. The caller of an erasure may pass a proof, a secret of at least 16 characters; the
+-- receipt holds a digest of it and of what was erased. Only the secret together with the user's id finds
+-- the receipt. A random secret given to the user proves the erasure to its holder and to nobody else.
 create or replace function oxbow.erasure(user_id text, proof text, memory_id uuid default null)
 returns table (id uuid, at timestamptz, kind text, actor text, rows jsonb)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -85,7 +88,7 @@ call oxbow.grant_app('erasure');
 create or replace function oxbow.check_proof(_proof text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
-  if length(_proof) < 16 then -- who guesses it could try every user
+  if length(_proof) < 16 then -- a short proof could be guessed for every user
     perform oxbow.reject('proof', 'of ' || length(_proof) || ' characters', 'must have at least 16 characters');
   end if;
 end $$;
@@ -95,7 +98,7 @@ language sql immutable set search_path = pg_catalog, pg_temp
 return sha256(convert_to(_proof, 'UTF8') || '\x00' || convert_to(_user_id, 'UTF8')
   || coalesce('\x00'::bytea || convert_to(_memory_id::text, 'UTF8'), ''));
 
--- How many rows tables lost is added up table by table.
+-- add_counts adds numbers of deleted rows, table by table.
 create or replace function oxbow.add_counts(_a jsonb, _b jsonb) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_object_agg(t.name, t.n), '{}')
@@ -109,11 +112,12 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(sum(c.value::bigint), 0)::bigint from jsonb_each_text(_rows) c;
 $$;
 
--- erase_one erases a memory and what refers to it, and returns how many rows each table lost. The caller holds its traits.
+-- erase_one erases a memory and what refers to it, and returns the deleted rows per table. The caller has
+-- locked its traits.
 do $$
 begin
   if exists (select from pg_proc p where p.oid = to_regprocedure('oxbow.erase_one(text, uuid)') and p.prorettype = 'bigint'::regtype) then
-    drop function oxbow.erase_one(text, uuid); -- it returned one number once
+    drop function oxbow.erase_one(text, uuid); -- an earlier version returned one number
   end if;
 end $$;
 create or replace function oxbow.erase_one(_user_id text, _id uuid) returns jsonb
@@ -124,25 +128,26 @@ declare
   _n bigint;
   _child record;
 begin
-  -- Those that will lose their reference are locked with the memory, in the order of their ids, as all do who lock several,
-  -- and in a way that jobs which only refer to them do not mind.
+  -- Memories that lose a reference are locked together with the memory, in the order of their ids as
+  -- everywhere. The lock mode does not block jobs that only refer to them.
   perform from oxbow.memories m
     where m.user_id = _user_id
       and (m.id = _id or m.superseded_by = _id or m.trait_parent_id = _id)
     order by m.id for no key update;
   for _type in
-    -- a job that is just working on the memory holds its row, and is waited for
+    -- a job that is processing the memory holds a lock on its row; this waits for it
     select m.memory_type from oxbow.memories m
      where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
     perform oxbow.erase_from_reflection(_user_id, _id);
-    -- The history of what an extraction put it in the place of, or beside, tells what it said, and why in the words of a model.
+    -- The history of a memory that it replaced or stands beside quotes its content, and gives the reason in
+    -- a model's words.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
       from oxbow.memories m
       join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id
        and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
-    -- The foreign keys would do it; this counts.
+    -- The foreign keys would delete these rows, but would not count them.
     for _child in
       select c.conrelid::regclass as name,
              coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = c.conrelid),
@@ -165,14 +170,14 @@ begin
     _rows := oxbow.add_counts(_rows, jsonb_build_object('memories', _n));
   end loop;
 
-  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memory
+  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory
   delete from oxbow.activity a
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
                    where l.user_id = _user_id and l.memory_id = _id for update skip locked);
   get diagnostics _n = row_count;
   _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
-  -- the history of the version before tells what the erased one said, and why it came
+  -- the history of the previous version quotes the erased content and the reason for it
   update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
     from oxbow.memories m
    where m.user_id = _user_id and m.superseded_by = _id and h.event = 'SUPERSEDE'
@@ -184,8 +189,8 @@ begin
   return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
 end $$;
 
--- erase_from_reflection takes a memory that is there still out of what reflections noted: proposals that were not followed,
--- and, of a trait, what the events of others say about it.
+-- erase_from_reflection removes an existing memory from the notes of reflections: from rejected proposals
+-- and, for a trait, from the events of other traits.
 create or replace function oxbow.erase_from_reflection(_user_id text, _id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -193,8 +198,8 @@ begin
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
-  -- A language model may say the same in words of its own, and name no memory that there is. What the rules note is of their
-  -- own vocabulary, or stands in each memory that it is noted of.
+  -- A language model may paraphrase the memory without naming it, so its notes are removed. Notes of the
+  -- rules use a fixed vocabulary, or text that each of the memories contains.
   update oxbow.reflection_cycles c set dropped = '[]'
     from oxbow.memories m
    where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and c.reasoner not like 'rules-%'
@@ -203,13 +208,13 @@ begin
    where c.user_id = _user_id and c.key like 'says %'
      and c.key in (select e.key from oxbow.trait_clues e where e.user_id = _user_id and e.memory_id = _id);
   if not exists (select from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id) then
-    return; -- no event names anything else
+    return; -- no event names any other memory
   end if;
   update oxbow.trait_events e
      set reason = null,
          details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
    where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
-  -- a proposal that was not followed may say the same in the same words
+  -- a rejected proposal may use the same words
   update oxbow.reflection_cycles c
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
                       from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry ->> 'what', m.content) = 0)
@@ -220,8 +225,8 @@ begin
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
 end $$;
 
--- erase_from_jobs takes a memory out of the arguments and errors of the user's jobs. A job that has no other memory is
--- deleted, also while it runs: what it was about to write refers to the memory's row, and is lost with it.
+-- erase_from_jobs removes a memory from the arguments and errors of the user's jobs. It deletes a job that
+-- has no other memory, even while it runs: what that writes refers to the memory's row and fails with it.
 create or replace function oxbow.erase_from_jobs(_user_id text, _id uuid) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -240,7 +245,8 @@ begin
   return _deleted;
 end $$;
 
--- erase_places takes a user, or one memory, out of the places that jobs noted to go on from there: they begin anew.
+-- erase_places removes a user, or one memory, from the positions that jobs save to continue from; they
+-- start again.
 create or replace function oxbow.erase_places(_user_id text, _id uuid default null) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -254,10 +260,11 @@ begin
               else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
 end $$;
 
--- erase_user erases a user: every row of every table that has a user_id, and every job that names the user, finished ones
--- and their errors included, in the caller's transaction. It returns how many rows each table lost, and leaves a receipt: see
--- erasure. A table that is added later is erased too, since the catalog says which there are.
-drop function if exists oxbow.erase_user(text); -- it had no proof once
+-- erase_user erases a user in the caller's transaction: the user's rows in every table that has a user_id,
+-- and every job that names the user, including finished jobs and their errors. It returns the number of
+-- deleted rows per table and leaves a receipt (see erasure). Tables come from the catalog, so new ones are
+-- included.
+drop function if exists oxbow.erase_user(text); -- an earlier version had no proof
 create or replace function oxbow.erase_user(user_id text, proof text default null) returns table (table_name text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -272,8 +279,8 @@ begin
       select jsonb_object_agg(e.table_name, e.rows) into _rows from oxbow.erase_rows(erase_user.user_id) e;
       exit;
     exception when deadlock_detected or undefined_table then
-      -- a job that folds repeated facts has the statistics' row and waits for a memory; or reembed has just put another
-      -- table in the place of the vectors
+      -- a job that folds facts has locked the statistics and waits for a memory, or reembed has just
+      -- replaced the table of vectors
       _attempt := _attempt + 1;
       if _attempt = 5 then
         raise;
@@ -286,13 +293,14 @@ begin
 end $$;
 call oxbow.grant_app('erase_user');
 
--- A job that is just finishing may add rows behind the back of the statement that waits for it, and a job that follows it.
--- So everything is gone through until no job is found: what works on a job that was deleted can no longer commit.
+-- erase_rows deletes a user's rows from all tables. A job that is about to finish may add rows or a
+-- follow-up job unseen by a statement that waits for it. So it repeats until it finds no job: work on a
+-- deleted job can no longer commit.
 create or replace function oxbow.erase_rows(_user_id text) returns table (table_name text, rows bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- Those that refer to others before those referred to, so that each row is counted with its own table; the statistics,
-  -- which deleting terms changes, after them; the jobs last.
+  -- Referencing tables come before referenced ones, so that each row is counted with its own table. The
+  -- statistics, which deleting terms changes, come after those, and the jobs last.
   _tables constant regclass[] := array(
     select c.oid
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
@@ -303,9 +311,9 @@ declare
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
   _n bigint;
 begin
-  perform set_config('oxbow.erasing', 'on', true); -- nobody weighs traits anew that go as well
+  perform set_config('oxbow.erasing', 'on', true); -- do not reweigh traits that are erased too
   loop
-    -- Memories first, as embed does: a job that is just writing is waited for, and one that comes later finds nothing.
+    -- Memories first, as in embed: this waits for a job that is writing, and a later job finds nothing.
     perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
     for i in 1 .. cardinality(_tables) loop
       if _tables[i] = 'oxbow.river_job'::regclass then
@@ -320,11 +328,12 @@ begin
   end loop;
   perform set_config('oxbow.erasing', '', true);
   perform oxbow.erase_places(_user_id);
-  -- what an import of version 1 could not take over is quoted there
+  -- the import of version 1 quotes records that it refused
   update oxbow.settings s
      set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
-  -- a job whose arguments name no user is about everybody: it may have failed with this one, and say so, in quotes or without
+  -- a job without a user in its arguments may have failed because of this one, and quote the id with or
+  -- without escapes
   update oxbow.river_job j set errors = null
    where not j.args ? 'user_id' and j.errors is not null
      and exists (select from unnest(j.errors) e

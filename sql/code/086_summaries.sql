@@ -1,9 +1,11 @@
--- Summaries of conversations: how they are written, end, and go with what they tell of. docs/summaries.md.
+-- Summaries of conversations: how they are written, expire, and are erased with their sources. See
+-- docs/summaries.md.
 --
--- Whoever locks memories and sessions locks the memories first, as extraction does.
+-- Code that locks memories and sessions locks the memories first, as extraction does.
 
--- summary_due tells whether a conversation is to be summarised now: more messages than the setting says are in no summary
--- yet, or it ended with a few that its summary lacks. Only what was extracted from counts.
+-- summary_due reports whether a conversation is due for a summary: more messages than the setting
+-- summary_after (default 30) are not yet summarized, or the conversation ended with any that its current
+-- summary lacks. Only extracted messages count.
 create or replace function oxbow.summary_due(_user_id text, _session_id text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
 declare
@@ -24,21 +26,23 @@ begin
 end $$;
 call oxbow.grant_worker('summary_due');
 
--- summary_stands tells whether a summary is a current memory.
+-- summary_stands reports whether a summary is a current memory.
 create or replace function oxbow.summary_stands(_user_id text, _id uuid) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
 $$;
 call oxbow.grant_worker('summary_stands');
 
--- write_summary writes the summary of a conversation up to _until, in the place of the one that it grew out of, and returns
--- whether it did: false where somebody else was first, or where what it rests on was changed, forgotten or erased meanwhile.
---   _content     null: there is nothing to say; then only the mark moves
---   _from, _old  what was read: sessions.summarized_seq and summary_id
---   _messages    what is new in it
--- The new one stands in no session, because in recall it would pass for a neighbour of what was said last; memory_sources
--- has the session. It is as delicate as what it tells. It has links of the relation source to all memories that were drawn from what it covers, also those that
--- its forerunner had. How much a summary was used stays with it.
+-- write_summary writes the summary of a conversation up to _until, in place of the summary that it extends.
+-- It returns false, and writes nothing, if another writer was first or if its sources were changed,
+-- forgotten or erased meanwhile.
+--   _content     null: there is nothing to say; only the position moves
+--   _from, _old  sessions.summarized_seq and summary_id as read
+--   _messages    the messages that it adds
+-- A summary has no session_id, because recall would treat it as a neighbour of the last messages;
+-- memory_sources holds the session. It has the highest sensitivity of its sources, links of the relation
+-- source to all memories extracted from them, including those of its predecessor, and the usage counts of
+-- its predecessor.
 create or replace function oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid,
   _id uuid, _content text, _at timestamptz, _importance double precision, _metadata jsonb, _messages uuid[]) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -74,7 +78,8 @@ begin
     strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
   values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
     coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
-    case when (old.id is null or old.expires_at is not null) and _days > 0 -- from the last message on, however late it is summarised
+    -- counted from the last message, however late the summary
+    case when (old.id is null or old.expires_at is not null) and _days > 0
       then greatest(_at, old.valid_at) + make_interval(days => _days) end,
     greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)), 0));
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
@@ -98,8 +103,8 @@ begin
 end $$;
 call oxbow.grant_worker('write_summary');
 
--- expire_memories ends up to _limit memories whose time is over, and returns how many. Those that became strong by being used
--- in replies stay for good: 2.5 is what L asks of a memory that is to become a lasting one.
+-- expire_memories ends up to _limit memories that are due to expire, and returns how many. Memories that
+-- became strong through use in replies become permanent instead: L requires a strength of 2.5.
 create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint, out promoted bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
@@ -124,7 +129,8 @@ begin
 end $$;
 call oxbow.grant_worker('expire_memories');
 
--- promote keeps a memory that was to expire, such as a summary, for good, and returns whether that changed anything.
+-- promote makes a memory that was to expire, such as a summary, permanent. It returns whether that changed
+-- anything.
 create or replace function oxbow.promote(user_id text, id uuid, reason text default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -145,7 +151,7 @@ begin
   elsif old.expires_at is null then
     return false;
   end if;
-  -- one that has expired already holds again
+  -- an expired memory becomes current again
   update oxbow.memories m
      set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end, updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
@@ -155,7 +161,7 @@ begin
 end $$;
 call oxbow.grant_app('promote');
 
--- sessions_of returns the conversations in which a fact or an episode was said, or which it summarises.
+-- sessions_of returns the conversations in which a fact or an episode was said, or which it summarizes.
 create or replace function oxbow.sessions_of(_user_id text, _id uuid) returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct s.session_id), '{}')
@@ -166,7 +172,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
            where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id and m.session_id is not null) s;
 $$;
 
--- summaries_of returns all summaries of conversations, older versions too.
+-- summaries_of returns all summaries of conversations, including older versions.
 create or replace function oxbow.summaries_of(_user_id text, _sessions text[]) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct m.id), '{}')
@@ -175,8 +181,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
    where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
 $$;
 
--- withdraw_summaries sees to it that no summary tells again what was said in conversations so far, and returns those that
--- tell it. The caller takes these away: what a summary says cannot be taken apart. It waits for one that is just being written.
+-- withdraw_summaries excludes everything said so far in conversations from future summaries, and returns
+-- the existing ones. The caller removes these, because a single statement cannot be removed from a summary.
+-- It waits for one that is being written.
 create or replace function oxbow.withdraw_summaries(_user_id text, _sessions text[]) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -189,7 +196,7 @@ begin
   return oxbow.summaries_of(_user_id, _sessions);
 end $$;
 
--- A message that is deleted takes the summaries of its conversation with it.
+-- withdraw_deleted erases the summaries of a conversation when one of its messages is deleted.
 create or replace function oxbow.withdraw_deleted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -198,7 +205,7 @@ declare
   _id uuid;
 begin
   if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
-    return null; -- they go as well
+    return null; -- the summaries are erased too
   end if;
   for d in
     select o.user_id, array_agg(distinct o.session_id) as sessions

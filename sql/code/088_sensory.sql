@@ -1,22 +1,24 @@
--- The sensory stream: raw input of the last days, in a partition a day (of UTC), each unlogged. Nothing of it is embedded
--- or recalled. What ages out is dropped with its partition; what comes often is noted in sensory_candidates.
+-- The sensory stream: raw input of the last days, in one unlogged partition per day (UTC). It is neither
+-- embedded nor recalled. Old partitions are dropped. Texts that come often are recorded in
+-- sensory_candidates.
 
--- sensory_setting tells how many days the stream is kept (1 to 30), and how often one text must come within them to be a
--- candidate (2 to 1000).
+-- sensory_setting returns how many days the stream is kept (1 to 30, default 3), and how often a text must
+-- come within them to become a candidate (2 to 1000, default 3).
 create or replace function oxbow.sensory_setting(out days integer, out times integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(max((s.value ->> 'days')::integer), 3), coalesce(max((s.value ->> 'times')::integer), 3)
     from oxbow.settings s where s.key = 'sensory';
 $$;
 
--- sensory_since is the first moment that is kept: the midnight that many days before today, in UTC.
+-- sensory_since returns the earliest time that is kept: midnight UTC, the configured number of days before
+-- today.
 create or replace function oxbow.sensory_since() returns timestamptz
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days)) at time zone 'UTC';
 $$;
 
--- check_sensory_time refuses what would be dropped at once, and what lies so far ahead that a clock must be wrong. The
--- trigger calls it only for what is not of now: most rows cost nothing.
+-- check_sensory_time rejects rows that are too old to keep, and rows so far ahead that a clock must be
+-- wrong. The trigger calls it only for rows more than a day off, so most rows cost nothing.
 create or replace function oxbow.check_sensory_time() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -31,20 +33,22 @@ begin
   return new;
 end $$;
 
--- Partitions get it too, those that are made later included.
+-- Partitions inherit the trigger, including those created later.
 create or replace trigger check_sensory_time before insert or update on oxbow.sensory for each row
   when (new.at < now() - interval '1 day' or new.at > now() + interval '1 day')
   execute function oxbow.check_sensory_time();
 
--- sensory_day is the name of a day's partition.
+-- sensory_day returns the name of a day's partition.
 create or replace function oxbow.sensory_day(_day date) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'sensory_' || to_char(_day, 'YYYYMMDD') $$;
 
--- sensory_partitions makes the partitions of the days that are kept and of the next 7, with what the default partition has
--- for them, and drops those that are too old. Another one at work, or a lock that is not had within 200 ms, puts it off to
--- the next call: put_off says how often. No other table is locked.
--- An INSERT locks the stream, and then the partition that it chooses. This locks in the same order, or each could wait for the
--- other; and for a moment only, since the tables are made before.
+-- sensory_partitions creates the partitions of the days that are kept and of the next 7, moves rows into
+-- them from the default partition, and drops partitions that are too old. If another call is running, or a
+-- lock is not available within 200 ms, the work is left to the next call; put_off counts such cases. It
+-- locks no other table.
+--
+-- An INSERT locks the stream, and then the partition that it chooses. This function locks in the same order
+-- to avoid a deadlock, and only briefly, because the tables are created before.
 create or replace function oxbow.sensory_partitions(out made integer, out moved bigint, out dropped integer, out deleted bigint, out put_off integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 declare
@@ -82,7 +86,8 @@ begin
       _old := '{}';
     end;
   end if;
-  -- An INSERT that has chosen the default partition already would fail when the partition of its day appears.
+  -- An INSERT that has already chosen the default partition would fail if the partition of its day
+  -- appeared.
   if not _locked and exists (select from unnest(_new) d where oxbow.sensory_day_fills(d)) then
     begin
       lock table only oxbow.sensory in share row exclusive mode;
@@ -102,12 +107,12 @@ begin
       moved := moved + _n;
     exception when lock_not_available or check_violation then
       execute format('drop table oxbow.%I', oxbow.sensory_day(_day));
-      _failed := true; -- the next one would wait for the same
+      _failed := true; -- the next one would wait for the same lock
     end;
   end loop;
   put_off := put_off + (_failed or _late)::integer;
 
-  -- what the default partition had too much of to move; an erasure of such rows has the stream too
+  -- Expired rows that were too many to move. An erasure of such rows locks the stream too.
   delete from oxbow.sensory_default d
    where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
   get diagnostics deleted = row_count;
@@ -124,8 +129,8 @@ begin
 end $$;
 call oxbow.grant_worker('sensory_partitions');
 
--- sensory_day_fills tells whether rows may be coming in for a day: the others are refused as too far ahead, by a clock that may
--- be somewhat behind too.
+-- sensory_day_fills reports whether rows of a day may be arriving. Rows further ahead are rejected; the
+-- hour allows for a clock that is slow.
 create or replace function oxbow.sensory_day_fills(_day date) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select _day::timestamp at time zone 'UTC' <= now() + interval '25 hours';
@@ -133,8 +138,9 @@ $$;
 
 drop function if exists oxbow.make_sensory_day(date); -- it locked in another order
 
--- make_sensory_table makes the table of a day, with its policies, before it is part of the stream; false if the default partition has
--- so much of the day that moving it would keep others waiting: then the day stays there.
+-- make_sensory_table creates the table of a day, with its policies, before it becomes part of the stream.
+-- It returns false if the default partition has too many rows of that day to move without blocking others;
+-- the day then stays there.
 create or replace function oxbow.make_sensory_table(_day date) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -150,8 +156,9 @@ begin
   return true;
 end $$;
 
--- attach_sensory_day makes the table of a day a partition of the stream, moves into it what the default partition has, and returns
--- how much that was. The stream is locked against INSERTs where the day may have rows.
+-- attach_sensory_day attaches the table of a day to the stream, moves the day's rows from the default
+-- partition into it, and returns how many it moved. If the day may have rows, it locks the default
+-- partition.
 create or replace function oxbow.attach_sensory_day(_day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
@@ -171,9 +178,9 @@ begin
   return _moved;
 end $$;
 
--- count_sensory looks at the next rows of the stream, about _limit of them, in the order of their transactions, notes whose
--- text came often enough, and returns how many rows it looked at: fewer than _limit means that there are no more. It goes as
--- far as the oldest transaction that is still open, so that a row that commits late is not passed over.
+-- count_sensory reads about _limit next rows of the stream in the order of their transactions, and records
+-- texts that came often enough. It returns how many rows it read; fewer than _limit means that none are
+-- left. It stops at the oldest transaction still open, so that it does not miss rows that commit late.
 create or replace function oxbow.count_sensory(_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -188,7 +195,7 @@ begin
     return 0;
   end if;
   select (s.value ->> 'tx')::xid8, (s.value ->> 'id')::uuid into _tx, _id from oxbow.settings s where s.key = 'sensory.counted';
-  if _tx is null or _tx > _until then -- nothing was counted, or it was by the clock of a server that this was restored from
+  if _tx is null or _tx > _until then -- first run, or the position is from another server, before a restore
     _tx := '0';
     _id := '00000000-0000-0000-0000-000000000000';
   end if;
@@ -204,8 +211,8 @@ begin
            lateral oxbow.sensory_count(t.user_id, t.hash, _since) n
      where n.times >= _times
   ), noted as (
-    -- The row of the text is locked: who erases the user meanwhile either waits and finds the candidate, or has the row
-    -- already, and there is no candidate.
+    -- Locks the row of the text. An erasure of the user either waits and finds the candidate, or already
+    -- has the row, and then no candidate is written.
     insert into oxbow.sensory_candidates as c (user_id, hash, content, times, first_at, last_at)
     select f.user_id, f.hash, s.content, f.times, f.first_at, f.last_at
       from frequent f,
@@ -224,15 +231,15 @@ begin
 end $$;
 call oxbow.grant_worker('count_sensory');
 
--- sensory_count counts how often a text came since a moment, up to 1000 times, the latest first.
+-- sensory_count counts how often a text came since a moment, at most the latest 1000.
 create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer, out first_at timestamptz, out last_at timestamptz)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer, min(l.at), max(l.at)
     from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since order by s.at desc limit 1000) l;
 $$;
 
--- age_candidates counts candidates anew that have lost occurrences to age, at most _limit of them, and deletes those that
--- are not frequent any more. It returns how many it looked at.
+-- age_candidates recounts at most _limit candidates that have lost occurrences to age, deletes those that
+-- are no longer frequent, and returns how many it looked at.
 create or replace function oxbow.age_candidates(_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

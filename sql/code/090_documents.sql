@@ -1,16 +1,16 @@
--- Documents: a file's text as memories, a chunk each, that are replaced together when the file changes.
+-- Documents: the text of a file as memories, one per chunk, replaced together when the file changes.
 
--- lock_file lets one transaction at a time change what is known of a file; another one waits.
+-- lock_file locks a file by its path until the transaction ends, also a file that is not stored yet.
 create or replace function oxbow.lock_file(_user_id text, _path text) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));
 $$;
 
--- ingest_file stores the chunks of a file as memories of type document, and returns what became of them. A file that is
--- there with the same hash, settings, media type and metadata is left as it is. Otherwise chunks whose text is there
--- already keep their memories, which need no new embedding, also where they have moved; the others are new, and what the
--- file no longer says is erased. chunk_metadata says of each chunk what else is known, such as its page. By default, the
--- hash is of the chunks themselves, and bytes is their length.
+-- ingest_file stores the chunks of a file as memories of type document, and returns what changed. A file
+-- with the same hash, settings, media type and metadata is left unchanged. Otherwise chunks whose text is
+-- already stored keep their memories and embeddings, even if they moved; new chunks become memories, and
+-- chunks no longer in the file are erased. chunk_metadata has additional metadata per chunk, such as its
+-- page. By default content_hash is computed from the chunks, and bytes is their length.
 create or replace function oxbow.ingest_file(user_id text, path text, contents text[], chunk_metadata jsonb[] default null,
   media_type text default 'text/plain', bytes bigint default null, content_hash text default null, settings jsonb default '{}',
   metadata jsonb default '{}') returns table (file_id uuid, unchanged boolean, added integer, kept integer, removed integer)
@@ -21,9 +21,9 @@ declare
   _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
   _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
   _file oxbow.document_files;
-  _old uuid[];  -- the memories of the chunks that there are, in order
+  _old uuid[];  -- the memories of the existing chunks, in order
   _old_hashes bytea[];
-  _ids uuid[];  -- those of the chunks that there will be
+  _ids uuid[];  -- the memories of the new chunks
   _new boolean[];
   _gone uuid[];
   _chunk record;
@@ -70,7 +70,7 @@ begin
    where c.new order by c.nth;
   insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
   select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
-  -- one by one: a join is planned by what is known of the table, which is nothing when it is new
+  -- separately: a join is planned by table statistics, which a new table does not have
   for _chunk in
     select c.id, oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count) as metadata
       from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality c(id, new, more, nth) where not c.new
@@ -83,8 +83,9 @@ begin
 end $$;
 call oxbow.grant_app('ingest_file');
 
--- match_chunks finds the memory of each text among those that there are, and makes an id where there is none. A text that
--- is in a file several times is matched as often as it was there. Lists of any length are compared, so not row by row.
+-- match_chunks returns for each text the id of an existing memory with that text, or a new id. A text that
+-- occurs several times is matched as often as it existed. The lists may be long, so they are joined by
+-- hash, not row by row.
 create or replace function oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], out ids uuid[], out new boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 begin
@@ -95,15 +96,15 @@ begin
                  from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o on o.hash = n.hash and o.copy = n.copy;
 end $$;
 
--- chunk_metadata is what each chunk's memory tells of its file, besides what is given.
+-- chunk_metadata returns the metadata of a chunk's memory: the given metadata and that of the file.
 create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 return coalesce(_given, '{}') || jsonb_build_object('file_id', _file_id,
   'file_name', coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path),
   'media_type', _media_type, 'chunk_index', _nth, 'chunk_count', _count);
 
--- lock_chunks locks the memories of a file's chunks, with the versions that people made of them, in the order of their ids,
--- as everybody does who locks several, and returns their ids.
+-- lock_chunks locks the memories of a file's chunks and the versions that people made of them, in the order
+-- of their ids as everywhere, and returns their ids.
 create or replace function oxbow.lock_chunks(_user_id text, _file_id uuid) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -115,7 +116,7 @@ begin
   return _ids;
 end $$;
 
--- with_later_versions adds to documents what supersedes them.
+-- with_later_versions adds the memories that supersede the given documents.
 create or replace function oxbow.with_later_versions(_user_id text, _ids uuid[]) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -130,8 +131,9 @@ begin
   return _ids;
 end $$;
 
--- erase_documents is erase_memory for many documents at once, later versions included, in a few statements. The caller holds
--- their locks. Nothing is reflected on documents; if a trait rests on one all the same, erase_memory weighs it anew.
+-- erase_documents is erase_memory for many documents at once, including later versions, in a few
+-- statements. The caller holds their locks. Documents are not reflected on; if a trait depends on one
+-- nevertheless, erase_memory reweighs it.
 create or replace function oxbow.erase_documents(_user_id text, _ids uuid[]) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -151,7 +153,7 @@ begin
   end loop;
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
   get diagnostics _n = row_count;
-  -- what is locked, flush_activity is just deleting; it waits for us, as it is to add to the memories
+  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memories
   delete from oxbow.activity a
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
@@ -160,7 +162,7 @@ begin
   return _n;
 end $$;
 
--- erase_documents_from_jobs is erase_from_jobs for many memories at once.
+-- erase_documents_from_jobs is erase_from_jobs for many memories.
 create or replace function oxbow.erase_documents_from_jobs(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 begin
@@ -180,7 +182,8 @@ begin
     from left_over l where j.id = l.job and l.ids is not null;
 end $$;
 
--- delete_file erases a file with the memories of its chunks, and returns how many those were. OX110: there is no such file.
+-- delete_file erases a file with the memories of its chunks, and returns their number. Error OX110: no such
+-- file.
 create or replace function oxbow.delete_file(user_id text, path text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

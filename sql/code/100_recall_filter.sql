@@ -1,5 +1,5 @@
--- The filter of recall: which memories may be found. A new filter is an attribute of the type oxbow.recall_filter,
--- a line in recall_passes, and an argument of oxbow.recall.
+-- The filter of recall decides which memories may be found. To add a filter, add an attribute to the type
+-- oxbow.recall_filter, a line to recall_passes, and an argument to oxbow.recall.
 
 -- recall_stage returns the stage of a trait at the filter's moment, and null for other memories.
 create or replace function oxbow.recall_stage(_memory oxbow.memories, _filter oxbow.recall_filter) returns text
@@ -17,8 +17,9 @@ return exists (select from oxbow.memories s
                 where s.user_id = _user_id and s.memory_type = _type and s.id = _superseded_by
                   and s.content_hash = _hash);
 
--- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass, except
--- forgotten memories and mere repetitions. A statement that calls it includes its text, so the call costs nothing.
+-- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass,
+-- except forgotten memories and mere repetitions. The planner inlines this function, so the call costs
+-- nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
 return case when (_filter).history
@@ -36,8 +37,8 @@ return case when (_filter).history
      or coalesce(_memory.trait_context, _memory.metadata ->> 'context') = any((_filter).contexts))
   end;
 
--- recall_is_filtered reports whether some memory of a user does not pass a filter without conditions: an ended,
--- forgotten or secret one, or a trait that is not recallable. Without any, the channels check nothing.
+-- recall_is_filtered reports whether a user has any memory that fails a filter without conditions: an
+-- ended, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing.
 create or replace function oxbow.recall_is_filtered(_user_id text, _filter oxbow.recall_filter) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -54,21 +55,23 @@ begin
                   m.trait_window_end, _filter.now, _filter.rules)));
 end $$;
 
--- recall_checked returns how many candidates a channel checks at most to find _limit.
+-- recall_checked returns the maximum number of candidates that a channel checks to find _limit.
 create or replace function oxbow.recall_checked(_limit integer) returns integer
 language sql immutable parallel safe
 return greatest(1000, 2 * _limit);
 
--- recall_allows is recall_passes for a statement that seldom calls it: its text would take time to start.
+-- recall_allows is recall_passes for a statement that rarely calls it: inlining would slow down the start
+-- of each execution.
 create or replace function oxbow.recall_allows(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language plpgsql stable as $$
 begin
   return oxbow.recall_passes(_memory, _filter);
 end $$;
 
--- recall_passing returns the first _limit of a channel's candidates that pass the filter, in their order, and whether
--- so few do that the channel must list those that pass (recall_listed): its list is not full, and either candidates
--- remain unchecked or fewer than a tenth of a hundred or more pass.
+-- recall_passing returns the first _limit of a channel's candidates that pass the filter, in order. few
+-- reports whether the channel must list the passing memories instead (recall_listed): the result is not
+-- full, and either candidates remain unchecked or, with a hundred or more candidates, fewer than a tenth
+-- pass.
 create or replace function oxbow.recall_passing(_user_id text, _limit integer, _filter oxbow.recall_filter,
   inout ids uuid[], inout types text[], inout scores double precision[], out few boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -85,9 +88,8 @@ begin
     or _candidates >= 100 and coalesce(cardinality(ids), 0) < 0.1 * _candidates);
 end $$;
 
--- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its best
--- candidates one by one, which is cheap while many pass. Where few do, listing all that pass once is cheaper than
--- checking candidate after candidate.
+-- recall_listed returns the filter with the list of the user's memories that pass. A channel checks its
+-- best candidates one by one, which is cheap while many pass. If few pass, listing all that do is cheaper.
 create or replace function oxbow.recall_listed(_user_id text, _types text[], _filter oxbow.recall_filter)
 returns oxbow.recall_filter
 language plpgsql stable set search_path = pg_catalog, pg_temp

@@ -1,7 +1,8 @@
--- The text channel of recall: BM25 (Robertson, Zaragoza 2009, eq. 3.6 ff) over the user's memories, k1 1.2, b 0.75.
+-- The text channel of recall: BM25 (Robertson, Zaragoza 2009, eq. 3.6 ff) over the user's memories, k1 1.2,
+-- b 0.75.
 
--- terms_found returns the memories of the types that a query of terms finds; a statement that calls it includes its
--- text. Each partition is named, so that no others are read.
+-- terms_found returns the memories of the types that match a query of terms. The planner inlines it. Each
+-- partition is named, so that only the requested ones are read.
 create or replace function oxbow.terms_found(_user_id text, _types text[], _query tsquery)
 returns table (memory_id uuid, memory_type text, len integer)
 language sql stable as $$
@@ -18,7 +19,8 @@ language sql stable as $$
    where 'document' = any(_types) and t.user_id = _user_id and t.tsv @@ _query
 $$;
 
--- terms_counted returns how many memories terms_found finds. It reads the index alone where pages are all visible.
+-- terms_counted returns the number of memories that terms_found finds. It reads only the index if all pages
+-- are visible.
 create or replace function oxbow.terms_counted(_user_id text, _types text[], _query tsquery)
 returns table (found bigint)
 language sql stable as $$
@@ -36,18 +38,20 @@ language sql stable as $$
             where t.user_id = _user_id and t.tsv @@ _query) else 0 end
 $$;
 
--- idf returns how rare a term is that occurs in _found of the user's _documents.
+-- idf returns the inverse document frequency of a term that occurs in _found of the user's _documents.
 create or replace function oxbow.idf(_documents double precision, _found double precision) returns double precision
 language sql immutable parallel safe
 return ln(1 + greatest(_documents - _found + 0.5, 0) / (_found + 0.5));
 
--- bm25_tf returns the share of a term that occurs _times in a document of _length times the average length.
+-- bm25_tf returns the weight of a term that occurs _times in a document of _length times the average
+-- length.
 create or replace function oxbow.bm25_tf(_times double precision, _length double precision) returns double precision
 language sql immutable parallel safe
 return 2.2 * _times / (_times + 1.2 * (0.25 + 0.75 * _length));
 
--- recall_words counts the words of a query and returns those that matter, with their idf and the number of places in
--- all: the two rarest, and more common ones while they occur in at most 30 % of the memories and in 8,000 places.
+-- recall_words counts the words of a query and returns those to use, with their idf and their total number
+-- of occurrences: the two rarest, and more frequent ones while they occur in at most 30 % of the memories
+-- and in 8,000 places in all.
 create or replace function oxbow.recall_words(_user_id text, _types text[], _words text[], _documents double precision,
   out words text[], out idfs double precision[], out places double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -63,8 +67,8 @@ begin
    where w.nth <= 2 or (w.n <= 0.3 * _documents and w.total <= 8000);
 end $$;
 
--- recall_dates finds the memories of the dates in a query, each with the idf of the date term that it matches, and
--- the terms with their idf.
+-- recall_dates returns the memories that match a date in the query, with the idf of the matching date term,
+-- and the date terms with their idf.
 create or replace function oxbow.recall_dates(_user_id text, _types text[], _dates text[], _documents double precision,
   out ids uuid[], out types text[], out idfs double precision[], out dates tsquery[], out date_idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -85,14 +89,16 @@ begin
     from day d, unnest(d.ids, d.types) p(id, type);
 end $$;
 
--- recall_text returns the best memories by their words and dates. A term is one index scan, whose length is the
--- document frequency. The two rarest terms always count, more common ones while they occur in at most 30 % of the
--- memories (or 50) and in 8,000 places in all. A frequency counts once or twice (a second scan, for the terms marked
--- '+'). A term weighs idf^1.5. With T for the sum over the terms and D for the sum of the idf of the date terms that
--- match, the score is T (1 + D) + D. The terms of the dates come back for the vector channel.
+-- recall_text returns the best memories by their words and dates. Each term is one index scan, and the
+-- number of matches is its document frequency. The two rarest terms always count; more frequent ones count
+-- while they occur in at most 30 % of the memories (or 50) and in 8,000 places in all. A term counts once
+-- or twice per memory; a second scan, for the term marked '+', finds repeats. The weight of a term is
+-- idf^1.5. With T the sum over the terms and D the sum of the idf of the matching date terms, the score is
+-- T (1 + D) + D. The date terms are returned for the vector channel.
 --
--- Without statistics, or where most users have few memories, the planner prefers reading all of a user's rows to the
--- term index. With pages and operators at no cost, the fewest rows decide.
+-- Without statistics, or when most users have few memories, the planner would read all of a user's rows
+-- instead of the term index. With page and operator costs at zero, it chooses the plan with the fewest
+-- rows.
 create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[],
   _limit integer, inout _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[],
@@ -113,7 +119,7 @@ begin
   select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
     from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
   select null::uuid[] as ids, null::text[] as types, null::double precision[] as idfs into _dated;
-  if cardinality(_dates) > 0 then -- few questions have any
+  if cardinality(_dates) > 0 then -- few queries have dates
     select * into _dated from oxbow.recall_dates(_user_id, _types, _dates, _documents);
     dates := _dated.dates;
     date_idfs := _dated.date_idfs;
@@ -121,7 +127,7 @@ begin
   select null::text[] as words, null::double precision[] as idfs into _common;
   if _documents > 12000 then
     select * into _common from oxbow.recall_words(_user_id, _types, _words, _documents);
-    if _common.places > 8000 then -- so many are read twice rather than kept in arrays
+    if _common.places > 8000 then -- so many are read twice, not kept in arrays
       _words := '{}';
     else
       _words := _common.words;

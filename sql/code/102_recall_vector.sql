@@ -1,8 +1,8 @@
 -- The vector channel of recall: the user's nearest vectors by cosine distance.
 
--- recall_indexes returns the types whose vectors recall finds by an index of the user (071_vector_index.sql), with its
--- slot: the index is ready, at most 1,000 vectors wait for it (each is looked up, so after an import the scan is
--- quicker), and a fifth of the memories or more pass the filter.
+-- recall_indexes returns the types that recall searches by the user's HNSW index (071_vector_index.sql),
+-- with the slot. The index must be ready, at most 1,000 vectors may wait for it (each is looked up, so
+-- after an import the scan is faster), and at least a fifth of the memories must pass the filter.
 create or replace function oxbow.recall_indexes(_user_id text, _types text[], _filter oxbow.recall_filter)
 returns table (memory_type text, slot smallint)
 language sql stable as $$
@@ -16,9 +16,9 @@ language sql stable as $$
                                  limit 1001) w) <= 1000
 $$;
 
--- recall_scan returns the nearest of the user's vectors by an exact scan; where the filter lists memories, of these
--- alone, and where they are few, only their vectors are read. Each partition is named, so that no others are read and
--- the plan can be kept.
+-- recall_scan returns the nearest of the user's vectors by an exact scan. If the filter lists memories, it
+-- searches only these, and if they are few, it reads only their vectors. Each partition is named, so that
+-- only the requested ones are read and the plan can be kept.
 create or replace function oxbow.recall_scan(_user_id text, _types text[], _embedding halfvec, _limit integer,
   _filter oxbow.recall_filter, out ids uuid[], out types text[], out distances double precision[])
 language plpgsql stable as $$
@@ -53,15 +53,15 @@ begin
       from (select v.memory_id as id, v.memory_type::text as type, v.embedding <=> _embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = any(_types)
-               and (v.memory_id in (select unnest(_filter.ids))) is true -- hashed, and no join
+               and (v.memory_id in (select unnest(_filter.ids))) is true -- hashed, not joined
              order by distance
              limit _limit) n;
   end if;
 end $$;
 
--- recall_vector returns the nearest memories: by an exact scan of the user's vectors, and for the types of which the
--- user has an index by that, unless it finds too few. Where more exist than are kept, the score of the last one kept
--- is zero.
+-- recall_vector returns the nearest memories: by the user's index for types that have one, unless it finds
+-- too few, and by an exact scan otherwise. If there are more memories than _limit, the score of the last
+-- one returned is zero.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _limit integer,
   inout _filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable as $$
@@ -105,14 +105,14 @@ begin
              order by n.distance
              limit _limit) n;
   end if;
-  -- distances become scores above that of the last one; a zero vector has no direction, and NaN for a distance
+  -- distances become scores relative to the last one; a zero vector has the distance NaN
   select array_agg(s.id), array_agg(s.type), array_agg(greatest(s.score - s.floor, 0)) into ids, types, scores
     from (select n.id, n.type, 1 - n.distance as score,
                  case when count(*) over () < _limit then 0 else min(1 - n.distance) over () end as floor
             from unnest(_found.ids, _found.types, _found.scores) n(id, type, distance) where n.distance <> 'NaN') s;
 end $$;
 
--- pgvector's operators are found where its extension is installed.
+-- pgvector's operators are in the schema in which its extension is installed.
 do $$
 declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');

@@ -1,6 +1,7 @@
--- The entity channel of recall: memories that name what the query names.
+-- The entity channel of recall: memories that name entities of the query.
 
--- recall_named returns the entities that a query names. Of an English name of a person, the first word is enough.
+-- recall_named returns the entities that a query names. For a person with an English name, the first word
+-- suffices.
 create or replace function oxbow.recall_named(_user_id text, _query text) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -21,8 +22,8 @@ begin
                 else position(e.key in _asked.asked) > 0 end);
 end $$;
 
--- entity_neighbours returns at most 200 edges from an entity and 200 to it, each with the entity at the other end and
--- the memory on which the edge rests; a statement that calls it includes its text.
+-- entity_neighbours returns at most 200 edges from an entity and 200 to it, each with the entity at the
+-- other end and the memory behind the edge. The planner inlines it.
 create or replace function oxbow.entity_neighbours(_user_id text, _id uuid)
 returns table (entity uuid, memory_type text, memory_id uuid)
 language sql stable as $$
@@ -33,10 +34,10 @@ language sql stable as $$
     where g.user_id = _user_id and g.to_id = _id limit 200)
 $$;
 
--- recall_entities returns the memories that name what the query names, and with a quarter of the weight those that
--- name a neighbour of it, by an edge that rests on a memory that passes the filter. A name weighs its idf; one in more
--- than 500 memories distinguishes nothing. Where more memories are found than are kept, the score of the best that is
--- left out is zero.
+-- recall_entities returns the memories that name entities of the query and, with a quarter of the weight,
+-- those that name a neighbour, if the memory behind the edge passes the filter. The weight of a name is its
+-- idf; a name in more than 500 memories is ignored. If there are more memories than _limit, the score of
+-- the best one left out is subtracted.
 create or replace function oxbow.recall_entities(_user_id text, _types text[], _query text, _limit integer,
   _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[], out ranks bigint[])

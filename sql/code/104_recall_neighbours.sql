@@ -1,8 +1,8 @@
--- Neighbours: in a conversation, the answer often stands beside the turn that matches.
+-- Neighbours: in a conversation, the answer is often next to the turn that matches.
 
--- recall_neighbours returns the two memories before and the two after a memory in its conversation, within an hour,
--- and the share of its score that each gets: the nearest half, the next a quarter. A statement that calls it includes
--- its text.
+-- recall_neighbours returns the two memories before and the two after a memory in its conversation, within
+-- an hour, and the share of its score that each receives: half for the nearest, a quarter for the next. The
+-- planner inlines it.
 create or replace function oxbow.recall_neighbours(_user_id text, _type text, _session_id text, _seq bigint,
   _at timestamptz, _filter oxbow.recall_filter) returns table (id uuid, share double precision)
 language sql stable as $$

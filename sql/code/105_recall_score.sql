@@ -1,7 +1,7 @@
--- What the score of a recalled memory is made of, beside the channels.
+-- The parts of the score of a recalled memory other than the channels.
 
--- channel_weights returns what the best of each channel adds to a score (settings, key recall). The offline model adds
--- little to the words that it is made of; a trained one counts in full.
+-- channel_weights returns what the best memory of each channel adds to a score (settings, key recall). The
+-- offline model adds little to the words from which it is built, so it counts less than a trained one.
 create or replace function oxbow.channel_weights(out text double precision, out vector double precision,
   out entity double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -17,21 +17,20 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- recency returns 0.15 for a memory of now, and less for older ones, on a scale of a month, or up to a month and a
--- half where it was emotionally arousing. The age is bounded by 30 years, because exp fails where its result is too
--- small.
+-- recency returns 0.15 for a memory of now, decaying on a scale of a month, or up to a month and a half for
+-- an emotionally arousing memory. The age is capped at 30 years, because exp fails on underflow.
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz) returns double precision
 language sql stable parallel safe
 return 0.15 * exp(-least(greatest(extract(epoch from _now - _at), 0), 1e9)::double precision
   / (2592000 * (1 + 0.5 * case jsonb_typeof(_arousal)
        when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)));
 
--- stage_boost returns what a trait's stage adds.
+-- stage_boost returns what a trait's stage adds to the score.
 create or replace function oxbow.stage_boost(_stage text) returns double precision
 language sql immutable parallel safe
 return case _stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end;
 
--- check_question rejects the arguments of recall and of timeline that neither can answer. _name is that of the query.
+-- check_question rejects invalid arguments of recall and timeline. _name is the name of the query argument.
 create or replace function oxbow.check_question(_name text, _query text, _dimensions integer, _types text[],
   _known text[], _max_results integer) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

@@ -1,9 +1,10 @@
--- Recall: the memories of a user that answer a query, best first. Three channels, text, vector and entity, each search
--- the user's own memories. In the first two, a memory passes part of its score to its neighbours in the conversation.
--- Fusion adds the channels up; recency, importance and a trait's stage raise what they find.
+-- Recall: the memories of a user that answer a query, best first. Three channels, text, vector and entity,
+-- each search the user's own memories. In the text and vector channels, a memory passes part of its score
+-- to its neighbours in the conversation. Fusion adds up the channels; recency, importance and the stage of
+-- a trait raise the sum.
 
--- known_types returns those of the types of which the user has memories that a
--- channel can find, so that the other partitions are not read.
+-- known_types returns the types for which the user has memories that a channel can find, so that other
+-- partitions are not read.
 create or replace function oxbow.known_types(_user_id text, _types text[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -15,7 +16,7 @@ begin
         or exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = t));
 end $$;
 
--- recall_dated returns the scores of the vector channel, raised where a memory has a date that the query names.
+-- recall_dated raises the scores of the vector channel for memories with a date that the query names.
 create or replace function oxbow.recall_dated(_user_id text, _ids uuid[], _types text[], _scores double precision[],
   _dates tsquery[], _idfs double precision[]) returns double precision[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -29,21 +30,24 @@ begin
       from unnest(_ids, _types, _scores) with ordinality v(id, type, score, nth));
 end $$;
 
--- recall returns what the user's memories hold for a query, best first.
+-- recall returns the memories of a user that match a query, best first.
 --   query, embedding  either may be null; the embedding must be of the model in the settings
 --   types             fact, episodic, trait, document; null: all
 --   max_results       1 to 1,000
 --   contexts          work, personal, …: a trait's context, or the key "context" in the metadata
 --   agent             only memories of that agent
 --   metadata_contains only memories whose metadata contains this object
---   valid_as_of       what was true then;  believed_as_of: as was believed then; null: now
---   now               the moment to which recency refers
--- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and dissolved. A
--- trait has its stage and confidence of now; with believed_as_of those of then, by its events. The score is the sum of
--- the channels, each between 0 and 1 and weighted, times 1 + recency + 0.15 importance + the boost of a trait's stage.
+--   valid_as_of       what was true then; null: now
+--   believed_as_of    what was believed then; null: now
+--   now               the reference time for recency
+-- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
+-- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
+-- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + recency + 0.15
+-- importance + the boost of a trait's stage.
 --
--- Generic plans, made once a session, with the choices switched off that go wrong for users larger than the average.
--- For the same reason every memory is looked up by its key in a subquery, which "offset 0" keeps from becoming a join.
+-- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
+-- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
+-- "offset 0" keeps from becoming a join.
 create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null,
   types text[] default null, max_results integer default 10, contexts text[] default null, agent text default null,
   metadata_contains jsonb default null, valid_as_of timestamptz default null,
@@ -62,7 +66,7 @@ declare
   _filter oxbow.recall_filter; -- null: everything passes
   _now constant timestamptz := coalesce(recall.now, pg_catalog.now());
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
-  _then jsonb;                 -- with believed_as_of, the traits as oxbow.traits_then returns them
+  _then jsonb;                 -- with believed_as_of, the result of oxbow.traits_then
   _asked record;
   _weight record;
   _text record;
@@ -133,7 +137,7 @@ begin
   ), top as materialized (
     select max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity from hit h
   ), neighbour as (
-    -- of a memory that has a fifth of a channel's best score or more
+    -- neighbours of memories with at least a fifth of a channel's best score
     select h.type, n.id, h.text * n.share as text, h.vector * n.share as vector
       from top, hit h, lateral (
         select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
@@ -147,7 +151,7 @@ begin
             select n.type, n.id, n.text, n.vector, null, null from neighbour n) s
      group by s.type, s.id
   ), every as materialized (
-    -- the scores of each channel in their order, in which one finds its rank
+    -- the sorted scores of each channel, to look up ranks
     select array_agg(s.text order by s.text) filter (where s.text is not null) as texts,
            array_agg(s.vector order by s.vector) filter (where s.vector is not null) as vectors,
            nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity
@@ -158,7 +162,7 @@ begin
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
   ), reachable as (
-    -- the bonuses raise a score by 55 % at the most: below that share of the last place nothing can win
+    -- bonuses raise a score by at most 55 %, so a score below that share of the last place cannot win
     select f.* from fused f
      where f.score > 0 and f.score * 1.55 >= coalesce(
              (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
@@ -218,7 +222,7 @@ begin
 end $$;
 call oxbow.grant_app('recall');
 
--- pgvector's operators are found where its extension is installed.
+-- pgvector's operators are in the schema in which its extension is installed.
 do $$
 begin
   execute format('alter function oxbow.recall set search_path = pg_catalog, %I, pg_temp',

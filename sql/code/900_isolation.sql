@@ -1,8 +1,9 @@
--- Who may see what. Row-level security is on for every table with a user_id, partitions included, since a parent's
--- policies do not cover a statement on its partition. The owner is not subject to it. A login of the group oxbow_app
--- reads and changes the rows of the user named in the setting oxbow.user_id, and may insert memories, vectors, messages and
--- the sensory stream for anyone; with no setting it reads nothing. The worker sees everything.
--- Run after a migration too, so that a new table is covered; a group role that does not exist is left out.
+-- secure_tables sets up row-level security for every table with a user_id, including partitions, because a
+-- parent's policies do not cover a statement on its partition. The owner is exempt. A login of the group
+-- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, and may insert memories,
+-- vectors, messages and the sensory stream for any user; without the setting it reads nothing. The worker
+-- sees everything. migrate also runs this after a migration, so that new tables are covered. A group role
+-- that does not exist is skipped.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -10,7 +11,7 @@ declare
   worker constant boolean := to_regrole('oxbow_worker') is not null;
   t record;
 begin
-  -- nobody makes or drops a day of the sensory stream meanwhile
+  -- no day of the sensory stream may be created or dropped meanwhile
   perform pg_advisory_xact_lock(hashtextextended('oxbow.sensory', 0));
   for t in
     select c.oid::regclass as name, coalesce(parent.relname, c.relname) as family
@@ -30,9 +31,9 @@ begin
   if app then
     grant usage on schema oxbow to oxbow_app;
     grant usage on type oxbow.memory_type to oxbow_app; -- for temporary tables like ours, which COPY fills
-    -- the rest of the settings is the worker's own, and names users
+    -- the other settings belong to the worker and name users
     grant select on oxbow.settings to oxbow_app;
-    grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_app; -- views with the rights of whoever looks
+    grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_app; -- views with the caller's rights
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules to oxbow_app;
     perform oxbow.ensure_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
@@ -48,8 +49,8 @@ begin
   end if;
 end $$;
 
--- secure_table does it for one table; _family is its name, or for a partition its parent's. It is called on its own for a
--- partition that is made at runtime.
+-- secure_table secures one table. _family is its name, or for a partition its parent's name. It is also
+-- called for partitions created at runtime.
 create or replace procedure oxbow.secure_table(_table regclass, _family name)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -83,7 +84,8 @@ begin
   end if;
 end $$;
 
--- ensure_policy makes a policy where it is missing or different, because making it locks the table.
+-- ensure_policy creates a policy if it is missing or differs. It leaves an equal one alone, because
+-- creating it locks the table.
 create or replace function oxbow.ensure_policy(_table regclass, _name text, _policy text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
