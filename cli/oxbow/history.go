@@ -151,7 +151,7 @@ func (a *app) printChanges(s story, location *time.Location) error {
 	return t.print(a.out)
 }
 
-// happening is what happened, in a word or two.
+// happening describes a change in a word or two.
 func (s story) happening(c oxbow.Change) string {
 	switch {
 	case c.Event == "DELETE" && len(c.Messages) > 0:

@@ -1,4 +1,4 @@
-// Package importv1 imports the table of memories that version 1 of Oxbow kept.
+// Package importv1 imports the memory table of Oxbow version 1.
 package importv1
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// The stages of Run, in their order.
+// The stages of Run, in order.
 const (
 	StagePrepare  = "prepare"
 	StageMemories = "memories"
@@ -27,48 +27,51 @@ const (
 
 const (
 	settingKey = "import_v1"
-	// defaultBatch is how many rows one transaction takes, which is what a killed import does again.
+	// defaultBatch is the number of rows per transaction. A killed import repeats its
+	// unfinished batches.
 	defaultBatch = 50_000
-	// firstBatch is how many the first one takes. PostgreSQL knows nothing of a table that was empty, and looks up what
-	// rows refer to in a way that becomes slow with many.
+	// firstBatch is the number of rows in the first transaction. Without statistics on the empty
+	// tables, PostgreSQL checks references in a way that is slow for many rows.
 	firstBatch = 2_000
-	// maxRefusals is how many refused rows are listed; all are counted.
+	// maxRefusals is how many refused rows are listed. All are counted.
 	maxRefusals = 1000
-	// lockPatience is how long an import waits for another to end: a killed one's last statement may still run.
+	// lockPatience is how long an import waits for another to end: the last statement of a killed
+	// import may still be running.
 	lockPatience = 15 * time.Second
-	// maxTries is how often a batch is tried that lost against somebody else.
+	// maxTries is how often a batch is tried after conflicts with other sessions.
 	maxTries = 5
 )
 
-// Options say what Run reads. The zero value reads public.embeddings of the same database.
+// Options configures Run. The zero value reads public.embeddings of the same database.
 type Options struct {
-	// Source is a connection to the database that the table is in, and is used by nobody else.
+	// Source is a connection to the database that holds the table. Nothing else may use it.
 	// Default: the same database.
 	Source *pgx.Conn
-	// Table is the table, with its schema. Default: public.embeddings.
+	// Table is the table's name, including its schema. Default: public.embeddings.
 	Table string
-	// Types say what becomes of further types, or of known ones: {"preference": Fact}.
+	// Types maps further types, or overrides known ones: {"preference": Fact}.
 	Types map[string]store.MemoryType
-	// ImportanceScale is what the highest importance is there, 1 or 10. Default: 10 if any is above 1.
+	// ImportanceScale is the highest importance in the table, 1 or 10. Default: 10 if any value is
+	// above 1, else 1.
 	ImportanceScale float64
-	// KeepVectors takes the vectors over. They must be of the database's model; its dimension is
-	// all that can be checked.
+	// KeepVectors imports the vectors. They must come from the database's model, of which Run can
+	// check only the dimension.
 	KeepVectors bool
-	// DryRun looks at every row and writes nothing.
+	// DryRun checks every row and writes nothing.
 	DryRun bool
-	// Again looks through the whole table once more after an import was done: for what came since.
-	// What was erased since comes back.
+	// Again reads the whole table again after a completed import, for rows added since. It also
+	// restores rows erased since.
 	Again bool
-	// Batch is how many rows one transaction takes. Default: 50,000.
+	// Batch is the number of rows per transaction. Default: 50,000.
 	Batch int
-	// Progress is called after each transaction, with the rows of the stage that are done, and how many there are.
+	// Progress is called after each transaction with the stage's finished rows and its total.
 	Progress func(stage string, done, total int64)
 }
 
-// Run moves the memories of version 1, which are in one table, into the database that conn is connected to. It goes
-// through four stages in transactions of many rows, and writes down in each how far it came: an import that was
-// killed goes on where it was. conn is used by nobody else meanwhile, and its login sees all users. Rows that Oxbow
-// does not take are counted, and end nothing.
+// Run imports the memory table of version 1 into the database of conn. It runs four stages in
+// transactions of many rows and records its progress in each, so that a killed import resumes where
+// it stopped. Nothing else may use conn, and its login must see all users. Rows that Oxbow refuses
+// are counted and do not stop the import.
 func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	begun := time.Now()
 	v := &importer{conn: conn, options: o, types: maps.Clone(defaultTypes), batch: o.Batch}
@@ -94,21 +97,22 @@ func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	return v.report, err
 }
 
-// importer is an import on its way.
+// importer is a running import.
 type importer struct {
 	conn    *pgx.Conn
 	options Options
-	second  *pgx.Conn // for a second batch at the same time; nil: there is none
+	second  *pgx.Conn // for a second concurrent batch; nil if there is none
 	source  *source
-	copying sync.Mutex // rows from source
+	copying sync.Mutex // serialises reads from source
 	types   map[string]store.MemoryType
 	batch   int
-	careful bool // some of the rows may be there already
+	careful bool // some of the rows may already be stored
 	model   store.EmbeddingModel
 	report  Report
 }
 
-// alone keeps other imports away until release. One that was killed may still be working on its last statement.
+// alone keeps other imports out until release is called. It waits for a killed import, whose last
+// statement may still be running.
 func (v *importer) alone(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		var got bool
@@ -131,7 +135,7 @@ func (v *importer) alone(ctx context.Context) error {
 }
 
 func (v *importer) release(ctx context.Context) {
-	// a connection that broke has released it
+	// A connection that broke has released the lock.
 	_, _ = v.conn.Exec(context.WithoutCancel(ctx), `select pg_advisory_unlock(hashtextextended('oxbow.import_v1', 0))`)
 }
 
@@ -158,7 +162,7 @@ func (v *importer) run(ctx context.Context) (err error) {
 			if err == nil && v.options.DryRun {
 				return nil
 			}
-		case StageEvidence: // there may be none
+		case StageEvidence: // may have no rows
 			err = v.walk(ctx, v.source.related(traitTypes(v.types)), v.related)
 		case StageFinish:
 			err = v.walk(ctx, "", v.verify)
@@ -172,8 +176,8 @@ func (v *importer) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// openSecond opens a second connection to the database, as the same login. It only saves time: without one, batches
-// follow each other.
+// openSecond opens a second connection with the same login. It only saves time: without it, batches
+// run one after the other.
 func (v *importer) openSecond(ctx context.Context) {
 	conn, err := pgx.ConnectConfig(ctx, v.conn.Config())
 	if err != nil {
@@ -192,7 +196,7 @@ func (v *importer) closeSecond(ctx context.Context) {
 	}
 }
 
-// resume reads how far an earlier run came.
+// resume reads the progress of an earlier run.
 func (v *importer) resume(ctx context.Context) error {
 	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Refused: map[string]int64{},
 		Refusals: []Refusal{},
@@ -225,7 +229,7 @@ func (v *importer) resume(ctx context.Context) error {
 	return v.checkModel(ctx, v.conn)
 }
 
-// checkModel looks whether vectors can be kept.
+// checkModel returns an error if the vectors cannot be kept.
 func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 	if !v.options.KeepVectors {
 		return nil
@@ -247,7 +251,7 @@ func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 	return nil
 }
 
-// prepare counts the rows and finds out what the import needs to know of all of them.
+// prepare counts the rows and collects what the import needs to know about the whole table.
 func (v *importer) prepare(ctx context.Context) error {
 	db := v.conn
 	if v.source.conn != nil {

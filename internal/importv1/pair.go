@@ -15,12 +15,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// lockWait is how long a batch waits for a lock of the other one of its pair before both are given up.
+// lockWait is how long a batch waits for a lock held by the other batch of its pair before both are
+// rolled back.
 const lockWait = 10 * time.Second
 
-// pair stores two batches at the same time, each on a connection of its own, and commits them in their order, so that
-// an import that is killed in between goes on from a place that is written down. It returns false if it could not,
-// and has then done nothing, or only the first: one batch alone is to follow.
+// pair stores two batches at the same time, each on its own connection, and commits them in order,
+// so that an import killed in between resumes from a recorded position. If it returns false, it
+// stored nothing or only the first batch, and the caller stores a single batch.
 func (v *importer) pair(ctx context.Context, size int) bool {
 	if v.second == nil || v.second.IsClosed() {
 		return false
@@ -33,8 +34,8 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 	second.After, second.Looked = between, v.report.Looked+int64(size)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stored := make(chan error, 1) // by the first
-	done := make(chan error, 1)   // with the second
+	stored := make(chan error, 1) // by the first batch
+	done := make(chan error, 1)   // with the second batch
 	go func() {
 		done <- v.batchOn(ctx, v.second, &second, size, func(tx pgx.Tx) error {
 			select {
@@ -42,7 +43,7 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 				switch {
 				case err != nil:
 					return err
-				case first.After != between: // the table has changed meanwhile
+				case first.After != between: // the table has changed since
 					return errors.New("rows lie between the two batches")
 				}
 			case <-ctx.Done():
@@ -63,7 +64,7 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 	if secondly := <-done; err != nil || secondly != nil {
 		// lock_not_available
 		if pg := new(pgconn.PgError); errors.As(errors.Join(err, secondly), &pg) && pg.Code == "55P03" {
-			v.closeSecond(ctx) // they stand in each other's way
+			v.closeSecond(ctx) // the two block each other
 		}
 		return false
 	}
@@ -71,7 +72,8 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 	return true
 }
 
-// boundary returns the id of the row that ends the next batch, if there is one after it.
+// boundary returns the id of the last row of the next batch. ok is false if fewer than size rows
+// are left.
 func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
 	db := v.conn
 	if v.source.conn != nil {
@@ -82,7 +84,7 @@ func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok boo
 	return id, err == nil
 }
 
-// batchOn stores the rows after those that the report tells of, and adds to it.
+// batchOn stores the rows after the position in the report, and adds to the report.
 func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, size int,
 	write func(pgx.Tx) error) error {
 	return v.transaction(ctx, conn, func(tx pgx.Tx) error {
@@ -106,14 +108,14 @@ func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, si
 	})
 }
 
-// delta is a report that tells of the same import, and counts from zero.
+// delta returns a report of the same import with all counts at zero.
 func delta(of Report) Report {
 	of.Types, of.Refusals, of.Refused, of.Orphans = nil, nil, map[string]int64{}, map[string]int64{}
 	of.Vectors, of.VectorsLeft, of.Adopted = 0, 0, 0
 	return of
 }
 
-// add counts what the batch before has come to, in the stage of memories.
+// add adds the counts of the preceding batch in the stage of memories.
 func (r *Report) add(before Report) {
 	own := *r
 	place := before.clone()

@@ -1,7 +1,7 @@
 package importv1
 
-// relatedSteps is what stage evidence does with the rows of the table oxbow_v1_related, which has the columns of
-// read. Each statement returns a number, and can be repeated.
+// relatedSteps are the statements of stage evidence. They read the table oxbow_v1_related, which
+// has the columns of read. Each returns a number and can be repeated.
 var relatedSteps = []struct{ name, sql string }{
 	{"evidence", `
 with seen as materialized (
@@ -96,7 +96,8 @@ with made as (
 select (select count(*) from made), 0::bigint`},
 }
 
-// verifySQL counts rows and those whose memory is there, by type. %[1]s are the rows, %[2]s is kindSQL.
+// verifySQL counts rows, and those whose memory exists, by type. %[1]s are the rows, %[2]s is
+// kindSQL.
 const verifySQL = `
 select coalesce(sum(t.rows), 0)::bigint, max(t.last)::uuid,
        coalesce(json_agg(json_build_object('from', t.label, 'rows', t.rows, 'found', t.found)), '[]')

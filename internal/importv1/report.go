@@ -9,61 +9,64 @@ import (
 	"github.com/google/uuid"
 )
 
-// Type is what became of the rows of a type.
+// Type counts the rows of one type.
 type Type struct {
-	From    string `json:"from"` // "unknown": of all that are not known
+	From    string `json:"from"` // "unknown" for all unknown types together
 	To      string `json:"to,omitzero"`
-	Rows    int64  `json:"rows"`    // seen
-	New     int64  `json:"new"`     // stored; in a dry run, those that would be
-	There   int64  `json:"there"`   // were there already
-	Refused int64  `json:"refused"` // Oxbow does not take them
-	// Missing are those that the verification did not find: erased, or new in the table, since they were read.
+	Rows    int64  `json:"rows"`    // read
+	New     int64  `json:"new"`     // stored, or in a dry run those that would be
+	There   int64  `json:"there"`   // already stored
+	Refused int64  `json:"refused"` // refused by Oxbow
+	// Missing counts rows whose memory the verification did not find: erased, or added to the
+	// table, since they were read.
 	Missing int64 `json:"missing"`
 }
 
-// Refusal is a row that Oxbow does not take.
+// Refusal is a row that Oxbow refuses.
 type Refusal struct {
 	ID     uuid.UUID `json:"id"`
 	Reason string    `json:"reason"`
 	Detail string    `json:"detail,omitzero"`
 }
 
-// Report is what an import has come to, over all runs of it. It is also what is written down between its transactions,
-// in the setting import_v1.
+// Report is the result of an import over all its runs. Its transactions also store it, in the
+// setting import_v1, to record the progress.
 type Report struct {
 	Source  string           `json:"source"`
-	Stage   string           `json:"stage"` // the one to go on with; done: none
+	Stage   string           `json:"stage"` // the stage to continue with, or done
 	After   uuid.UUID        `json:"after,omitzero"`
-	Rows    int64            `json:"rows"`    // in the table, when the import began
-	Looked  int64            `json:"looked"`  // of the stage
+	Rows    int64            `json:"rows"`    // in the table when the import began
+	Looked  int64            `json:"looked"`  // in this stage
 	Types   []Type           `json:"types"`   // by From
-	Refused map[string]int64 `json:"refused"` // how many, by reason
-	// Refusals are the first thousand of them.
+	Refused map[string]int64 `json:"refused"` // counts by reason
+	// Refusals are the first thousand refused rows.
 	Refusals []Refusal `json:"refusals"`
-	Unread   []string  `json:"unread"` // columns that are left behind
-	// ImportanceScale is what importance is divided by.
+	Unread   []string  `json:"unread"` // columns that are not imported
+	// ImportanceScale is the divisor of importance.
 	ImportanceScale float64 `json:"importance_scale"`
 	KeepVectors     bool    `json:"keep_vectors"`
 	Vectors         int64   `json:"vectors"`      // kept
-	VectorsLeft     int64   `json:"vectors_left"` // of another dimension, or no good: the worker makes new ones
-	Adopted         int64   `json:"traits"`       // new ones that have events now
+	VectorsLeft     int64   `json:"vectors_left"` // of another dimension, or invalid: the worker computes new ones
+	Adopted         int64   `json:"traits"`       // new traits that got events
 	Related         int64   `json:"related"`      // rows with evidence, parents, versions or conversations
 	Evidence        int64   `json:"evidence"`     // rows of trait_evidence
 	Parents         int64   `json:"parents"`      // traits with a parent
-	History         int64   `json:"history"`      // versions that a newer one supersedes
+	History         int64   `json:"history"`      // versions superseded by a newer one
 	Sources         int64   `json:"sources"`      // rows of memory_sources
-	// Orphans are references to nothing, by kind. Those of superseded_by are taken out, the others are not taken over.
+	// Orphans counts references to missing rows, by kind. The import clears those of superseded_by
+	// and does not copy the others.
 	Orphans map[string]int64 `json:"orphans"`
 	DryRun  bool             `json:"dry_run"`
 	Resumed bool             `json:"resumed"`
-	// Already tells that there was nothing to do, for the import was done before.
+	// Already reports that there was nothing to do because the import was already complete.
 	Already  bool          `json:"already"`
 	Started  time.Time     `json:"started"`
 	Finished time.Time     `json:"finished,omitzero"`
 	Took     time.Duration `json:"took"` // of this run, in nanoseconds
 }
 
-// clone is a copy that shares nothing: what a transaction changes counts only after it has committed.
+// clone returns a copy that shares nothing with r: changes made in a transaction count only after
+// it commits.
 func (r Report) clone() Report {
 	r.Types, r.Refusals = slices.Clone(r.Types), slices.Clone(r.Refusals)
 	r.Refused, r.Orphans = maps.Clone(r.Refused), maps.Clone(r.Orphans)
@@ -88,7 +91,7 @@ func (r *Report) refuse(v Refusal) {
 	}
 }
 
-// Sum adds up the types.
+// Sum adds up all types.
 func (r *Report) Sum() (sum Type) {
 	for _, t := range r.Types {
 		sum.Rows, sum.New, sum.There, sum.Refused, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There,

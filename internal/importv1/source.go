@@ -14,26 +14,27 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// source is the table of memories that version 1 kept, and how its columns are read.
+// source is the memory table of version 1 and how its columns are read.
 type source struct {
-	conn *pgx.Conn // of another database; nil: the table is in the same
-	// for people and for the place that is written down: schema.table, after the database if that is another
+	conn *pgx.Conn // to another database; nil if the table is in the same one
+	// For messages and for the recorded position: schema.table, prefixed with the database if that
+	// is another.
 	name    string
 	table   string // quoted
 	read    []column
 	columns map[string]string // name: type
-	unread  []string          // columns that nothing reads
-	vectors bool              // they are read too
+	unread  []string          // columns that the import does not read
+	vectors bool              // vectors are read too
 }
 
-// column is a column as the statements know it.
+// column is a column as the statements use it.
 type column struct {
-	name, kind string // its name and type there
-	sql        string // how it is read of the table s, or of the row n that superseded it
+	name, kind string // its name and type in the source
+	sql        string // expression that reads it from table s, or from the row n that superseded it
 }
 
-// sourceColumns are the columns that are read, and the names that they have had, the newer first. What a table lacks
-// is null.
+// sourceColumns are the columns to read, with the names they have had, newest first. A column that
+// the table lacks is null.
 var sourceColumns = []struct {
 	name, kind string
 	from       []string
@@ -72,10 +73,11 @@ var sourceColumns = []struct {
 	{"trait_derived_from", "text", []string{"trait_derived_from"}, "s"},
 }
 
-// requiredColumns are those that a table must have, beside id.
+// requiredColumns are the columns that a table must have, besides id.
 var requiredColumns = []string{"user_id", "memory_type", "content"}
 
-// casts is how a column of PostgreSQL's type is read as the type that is wanted. A time without a zone is in UTC.
+// casts maps the wanted type and a column's PostgreSQL type to the expression that converts it.
+// Times without a zone are in UTC.
 var casts = map[string]map[string]string{
 	"text":   {"text": "%s::text", "varchar": "%s::text", "bpchar": "%s::text", "uuid": "%s::text"},
 	"text[]": {"_text": "%s", "_varchar": "%s::text[]", "_uuid": "%s::text[]"},
@@ -89,7 +91,7 @@ var casts = map[string]map[string]string{
 	"real[]": {"vector": "%s::real[]", "halfvec": "%s::real[]", "_float4": "%s", "_float8": "%s::real[]"},
 }
 
-// openSource finds the table and looks whether it is what it should be.
+// openSource finds the table and checks its columns.
 func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, error) {
 	s := &source{conn: o.Source, vectors: o.KeepVectors}
 	db := target
@@ -210,8 +212,8 @@ func (s *source) wrongColumn(name, want string) error {
 	return fmt.Errorf("the column %s of %s must be of type %s, and is of type %s", name, s.name, want, s.columns[name])
 }
 
-// page selects the next rows after one in the order of their ids, under the names of sourceColumns. A narrow page has
-// nothing but whose rows they are and of what type.
+// page selects the next rows after an id, in id order, under the names of sourceColumns. A narrow
+// page has only the user and type of each row.
 func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narrow bool) string {
 	list := []string{"s.id"}
 	for _, r := range s.read {
@@ -228,11 +230,12 @@ func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narr
 	if where != "" {
 		conditions = append(conditions, where)
 	}
-	// a subselect, so that nothing is computed of rows that are not in the page: it might fail
+	// The subselect keeps expressions, which might fail, from being computed for rows outside the
+	// page.
 	from := fmt.Sprintf("(select s.* from %s s where %s order by s.id limit %d) s", s.table,
 		strings.Join(conditions, " and "), limit)
 	if limit == math.MaxInt32 {
-		// all that there are, in any order
+		// All rows, in any order.
 		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and "))
 	}
 	if s.columns["superseded_by"] != "" && !narrow {
@@ -241,14 +244,15 @@ func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narr
 	return fmt.Sprintf("select %s from %s", strings.Join(list, ", "), from)
 }
 
-// sql is how a column is read, for conditions.
+// sql returns the expression that reads a column, for conditions.
 func (s *source) sql(name string) string {
 	i := slices.IndexFunc(s.read, func(r column) bool { return r.name == name })
 	return s.read[i].sql
 }
 
-// related is the condition for rows that others may refer to, or that refer to others: stage evidence looks at these
-// alone. Where metadata is json, it may not be readable, and a condition must not fail: all rows are looked at.
+// related returns the condition for rows that refer to others or may be referred to; stage evidence
+// reads only these. A json column may be unreadable, and a condition must not fail, so for metadata
+// of type json all rows are read.
 func (s *source) related(types string) string {
 	if s.columns["metadata"] == "json" || s.columns["metadata_"] == "json" {
 		return "true"
@@ -260,14 +264,14 @@ func (s *source) related(types string) string {
 			s.sql("memory_type")), types)
 }
 
-// tenfold tells whether importance goes up to 10.
+// tenfold returns the aggregate that reports whether importance goes up to 10.
 func (s *source) tenfold() string {
 	number := fmt.Sprintf(`case when jsonb_typeof(%[1]s -> 'importance') = 'number'
 		then (%[1]s ->> 'importance')::numeric end`, s.sql("metadata"))
 	return fmt.Sprintf(`bool_or(coalesce(%s::numeric, %s) between 1.000001 and 10)`, s.sql("importance"), number)
 }
 
-// stagingColumns are those of the temporary table that rows of another database go through.
+// stagingColumns are the columns of the temporary table that receives rows of another database.
 func (s *source) stagingColumns() string {
 	list := []string{"id uuid"}
 	for _, r := range s.read {
@@ -276,5 +280,6 @@ func (s *source) stagingColumns() string {
 	return strings.Join(list, ", ")
 }
 
-// sourceError keeps the words of PostgreSQL about a table that is not Oxbow's: "run oxbow migrate up" would be wrong.
+// sourceError keeps PostgreSQL's message about a table that is not Oxbow's: the usual advice "run
+// oxbow migrate up" would be wrong.
 func sourceError(err error, table string) error { return fmt.Errorf("read %s: %w", table, err) }

@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// functionsSQL read what metadata may hold in any form. They are temporary: nothing else needs them.
+// functionsSQL creates temporary functions that read values of metadata in any form.
 const functionsSQL = `
 create or replace function pg_temp.oxbow_v1_time(value text) returns timestamptz
 language plpgsql stable set timezone = 'UTC' as $$
@@ -47,22 +47,22 @@ language sql immutable as $$
    where octet_length(e) between 1 and 1024
 $$`
 
-// lowerSQL is how the name of a type is compared.
+// lowerSQL normalises the name of a type for comparison.
 const lowerSQL = `lower(btrim(%s))`
 
-// timeRange is the range of times that the tables take.
+// timeRange is the range of times that the tables accept.
 const timeRange = `between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'`
 
-// defaultTypes are the types of version 1, and what becomes of them.
+// defaultTypes maps the types of version 1 to memory types.
 var defaultTypes = map[string]store.MemoryType{
 	"fact": store.Fact, "general": store.Fact, "episodic": store.Episodic, "document": store.Document,
 	"trait": store.Trait, "insight": store.Trait,
 }
 
-// literal is a text as SQL has it.
+// literal returns a text as an SQL literal.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// kindSQL is the type that a row's becomes, null where it is not known.
+// kindSQL is the expression for a row's memory type; it is null for an unknown type.
 func kindSQL(types map[string]store.MemoryType) string {
 	var cases strings.Builder
 	for _, from := range slices.Sorted(maps.Keys(types)) {
@@ -71,7 +71,7 @@ func kindSQL(types map[string]store.MemoryType) string {
 	return fmt.Sprintf("case %s%s end", fmt.Sprintf(lowerSQL, "c.memory_type"), cases.String())
 }
 
-// traitTypes are those that become traits, as a list of SQL.
+// traitTypes returns the types that become traits, as an SQL list.
 func traitTypes(types map[string]store.MemoryType) string {
 	var names []string
 	for _, from := range slices.Sorted(maps.Keys(types)) {
@@ -82,9 +82,9 @@ func traitTypes(types map[string]store.MemoryType) string {
 	return strings.Join(append(names, "null"), ", ")
 }
 
-// column begins a statement about some rows, by the name read: their columns, the type that each becomes (kind), its
-// metadata as an object (md), and why it cannot be taken (refusal, detail), null if it can. It is computed once. %[1]s
-// are the rows, %[2]s is kindSQL.
+// readSQL begins a statement over some rows. Its CTE read holds their columns, the type that each
+// becomes (kind), their metadata as an object (md), and why a row is refused (refusal, detail),
+// null if it is not. It is computed once. %[1]s are the rows, %[2]s is kindSQL.
 const readSQL = `
 with read as materialized (
   select r.*,
@@ -106,19 +106,21 @@ with read as materialized (
             from (%[1]s) c) r
 )`
 
-// textOf is a text of the metadata that has a column of its own: only one that fits it.
+// textOf returns the expression for a metadata text that has its own column. It is null if the text
+// does not fit the column.
 func textOf(key string) string {
 	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'string'
 		and octet_length(md ->> '%[1]s') between 1 and 1024 then md ->> '%[1]s' end`, key)
 }
 
-// numberOf is a number of the metadata, kept within what other types of numbers hold.
+// numberOf returns the expression for a metadata number, limited to the range of other numeric
+// types.
 func numberOf(key string) string {
 	return fmt.Sprintf(`case when jsonb_typeof(md -> '%[1]s') = 'number'
 		then least(greatest((md ->> '%[1]s')::numeric, -1e9), 1e9) end`, key)
 }
 
-// finite is a time that a reader can hold, or null.
+// finite returns the expression for a time that readers can represent, or null.
 func finite(column string) string {
 	return fmt.Sprintf("case when %[1]s %[2]s then %[1]s end", column, timeRange)
 }
@@ -136,14 +138,15 @@ const (
 	contextNames = `'work', 'personal', 'social', 'learning', 'general', 'contextual'`
 )
 
-// among is a column's text, or else that of the metadata, if it is among some.
+// among returns the expression for a column's text, or else the metadata's, if it is one of some.
 func among(column, key, some string) string {
 	return fmt.Sprintf(`case when %[1]s in (%[3]s) then %[1]s when md ->> '%[2]s' in (%[3]s) then md ->> '%[2]s' end`,
 		column, key, some)
 }
 
-// valuesOf are the columns of a memory and how each is computed of a row of read, to which what is needed more than
-// once is added. What has a column of its own leaves the metadata, unless it does not fit there.
+// valuesOf returns the columns of a memory and the expression for each over a row of read. added
+// holds expressions used more than once, to be added to read. A value with its own column is
+// removed from the metadata unless it does not fit the column.
 func valuesOf(scale float64) (columns, values, added []string) {
 	added = []string{fmt.Sprintf(`coalesce(importance, %s::double precision) / %g as measure`, numberOf("importance"),
 		scale)}
@@ -181,7 +184,7 @@ func valuesOf(scale float64) (columns, values, added []string) {
 	for _, key := range []string{"speaker", "agent_id", "source", "category"} {
 		add(key, text("null", key))
 	}
-	// NaN is above every number, and not below 1
+	// NaN sorts above every number, so it is not below 1.
 	add("importance", "case when measure between 0 and 1 then measure else 0.5 end")
 	moved = append(moved, `case when measure between 0 and 1 then 'importance' end`)
 	add("access_count", countOf("access_count", "access_count"))
@@ -214,10 +217,10 @@ func valuesOf(scale float64) (columns, values, added []string) {
 	return columns, values, added
 }
 
-// totalsSQL ends a statement that begins with read: how many rows there are; the id of the last; by type (label; a
-// type that is not known is "unknown"), how many there are and are refused; the reasons of refusals with some
-// examples. %[1]s tells how many were stored, by type, and %[2]s has the traits among them. The rows are gone through
-// as seldom as can be.
+// totalsSQL ends a statement that begins with read. It returns the number of rows, the last id, the
+// rows and refused rows by type (label; "unknown" for unknown types), and the reasons for refusals
+// with some examples. %[1]s counts the stored rows by type, and %[2]s has the traits among them. It
+// scans the rows as few times as possible.
 const totalsSQL = `,
 total as materialized (
   select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
@@ -239,7 +242,8 @@ select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uu
   from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids
           from (%[2]s) t) trait`
 
-// insertSQL stores the rows that are not refused; careful, those that are not there yet.
+// insertSQL stores the rows that are not refused. If careful, it skips rows that are already
+// stored.
 func insertSQL(from, kinds string, scale float64, careful bool) string {
 	columns, values, added := valuesOf(scale)
 	sql := fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(`, made as (
@@ -247,7 +251,7 @@ func insertSQL(from, kinds string, scale float64, careful bool) string {
   select %s
     from (select *, %s from read where refusal is null offset 0) r order by user_id collate "C", created`,
 		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
-	if !careful { // all of them are new, or the statement fails
+	if !careful { // all rows are new, or the statement fails
 		return sql + ")" + fmt.Sprintf(totalsSQL, `select label as "from", rows from total where refusal is null`,
 			`select user_id, id from read where kind = 'trait' and refusal is null`)
 	}
@@ -258,7 +262,7 @@ func insertSQL(from, kinds string, scale float64, careful bool) string {
 		`select user_id, id from made where memory_type = 'trait'`)
 }
 
-// dryRunSQL is insertSQL without the insertion: it counts what would be new.
+// dryRunSQL counts what insertSQL would store.
 func dryRunSQL(from, kinds string) string {
 	return fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(totalsSQL, `
           select r.label as "from", count(*) as rows from read r
@@ -267,9 +271,9 @@ func dryRunSQL(from, kinds string) string {
            group by 1`, `select user_id, id from read where false`)
 }
 
-// adoptSQL gives new traits the events that lead to where they stand, as an import of a file does: created, and
-// reinforced as often as they say, to no effect. Those that say anything else go through adopt_trait, one by one,
-// which takes fifty times as long.
+// adoptSQL gives new traits the events that lead to their state, as a file import does: created,
+// and reinforced as often as they record, without effect. Traits with other events go through
+// adopt_trait one by one, which takes fifty times as long.
 const adoptSQL = `
 with simple as (
   insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end,
@@ -290,9 +294,9 @@ select count(*) filter (where oxbow.adopt_trait(i.user_id, i.id, 'import'))
   from (select user_id, id from unnest($1::text[], $2::uuid[]) i(user_id, id)
         except select user_id, trait_id from simple order by 1, 2) i`
 
-// vectorsSQL keeps the vectors of the rows: those of the right dimension, finite, and not all zeros. It returns how
-// many it stored, and of how many memories there is a vector that does not serve. %[1]s are the rows, %[2]s is
-// kindSQL, %[3]d the dimension.
+// vectorsSQL keeps the valid vectors of the rows: of the right dimension, finite, and not all
+// zeros. It returns how many it stored, and how many memories have an unusable vector. %[1]s are
+// the rows, %[2]s is kindSQL, %[3]d the dimension.
 const vectorsSQL = `
 with made as (
   insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)

@@ -19,7 +19,7 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 			return page, err
 		}
 	}
-	// few rows have a newer version: each is looked up, and not all of them joined
+	// Few rows have a newer version: look each up instead of joining all.
 	if _, err := tx.Exec(ctx,
 		`select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`); err != nil {
 		return page, err
@@ -56,7 +56,7 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	return page, nil
 }
 
-// count adds what a statement says of its rows.
+// count adds a statement's counts to the report.
 func (v *importer) count(next *Report, types, reasons, examples, made []byte) error {
 	var counted struct {
 		types []struct {
@@ -101,9 +101,9 @@ func (v *importer) count(next *Report, types, reasons, examples, made []byte) er
 	return nil
 }
 
-// related stores what rows say of others.
+// related stores the relations between rows.
 func (v *importer) related(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
-	// few rows are such: to look at all and to sort those may be quicker than to go by the index
+	// Few rows match, so scanning and sorting all may be faster than using the index.
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
@@ -145,9 +145,9 @@ func (v *importer) related(ctx context.Context, tx pgx.Tx, rows string, next *Re
 	return page, nil
 }
 
-// verify looks for the memory of each row.
+// verify looks up the memory of each row.
 func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
-	// nothing is read but three columns: a whole table against another is quicker than row by row
+	// Only three columns are read: joining whole tables is faster than going row by row.
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
@@ -171,8 +171,8 @@ func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Rep
 	return page, nil
 }
 
-// repair takes out references to memories that are not there, and ends the verification: what is missing is what was
-// not found and was not refused.
+// repair clears references to missing memories and ends the verification: rows neither found nor
+// refused are missing.
 func (v *importer) repair(ctx context.Context, tx pgx.Tx, next *Report) error {
 	for i := range next.Types {
 		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Refused)

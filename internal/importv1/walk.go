@@ -18,7 +18,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// commit runs a transaction that brings the import to where next says.
+// commit runs a transaction that advances the import to next.
 func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *Report) error) error {
 	err := v.transaction(ctx, v.conn, func(tx pgx.Tx) error {
 		if err := work(tx, &next); err != nil || v.options.DryRun {
@@ -40,10 +40,10 @@ func (v *importer) commit(ctx context.Context, next Report, work func(pgx.Tx, *R
 // transaction runs a transaction with the settings that an import needs.
 func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// origin: see the trigger that keeps applications from inserting traits. The types of the
-		// extension vector are found wherever it was installed. Rows come in the order of an index,
-		// whatever the statistics of the table say. Foreign keys to the memories are not planned
-		// anew for each row, which takes ten times as long as to look.
+		// origin: see the trigger that keeps applications from inserting traits. The search path
+		// finds the types of the extension vector in any schema. Rows come in index order, whatever
+		// the table's statistics say. A generic plan keeps foreign keys to the memories from being
+		// planned again for each row, which takes ten times as long as the lookup.
 		_, err := tx.Exec(ctx, `
 			select set_config('oxbow.origin', 'import', true), set_config('work_mem', '64MB', true),
 			  set_config('enable_seqscan', 'off', true),
@@ -58,17 +58,18 @@ func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pg
 	})
 }
 
-// batchResult is what a transaction found.
+// batchResult is the result of a transaction.
 type batchResult struct {
 	rows int64
 	last *uuid.UUID
 }
 
-// walk goes through the rows that fulfil a condition, a batch a transaction, and then to the next stage. A batch that
-// PostgreSQL does not take is divided until the row is alone that it does not take; that one is refused.
+// walk processes the rows that satisfy a condition, one batch per transaction, and then moves to
+// the next stage. It splits a batch that PostgreSQL rejects until the rejected row is alone, and
+// refuses that row.
 func (v *importer) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string,
 	*Report) (batchResult, error)) error {
-	if v.source.conn != nil { // as for the transactions here
+	if v.source.conn != nil { // the same as for the target's transactions
 		if _, err := v.source.conn.Exec(ctx, `set enable_seqscan = off; set enable_bitmapscan = off`); err != nil {
 			return sourceError(err, v.source.name)
 		}
@@ -143,8 +144,8 @@ func (v *importer) walk(ctx context.Context, where string, work func(context.Con
 	}
 }
 
-// analyze lets PostgreSQL look at the columns by which memories are found, as autovacuum does sooner or later. Only
-// an owner may; others get a warning.
+// analyze updates the statistics of the columns by which memories are found, as autovacuum would
+// later. Only an owner may do so; others get a warning.
 func (v *importer) analyze(ctx context.Context) error {
 	if v.options.DryRun {
 		return nil
@@ -154,12 +155,12 @@ func (v *importer) analyze(ctx context.Context) error {
 	return store.Explain(err)
 }
 
-// explain says of what an error is. The source's own errors are told apart, because their cause is not Oxbow's schema.
+// explain names the import and the stage in an error.
 func (v *importer) explain(err error) error {
 	return fmt.Errorf("import %s, stage %s: %w", v.source.name, v.report.Stage, store.Explain(err))
 }
 
-// end goes to the next stage.
+// end moves to the next stage.
 func (v *importer) end(ctx context.Context, tx pgx.Tx, next *Report) error {
 	if v.options.DryRun {
 		return nil
@@ -177,8 +178,8 @@ func (v *importer) end(ctx context.Context, tx pgx.Tx, next *Report) error {
 	return nil
 }
 
-// rows returns the rows after those that a report tells of, as a subselect. Those of another database are copied into a
-// temporary table first.
+// rows returns the rows after the report's position, as a subselect. Rows of another database are
+// first copied into a temporary table.
 func (v *importer) rows(ctx context.Context, tx pgx.Tx, report *Report, where string, size int) (string, error) {
 	page := v.source.page(report.After, report.Looked > 0, where, size, report.Stage == StageFinish)
 	if v.source.conn == nil {
@@ -195,26 +196,26 @@ func (v *importer) rows(ctx context.Context, tx pgx.Tx, report *Report, where st
 	return "select * from pg_temp.oxbow_v1_rows", nil
 }
 
-// copyRows copies the rows of a query over there.
+// copyRows copies the rows of a query on the source.
 func (v *importer) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
-	v.copying.Lock() // there may be two batches, and there is one connection
+	v.copying.Lock() // two batches may share the one connection
 	defer v.copying.Unlock()
 	r, w := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
 		_, err := v.source.conn.PgConn().CopyTo(ctx, w, "copy ("+page+") to stdout (format binary)")
-		_ = w.CloseWithError(err) // nil is the end
+		_ = w.CloseWithError(err) // nil means end of file
 		sent <- err
 	}()
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, "copy pg_temp.oxbow_v1_rows from stdin (format binary)")
-	_ = r.CloseWithError(errors.New("the copy was given up")) // nobody reads on
+	_ = r.CloseWithError(errors.New("the copy was given up")) // no more reads follow
 	if from := <-sent; from != nil {
-		return from // what the other side says of it is only that the copy was given up
+		return from // the other side's error only says that the copy was given up
 	}
 	return err
 }
 
-// refuseNext passes over the next row, which PostgreSQL does not take.
+// refuseNext skips the next row, which PostgreSQL rejects.
 func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgError) error {
 	db := v.conn
 	if v.source.conn != nil {
@@ -227,7 +228,7 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	if where != "" {
 		condition += " and " + where
 	}
-	// its text may quote the row
+	// The error's text may quote the row.
 	refusal := Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code}
 	var from string
 	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,

@@ -10,15 +10,17 @@ import (
 	"syscall"
 )
 
-// account is the system user that runs PostgreSQL: this one, or for root, whom PostgreSQL refuses, another.
+// account is the system user that runs PostgreSQL: the current user, or another if that is root,
+// which PostgreSQL refuses.
 type account struct {
 	name     string
 	uid, gid uint32
-	switched bool // runs as somebody else than this program
+	switched bool // runs as another user than this program
 }
 
-// accountFor returns who runs the cluster of dir: the owner of the data where there is any, so that root meets a
-// user's cluster as that user; for new data the user himself, or, for root, postgres or nobody.
+// accountFor returns the account that runs the cluster of dir. It is the owner of existing data, so
+// that root runs a user's cluster as that user. For new data it is the current user or, for root,
+// postgres or nobody.
 func accountFor(dir string) (account, error) {
 	euid := os.Geteuid()
 	if euid != 0 {
@@ -45,8 +47,8 @@ func accountFor(dir string) (account, error) {
 		"run this as another user, or set DATABASE_URL to a database that you run yourself")
 }
 
-// attributes makes a child process run as the account, in a session of its own: a Ctrl-C in the terminal is meant for
-// this program, which then stops the server in order.
+// attributes makes a child process run as the account, in its own session: a Ctrl-C in the terminal
+// then reaches only this program, which shuts the server down in order.
 func (a account) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if a.switched {
@@ -55,8 +57,8 @@ func (a account) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// own makes a directory, mode 0700, that belongs to the account. One that is there already must belong to it: another
-// user could have put it there.
+// own creates a directory with mode 0700 that belongs to the account. An existing directory must
+// belong to the account: another user could have created it.
 func (a account) own(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err == nil && a.switched {
@@ -91,7 +93,7 @@ func (a account) String() string {
 	return fmt.Sprintf("user %d", a.uid)
 }
 
-// reaches reports the first directory above dir that the account may not pass through.
+// reaches returns an error that names the first directory above dir that the account may not enter.
 func (a account) reaches(dir string) error {
 	if !a.switched {
 		return nil

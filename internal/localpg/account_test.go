@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every other test runs as whoever runs the tests; when that is root, this one is the ordinary user.
+// Other tests run as the current user. If that is root, this one covers an ordinary user.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -22,9 +22,9 @@ func TestOrdinaryUser(t *testing.T) {
 	const uid = 65534
 	home := openTempDir(t)
 	require.NoError(t, os.Chown(home, uid, uid))
-	binary := filepath.Join(home, "helper") // the original is in a directory of root's
-	// Not copied here: a descriptor open for writing could slip into a child of a parallel test, and no program can be
-	// run while one is ("text file busy").
+	binary := filepath.Join(home, "helper") // root owns the directory of the original
+	// The copy is made by cp: a descriptor open for writing here could leak into a child of a
+	// parallel test, and a program cannot run while one is open ("text file busy").
 	require.NoError(t, exec.Command("cp", os.Args[0], binary).Run())
 	require.NoError(t, os.Chmod(binary, 0o755))
 
@@ -33,7 +33,7 @@ func TestOrdinaryUser(t *testing.T) {
 	program, dsn := startHelper(t, binary, dir, attr)
 	require.Equal(t, 1, get[int](t, dsn, "select 1"))
 
-	// root meets the cluster of a user as that user, and leaves it to him.
+	// root runs a user's cluster as that user and does not change its owner.
 	s := start(t, dir)
 	require.False(t, s.Started())
 	require.Equal(t, uint32(uid), s.cluster.account.uid)

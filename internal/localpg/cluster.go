@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// cluster is a directory with a database cluster in it, running or not.
+// cluster is a directory that holds a database cluster, running or not.
 type cluster struct {
 	dir     string
 	install installation
@@ -24,7 +24,7 @@ type cluster struct {
 func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
 func (c *cluster) data() string            { return c.path("data") }
 
-// openCluster finds the directory and the programs for it, and makes the directory ready.
+// openCluster finds the directory and the programs for it, and prepares the directory.
 func openCluster(cfg Config) (*cluster, error) {
 	all := installations()
 	dir, install, err := pick(cfg, all)
@@ -41,7 +41,7 @@ func openCluster(cfg Config) (*cluster, error) {
 	if err := makeParents(filepath.Dir(dir)); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
-	// PostgreSQL knows its data directory by its real path, and so must the comparison with it.
+	// PostgreSQL stores the real path of its data directory, so comparisons need the real path too.
 	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
 	if err != nil {
 		return nil, err
@@ -56,7 +56,8 @@ func openCluster(cfg Config) (*cluster, error) {
 	return &cluster{dir: dir, install: install, account: acct}, nil
 }
 
-// makeParents is os.MkdirAll with mode 0755 whatever the umask: root's may close the directory to the account.
+// makeParents is os.MkdirAll with mode 0755 whatever the umask: root's umask may keep the account
+// out.
 func makeParents(dir string) error {
 	if exists(dir) {
 		return nil
@@ -66,14 +67,15 @@ func makeParents(dir string) error {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return nil // another program was faster
+			return nil // another program created it
 		}
 		return err
 	}
 	return os.Chmod(dir, 0o755)
 }
 
-// pick chooses directory and programs together: a cluster runs only with the major version that made it.
+// pick chooses directory and programs together: a cluster runs only with the major version that
+// created it.
 func pick(cfg Config, all []installation) (string, installation, error) {
 	if cfg.DataDir != "" {
 		dir, err := filepath.Abs(cfg.DataDir)
@@ -101,8 +103,8 @@ func pick(cfg Config, all []installation) (string, installation, error) {
 	return pickDefault(base, all, cfg.Logger)
 }
 
-// pickDefault prefers a cluster that is there over a newer PostgreSQL: after an upgrade of the system the data is
-// still found as long as the old programs are.
+// pickDefault prefers an existing cluster over a newer PostgreSQL: after a system upgrade the data
+// stays in use while the old programs are installed.
 func pickDefault(base string, all []installation, logger *slog.Logger) (string, installation, error) {
 	existing, err := filepath.Glob(filepath.Join(base, "pg-*"))
 	if err != nil {
@@ -129,7 +131,7 @@ func pickDefault(base string, all []installation, logger *slog.Logger) (string, 
 
 func defaultBase() (string, error) {
 	if os.Geteuid() == 0 {
-		return "/var/lib/oxbow", nil // root's home is closed to the user who runs PostgreSQL
+		return "/var/lib/oxbow", nil // the account that runs PostgreSQL cannot enter root's home
 	}
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "oxbow"), nil
@@ -141,7 +143,7 @@ func defaultBase() (string, error) {
 	return filepath.Join(home, ".local", "share", "oxbow"), nil
 }
 
-// majorOfData returns 0 where there is no data yet.
+// majorOfData returns the major version of the data, or 0 without data.
 func majorOfData(data string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -157,7 +159,8 @@ func majorOfData(data string) (int, error) {
 	return major, nil
 }
 
-// refuseForeign keeps this package out of directories that are not its own, another cluster's above all.
+// refuseForeign returns an error for a directory that this package does not own, above all another
+// cluster's.
 func refuseForeign(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -177,8 +180,8 @@ func refuseForeign(dir string) error {
 	return nil
 }
 
-// init runs initdb unless there is data. It works beside the final place and renames, so that an initdb that was
-// killed leaves nothing that looks like a cluster. The caller holds the lock.
+// init runs initdb unless the data exists. It works in a temporary directory and renames it, so
+// that a killed initdb leaves nothing that looks like a cluster. The caller holds the lock.
 func (c *cluster) init(ctx context.Context, cfg Config) error {
 	if exists(filepath.Join(c.data(), "PG_VERSION")) {
 		return nil
@@ -225,7 +228,8 @@ func (c *cluster) initdb(ctx context.Context, dir string, noSync bool) error {
 	return errors.Join(failures...)
 }
 
-// locales lists the ways to a Unicode-aware cluster that sorts the same on every machine, best first.
+// locales lists initdb options for a Unicode-aware cluster that sorts the same on every machine,
+// best first.
 func locales(major int) [][]string {
 	var list [][]string
 	if major >= 17 {
@@ -234,18 +238,19 @@ func locales(major int) [][]string {
 	return append(list, []string{"--locale=C.UTF-8"}, []string{"--locale=en_US.UTF-8"})
 }
 
-// environment leaves out PGDATA, PGPORT, PGOPTIONS, a foreign HOME and the like. LC_ALL keeps messages in English.
+// environment returns the environment without PGDATA, PGPORT, PGOPTIONS, a foreign HOME and the
+// like. LC_ALL keeps messages in English.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
 
-// socketDir chooses and makes the directory of the Unix socket. The data directory itself may be too deep: the whole
-// path of a socket fits 107 bytes (103 on macOS).
+// socketDir chooses and creates the directory of the Unix socket. The path of the data directory
+// may be too long: a socket's whole path is limited to 107 bytes (103 on macOS).
 func (c *cluster) socketDir() (string, error) {
 	const longest = 103 - len("/.s.PGSQL."+port+".lock")
 	base := os.TempDir()
 	if c.account.switched {
-		base = "/tmp" // root's TMPDIR may be closed to the account
+		base = "/tmp" // the account may not be able to enter root's TMPDIR
 	}
 	name := fmt.Sprintf("oxbow-%d-%s", c.account.uid, shortHash(c.dir))
 	if len(base)+1+len(name) > longest {
@@ -258,7 +263,7 @@ func (c *cluster) socketDir() (string, error) {
 	return dir, nil
 }
 
-// shutdown stops whatever server runs in this directory. The caller holds the lock.
+// shutdown stops any server running in this directory. The caller holds the lock.
 func (c *cluster) shutdown(ctx context.Context) error {
 	pm := c.runningPostmaster()
 	if pm == nil {
@@ -267,8 +272,8 @@ func (c *cluster) shutdown(ctx context.Context) error {
 	return pm.stop(ctx)
 }
 
-// Remove stops the server of a directory and deletes the directory with everything in it. A directory that is not
-// of this package is refused.
+// Remove stops the server of a directory and deletes the directory with its contents. It refuses a
+// directory that this package did not create.
 func Remove(ctx context.Context, dir string) error {
 	if err := refuseForeign(dir); err != nil {
 		return err
@@ -284,7 +289,7 @@ func Remove(ctx context.Context, dir string) error {
 	return os.RemoveAll(c.dir)
 }
 
-// alive says whether there is a process of this id, of whatever user.
+// alive reports whether a process with this id exists, whatever its user.
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// binGlobs are the places where systems put PostgreSQL's programs, one directory per major version.
+// binGlobs are the usual locations of PostgreSQL's programs, one directory per major version.
 var binGlobs = []string{
 	"/usr/lib/postgresql/*/bin",                          // Debian, Ubuntu
 	"/usr/lib/postgresql[1-9]*/bin",                      // SUSE
@@ -28,11 +28,11 @@ var binGlobs = []string{
 	"/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin", // from source, FreeBSD, Arch
 }
 
-// installation is one PostgreSQL on this machine.
+// installation is a PostgreSQL installed on this machine.
 type installation struct {
 	bin    string // directory of postgres and initdb
 	major  int
-	vector string // pgvector's version, "" when it is not installed for this PostgreSQL
+	vector string // pgvector's version, or "" if it is not installed for this PostgreSQL
 }
 
 func (in installation) String() string {
@@ -47,8 +47,8 @@ func (in installation) usable() bool {
 	return in.major >= minMajor && vectorIsRecent(in.vector)
 }
 
-// installations lists what is on this machine, in the order of preference: the one that pg_config speaks for, then
-// the systems' directories, newest version first, then PATH.
+// installations lists the installations on this machine in order of preference: that of pg_config,
+// then the system directories, newest version first, then PATH.
 func installations() []installation {
 	var dirs []string
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -101,7 +101,7 @@ func majorOf(postgres string) (int, error) {
 
 var versionPattern = regexp.MustCompile(`(?m)^\s*default_version\s*=\s*'([^']+)'`)
 
-// vectorOf returns the version in vector's control file, "" without one.
+// vectorOf returns the version in vector's control file, or "" without one.
 func vectorOf(bin string, major int) string {
 	shares := []string{
 		fmt.Sprintf("/usr/share/postgresql/%d", major),
@@ -109,7 +109,7 @@ func vectorOf(bin string, major int) string {
 		filepath.Join(bin, "../share"),
 	}
 	if out, err := exec.Command(filepath.Join(bin, "pg_config"), "--sharedir").Output(); err == nil {
-		shares = []string{strings.TrimSpace(string(out))} // the only certain answer
+		shares = []string{strings.TrimSpace(string(out))} // the only reliable answer
 	}
 	for _, share := range shares {
 		control, err := os.ReadFile(filepath.Join(share, "extension", "vector.control"))
@@ -123,7 +123,7 @@ func vectorOf(bin string, major int) string {
 	return ""
 }
 
-// vectorIsRecent says whether the version is 0.8 or newer, the first with iterative index scans.
+// vectorIsRecent reports whether the version is 0.8 or newer, the first with iterative index scans.
 func vectorIsRecent(version string) bool {
 	majorText, rest, _ := strings.Cut(version, ".")
 	minorText, _, _ := strings.Cut(rest, ".")
@@ -135,7 +135,7 @@ func vectorIsRecent(version string) bool {
 	return major > 0 || minor >= 8
 }
 
-// choose returns the first usable installation, of the given major version if that is not 0.
+// choose returns the first usable installation, of the given major version unless that is 0.
 func choose(all []installation, major int) (installation, error) {
 	for _, in := range all {
 		if in.usable() && (major == 0 || in.major == major) {
@@ -145,7 +145,7 @@ func choose(all []installation, major int) (installation, error) {
 	return installation{}, missing(all, major)
 }
 
-// missing explains what is not there and how to get it.
+// missing returns an error that says what is missing and how to install it.
 func missing(all []installation, major int) error {
 	text := "Oxbow's private database needs PostgreSQL 15 or newer with pgvector 0.8 or newer"
 	if major != 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeInstallation makes a directory that answers like a PostgreSQL's. An empty vector means no extension.
+// fakeInstallation creates a directory that imitates a PostgreSQL installation. An empty vector
+// means no extension.
 func fakeInstallation(t *testing.T, version, vector string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -61,7 +62,7 @@ func TestChoose(t *testing.T) {
 	require.ErrorContains(t, err, "DATABASE_URL")
 }
 
-// A cluster that is there wins over a newer PostgreSQL; one whose programs are gone is left aside.
+// An existing cluster wins over a newer PostgreSQL. A cluster whose programs are gone is ignored.
 func TestPickDefault(t *testing.T) {
 	t.Parallel()
 	all := inspect([]string{fakeInstallation(t, "17.2", "0.8.0"), fakeInstallation(t, "15.10", "0.8.0")})

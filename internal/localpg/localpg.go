@@ -1,15 +1,16 @@
 // Package localpg runs a private PostgreSQL for development and tests.
 //
-// The server listens on a Unix socket only, in a directory that is closed to other users, and keeps its data in a
-// directory of its own, so it never meets another cluster of the machine: no port, no service, no shared
-// configuration. It outlives crashes of this program and of its own; a second program that starts the same directory
-// attaches to the server that runs, and the last one to leave stops it.
+// The server listens only on a Unix socket in a directory closed to other users, and keeps its data
+// in its own directory. It therefore never interferes with another cluster on the machine: no port,
+// no service, no shared configuration. It survives crashes of this program and recovers from its
+// own. A second program that starts the same directory attaches to the running server, and the last
+// program to leave stops it.
 //
-// A directory given to this package looks like this:
+// A directory of this package contains:
 //
-//	data/         PostgreSQL's data directory (PGDATA), made by initdb
-//	postgres.log  what the server prints
-//	lock          held for moments, by whoever starts or stops the server
+//	data/         PostgreSQL's data directory (PGDATA), created by initdb
+//	postgres.log  the server's output
+//	lock          held briefly while a program starts or stops the server
 //	users         held shared by every program that uses the server
 package localpg
 
@@ -28,39 +29,42 @@ import (
 )
 
 const (
-	// superuser is the only role of a new cluster. It needs no password: the socket's directory is what guards it.
+	// superuser is the only role of a new cluster. It has no password: the permissions of the
+	// socket's directory protect it.
 	superuser = "postgres"
-	// port is a part of the socket's file name and nothing else; no TCP port is opened.
+	// port is only a part of the socket's file name; no TCP port is opened.
 	port = "5432"
 
 	minMajor = 15 // oldest PostgreSQL that Oxbow supports
 )
 
-// Config says which cluster to run. The zero value is usable.
+// Config describes a cluster. The zero value is usable.
 type Config struct {
-	// DataDir is the directory that holds everything of the cluster. It is created if it is not there; a directory
-	// with anything else in it is refused.
-	// Default: pg-<major version> in BaseDir.
+	// DataDir is the directory that holds everything of the cluster. It is created if it does not
+	// exist; a directory with other contents is refused. Default: pg-<major version> in BaseDir.
 	DataDir string
 
-	// BaseDir is where the default DataDir lies: that of an existing cluster which this machine's PostgreSQL can run,
-	// or else a new one. Default: $XDG_DATA_HOME/oxbow (or ~/.local/share/oxbow), and /var/lib/oxbow for root.
+	// BaseDir is the parent of the default DataDir, which is an existing cluster that this
+	// machine's PostgreSQL can run, or else a new one. Default: $XDG_DATA_HOME/oxbow (or
+	// ~/.local/share/oxbow), and /var/lib/oxbow for root.
 	BaseDir string
 
-	// Database is created, with the vector extension in it, if it is not there. Default: "oxbow".
+	// Database is created with the vector extension if it does not exist. Default: "oxbow".
 	Database string
 
-	// Settings are server parameters (postgresql.conf names) in addition to this package's own, for a server that
-	// Start has to start; one that runs already keeps what it has.
+	// Settings are server parameters (postgresql.conf names) in addition to this package's own.
+	// They apply only if Start starts the server; a running server keeps its settings.
 	Settings map[string]string
 
-	// KeepRunning leaves the server running after Stop and after the end of the program. Shutdown ends it.
+	// KeepRunning leaves the server running after Stop and after the program ends. Shutdown stops
+	// it.
 	KeepRunning bool
 
-	// StartTimeout limits how long Start waits for the server, recovery after a crash included. Default: 2 minutes.
+	// StartTimeout limits how long Start waits for the server, including crash recovery. Default: 2
+	// minutes.
 	StartTimeout time.Duration
 
-	// Logger reports what is done. Default: nothing is logged.
+	// Logger receives the steps taken. Default: no logging.
 	Logger *slog.Logger
 }
 
@@ -73,7 +77,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server is a running private PostgreSQL, started or found running by Start.
+// Server is a running private PostgreSQL that Start started or found running.
 type Server struct {
 	cluster     *cluster
 	postmaster  *postmaster
@@ -85,10 +89,11 @@ type Server struct {
 	stopErr  error
 }
 
-// Start returns the server of cfg.DataDir, and starts it unless it is running already.
+// Start returns the server of cfg.DataDir, and starts it unless it is running.
 //
-// Errors say what to install when PostgreSQL (15 or newer) or pgvector (0.8 or newer) is missing, and quote the
-// server's own log when it does not start. Programs that call Start at the same time wait for each other.
+// An error says what to install if PostgreSQL (15 or newer) or pgvector (0.8 or newer) is missing,
+// and quotes the server's log if the server does not start. Concurrent calls of Start, also in
+// other programs, wait for each other.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.StartTimeout,
@@ -105,7 +110,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	defer lock.release()
 
-	// Taken inside the lock: Stop looks at it under the same lock, so nobody stops a server that we are about to use.
+	// Acquired inside the lock: Stop checks it under the same lock, so no program stops a server
+	// that we are about to use.
 	users, err := acquire(ctx, c.path("users"), shared)
 	if err != nil {
 		return nil, err
@@ -147,7 +153,8 @@ func (s *Server) start(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// DSN returns the connection URL of a database of this server, as its superuser. It works with pgx and with libpq.
+// DSN returns the connection URL of a database of this server, as its superuser. It works with pgx
+// and libpq.
 func (s *Server) DSN(database string) string {
 	host := strings.ReplaceAll(url.QueryEscape(s.postmaster.socketDir), "%2F", "/")
 	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s", superuser, url.PathEscape(database), host, port)
@@ -156,22 +163,24 @@ func (s *Server) DSN(database string) string {
 // Dir returns the directory that holds everything of the cluster.
 func (s *Server) Dir() string { return s.cluster.dir }
 
-// BinDir returns the directory of the server's programs (psql and pg_dump are there where they are installed).
+// BinDir returns the directory of the server's programs, which include psql and pg_dump if they are
+// installed.
 func (s *Server) BinDir() string { return s.cluster.install.bin }
 
-// Command returns one of the server's programs, to be run as the account that runs the server: it may read and write
-// what the server may, with the right owner.
+// Command returns a command for one of the server's programs that runs as the server's account: it
+// can access the server's files and creates files with the right owner.
 func (s *Server) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.BinDir(), program), args...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.Dir(), environment(), s.cluster.account.attributes()
 	return cmd
 }
 
-// Started says whether this Start started the server; otherwise it was running already.
+// Started reports whether this call of Start started the server; otherwise it was already running.
 func (s *Server) Started() bool { return s.started }
 
-// Stop ends the use of the server. The server is shut down unless Config.KeepRunning was set or another program still
-// uses it. Clients that are connected are disconnected. A second call does nothing and returns what the first did.
+// Stop ends the use of the server. It shuts the server down, disconnecting clients, unless
+// Config.KeepRunning is set or another program uses it. Later calls do nothing and return the first
+// call's result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
 	return s.stopErr
@@ -193,13 +202,14 @@ func (s *Server) stop(ctx context.Context) error {
 		return err
 	}
 	if last == nil {
-		return nil // someone else still uses the server
+		return nil // another program uses the server
 	}
 	defer last.release()
 	return s.postmaster.stop(ctx)
 }
 
-// Shutdown stops the server of a directory, whoever uses it. Without a running server it does nothing.
+// Shutdown stops the server of a directory, even if other programs use it. It does nothing if no
+// server is running.
 func Shutdown(ctx context.Context, dir string) error {
 	c, lock, err := lockExisting(ctx, dir)
 	if c == nil || err != nil {
@@ -209,7 +219,8 @@ func Shutdown(ctx context.Context, dir string) error {
 	return c.shutdown(ctx)
 }
 
-// lockExisting returns a nil cluster when the directory holds none.
+// lockExisting locks the cluster of a directory. It returns a nil cluster if the directory has
+// none.
 func lockExisting(ctx context.Context, dir string) (*cluster, *fileLock, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

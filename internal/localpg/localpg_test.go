@@ -20,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// helperEnv turns the test binary into a program that starts the server of a directory, prints its DSN and stays.
+// helperEnv turns the test binary into a program that starts the server of a directory, prints its
+// DSN and waits.
 const helperEnv = "OXBOW_LOCALPG_TEST_DIR"
 
 func TestMain(m *testing.M) {
@@ -55,7 +56,8 @@ func start(t *testing.T, dir string) *Server {
 	return s
 }
 
-// openTempDir is t.TempDir that every user may pass through; PostgreSQL may have to run as another.
+// openTempDir is t.TempDir with permissions for every user to enter; PostgreSQL may have to run as
+// another user.
 func openTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "oxbow-localpg-test-")
@@ -65,7 +67,8 @@ func openTempDir(t *testing.T) string {
 	return dir
 }
 
-// newDir is deep, as a home directory can be: the socket must not be in it.
+// newDir returns a directory with a path as long as a home directory's can be, so that the socket
+// must be elsewhere.
 func newDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(openTempDir(t), strings.Repeat("deep/", 30), "cluster")
@@ -92,7 +95,7 @@ func get[T any](t *testing.T, dsn, sql string) T {
 	return v
 }
 
-// killPostmaster kills without warning, and returns when the process is gone.
+// killPostmaster kills the postmaster and returns when the process is gone.
 func killPostmaster(t *testing.T, s *Server) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(s.postmaster.pid, syscall.SIGKILL))
@@ -227,8 +230,8 @@ func TestInterruptIsForTheProgramAlone(t *testing.T) {
 	require.Equal(t, 1, get[int](t, dsn, "select 1"))
 }
 
-// The id in a stale postmaster.pid can by now be that of another process of the same user, and PostgreSQL itself then
-// refuses to start.
+// The id in a stale postmaster.pid may now belong to another process of the same user, in which
+// case PostgreSQL itself refuses to start.
 func TestStalePIDFile(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -316,7 +319,7 @@ func startHelper(t *testing.T, binary, dir string, attr *syscall.SysProcAttr) (*
 	cmd.SysProcAttr = attr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = stdin.Close() }) // a helper that still runs ends now
+	t.Cleanup(func() { _ = stdin.Close() }) // ends a helper that is still running
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

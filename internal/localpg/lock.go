@@ -16,11 +16,12 @@ const (
 	exclusive lockMode = syscall.LOCK_EX
 )
 
-// fileLock is an advisory lock that the kernel drops when the program ends, however it ends. The file is not inherited
-// by child processes, and stays where it is: deleting a lock file lets two programs hold "the" lock.
+// fileLock is an advisory lock that the kernel releases when the program ends for any reason. Child
+// processes do not inherit the file. The file is never deleted: deleting a lock file lets two
+// programs hold "the" lock.
 type fileLock struct{ file *os.File }
 
-// tryAcquire returns nil when the lock is held by another.
+// tryAcquire returns nil if another program holds the lock.
 func tryAcquire(path string, mode lockMode) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -37,7 +38,7 @@ func tryAcquire(path string, mode lockMode) (*fileLock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// acquire waits for the lock. It asks again and again, because a blocking flock could not be interrupted by ctx.
+// acquire waits for the lock. It polls, because ctx could not interrupt a blocking flock.
 func acquire(ctx context.Context, path string, mode lockMode) (*fileLock, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -55,8 +56,8 @@ func acquire(ctx context.Context, path string, mode lockMode) (*fileLock, error)
 }
 
 func (l *fileLock) release() {
-	// Not left to Close: a child process between its fork and its exec has the descriptor too, and
-	// would hold the lock on.
+	// Not left to Close: a child process between fork and exec also has the descriptor and would
+	// keep the lock.
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	_ = l.file.Close() // nothing was written
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// pidFile is what this package reads of PostgreSQL's postmaster.pid, whose lines are: process id, data directory,
-// start time, port, socket directory, listen address, shared memory key, status.
+// pidFile holds what this package reads from PostgreSQL's postmaster.pid. The file's lines are:
+// process id, data directory, start time, port, socket directory, listen address, shared memory
+// key, status.
 type pidFile struct {
-	pid       int // 0: there is no file, or nothing that can be read in it
+	pid       int // 0 if the file is missing or unreadable
 	socketDir string
 	ready     bool
 }
@@ -42,7 +43,7 @@ func readPIDFile(data string) (pidFile, error) {
 	return f, nil
 }
 
-// runningPostmaster returns the postmaster of this cluster, nil if none runs.
+// runningPostmaster returns the postmaster of this cluster, or nil if none is running.
 func (c *cluster) runningPostmaster() *postmaster {
 	f, err := readPIDFile(c.data())
 	if err != nil || f.pid == 0 || !isPostmaster(f.pid, c.data()) {
@@ -51,12 +52,12 @@ func (c *cluster) runningPostmaster() *postmaster {
 	return &postmaster{pid: f.pid, data: c.data(), socketDir: f.socketDir}
 }
 
-// disarmPIDFile makes a postmaster.pid whose server is gone harmless. PostgreSQL refuses to start while a process of
-// the same user has the id in the file, and after a reboot or in a container ids come round again.
+// disarmPIDFile makes a stale postmaster.pid harmless. PostgreSQL refuses to start while a process
+// of the same user has the id in the file, and ids are reused after a reboot or in a container.
 //
-// The file is kept, with this program's id in its place: PostgreSQL overlooks its own parent's id, and still reads the
-// shared memory key further down, by which it notices server processes that have outlived their postmaster.
-// The caller holds the lock and has seen that no postmaster runs.
+// The file stays, with this program's id: PostgreSQL ignores its parent's id, and still reads the
+// shared memory key below it, from which it detects server processes that have outlived their
+// postmaster. The caller holds the lock and has checked that no postmaster is running.
 func disarmPIDFile(data string) error {
 	name := filepath.Join(data, "postmaster.pid")
 	text, err := os.ReadFile(name)
@@ -68,13 +69,13 @@ func disarmPIDFile(data string) error {
 	}
 	first, rest, _ := strings.Cut(string(text), "\n")
 	if _, err := strconv.Atoi(strings.TrimSpace(first)); err != nil {
-		return os.Remove(name) // empty or torn by a full disk: PostgreSQL would refuse it
+		return os.Remove(name) // empty, or truncated by a full disk: PostgreSQL would refuse it
 	}
-	// Written in place, so that owner and mode stay.
+	// Written in place to keep owner and mode.
 	return os.WriteFile(name, []byte(strconv.Itoa(os.Getpid())+"\n"+rest), 0o600)
 }
 
-// removeSocketFiles clears what a killed server left in the directory of its socket, for the same reason.
+// removeSocketFiles removes what a killed server left in its socket directory, for the same reason.
 func removeSocketFiles(dir string) error {
 	var errs []error
 	for _, name := range []string{".s.PGSQL." + port, ".s.PGSQL." + port + ".lock"} {

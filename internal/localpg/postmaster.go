@@ -23,16 +23,17 @@ type postmaster struct {
 	pid       int
 	data      string
 	socketDir string
-	exited    chan struct{} // closed when the process has ended; nil for one that another program started
+	exited    chan struct{} // closed when the process ends; nil if another program started it
 }
 
 const (
 	pollEvery  = 20 * time.Millisecond
 	retryEvery = 200 * time.Millisecond
-	maxLogSize = 10 << 20 // bytes; a larger log starts anew with the server
+	maxLogSize = 10 << 20 // bytes; a larger log is truncated when the server starts
 )
 
-// settings suit a database on a developer's machine: small, quiet, safe, reachable through its socket alone.
+// settings returns parameters for a database on a developer's machine: small, quiet, safe, and
+// reachable only through its socket.
 func (c *cluster) settings(extra map[string]string, socketDir string) map[string]string {
 	s := map[string]string{
 		"shared_buffers":       "256MB",
@@ -53,7 +54,7 @@ func (c *cluster) settings(extra map[string]string, socketDir string) map[string
 	return s
 }
 
-// attach returns the postmaster that runs already, nil if none does. The caller holds the lock.
+// attach returns the running postmaster, or nil if none is running. The caller holds the lock.
 func (c *cluster) attach(ctx context.Context, logger *slog.Logger) (*postmaster, error) {
 	pm := c.runningPostmaster()
 	if pm == nil {
@@ -68,7 +69,7 @@ func (c *cluster) attach(ctx context.Context, logger *slog.Logger) (*postmaster,
 	if exists(filepath.Join(pm.socketDir, ".s.PGSQL."+port)) {
 		return pm, nil
 	}
-	// A cleaner of temporary directories took the socket: nobody can reach this server any more.
+	// A cleaner of temporary directories removed the socket, so the server is unreachable.
 	logger.Warn("restarting the private PostgreSQL, whose socket is gone", "pid", pm.pid, "socket", pm.socketDir)
 	return nil, pm.stop(ctx)
 }
@@ -87,7 +88,7 @@ func (c *cluster) startPostmaster(ctx context.Context, cfg Config) (*postmaster,
 		if err == nil {
 			return pm, nil
 		}
-		// Server processes can outlive a killed postmaster by the statement that they are in.
+		// Server processes can outlive a killed postmaster until their current statement ends.
 		if !strings.Contains(output, "pre-existing shared memory block") {
 			_ = os.Remove(socketDir)
 			return nil, fmt.Errorf("start PostgreSQL in %s: %w\n%s", c.dir, err, output)
@@ -101,7 +102,7 @@ func (c *cluster) startPostmaster(ctx context.Context, cfg Config) (*postmaster,
 	}
 }
 
-// spawn starts the process once. When that fails, it also returns what the server printed.
+// spawn starts the process once. On failure it also returns the server's output.
 func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*postmaster, string, error) {
 	log, err := openLog(c.path("postgres.log"))
 	if err != nil {
@@ -119,9 +120,9 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		args = append(args, "-c", name+"="+settings[name])
 	}
-	cmd := exec.Command(filepath.Join(c.install.bin, "postgres"), args...) // not bound to ctx: it outlives Start
+	cmd := exec.Command(filepath.Join(c.install.bin, "postgres"), args...) // not bound to ctx: the process outlives Start
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = c.data(), environment(), c.account.attributes()
-	// A file and not a pipe: a server that outlives this program can still write to it.
+	// A file rather than a pipe: a server that outlives this program can still write to it.
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
@@ -142,7 +143,8 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 
 var errExited = errors.New("the server process has ended")
 
-// waitReady waits until the postmaster's pid file says that it accepts connections, which includes recovery.
+// waitReady waits until the postmaster's pid file reports that it accepts connections, which
+// includes recovery.
 func (p *postmaster) waitReady(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -178,7 +180,7 @@ func (p *postmaster) running() bool {
 	}
 }
 
-// stop shuts the server down, disconnecting its clients, and waits for its end.
+// stop shuts the server down, disconnecting its clients, and waits for it to end.
 func (p *postmaster) stop(ctx context.Context) error {
 	if !p.running() {
 		return nil
@@ -195,7 +197,7 @@ func (p *postmaster) stop(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-	_ = os.Remove(p.socketDir) // empty now; the next start makes it again
+	_ = os.Remove(p.socketDir) // empty now; the next start recreates it
 	return nil
 }
 
@@ -207,14 +209,14 @@ func openLog(name string) (*os.File, error) {
 	return os.OpenFile(name, flags, 0o600)
 }
 
-// tail returns the end of the log, from the given offset and 4 kB at most.
+// tail returns the end of the log after the given offset, at most 4 kB.
 func tail(log *os.File, from int64) string {
 	size, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return ""
 	}
 	text := make([]byte, min(size-from, 4<<10))
-	n, _ := log.ReadAt(text, size-int64(len(text))) // a short read still says something
+	n, _ := log.ReadAt(text, size-int64(len(text))) // a short read is still useful
 	return strings.TrimSpace(string(text[:n]))
 }
 

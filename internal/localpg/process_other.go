@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// isPostmaster says whether the process is PostgreSQL at work in this data directory. Without /proc, its command line
-// tells: this package always starts it with -D and the full path.
+// isPostmaster reports whether the process is a PostgreSQL running in this data directory. Without
+// /proc it checks the command line, because this package always starts PostgreSQL with -D and the
+// full path.
 func isPostmaster(pid int, data string) bool {
 	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

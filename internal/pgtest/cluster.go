@@ -16,12 +16,12 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 )
 
-// urlVariable names a server to test with instead of a private one.
+// urlVariable names a server to test with instead of the private one.
 const urlVariable = "OXBOW_TEST_DATABASE_URL"
 
-// clusterSettings trade durability for speed. A crash of PostgreSQL alone loses nothing even so; a crash of the whole
-// machine can, which is why the directory of the cluster changes with every boot. The log is kept small, as it may lie
-// in memory.
+// clusterSettings trade durability for speed. A crash of PostgreSQL alone loses nothing. A crash of
+// the machine can lose data, so the directory of the cluster changes with every boot. The log is
+// kept small because it may be in memory.
 var clusterSettings = map[string]string{
 	"fsync":                     "off",
 	"synchronous_commit":        "off",
@@ -30,15 +30,16 @@ var clusterSettings = map[string]string{
 	"max_wal_senders":           "0",
 	"max_connections":           "300",
 	"max_locks_per_transaction": "128",
-	"autovacuum":                "off", // it would stand in the way of copying and dropping databases
+	"autovacuum":                "off", // it would block copying and dropping databases
 	"shared_buffers":            "256MB",
 	"checkpoint_timeout":        "1h",
 	"max_wal_size":              "256MB",
-	"bgwriter_lru_maxpages":     "0", // most databases are gone before their pages would have to be written
+	"bgwriter_lru_maxpages":     "0", // most databases are gone before their pages must be written
 	"bgwriter_delay":            "10s",
 }
 
-// maintenanceDSN returns the connection URL of a database to create others from, and starts the server if need be.
+// maintenanceDSN returns the connection URL of a database from which others are created. It starts
+// the server if necessary.
 func maintenanceDSN(ctx context.Context) (string, error) {
 	if dsn := os.Getenv(urlVariable); dsn != "" {
 		return dsn, nil
@@ -50,7 +51,8 @@ func maintenanceDSN(ctx context.Context) (string, error) {
 	return server.DSN("oxbow_test"), nil
 }
 
-// BinDir returns the directory of the programs of the private server, "" where OXBOW_TEST_DATABASE_URL replaces it.
+// BinDir returns the directory of the private server's programs, or "" if OXBOW_TEST_DATABASE_URL
+// replaces the server.
 func BinDir(ctx context.Context) (string, error) {
 	if os.Getenv(urlVariable) != "" {
 		return "", nil
@@ -80,12 +82,12 @@ func startServer(ctx context.Context) (*localpg.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server, server.Stop(ctx) // KeepRunning: this ends our use of it and nothing else
+	return server, server.Stop(ctx) // KeepRunning: this only ends our use of it
 }
 
-// Stop stops the private server and deletes its databases, and what killed tests left of servers of
-// their own: those end by themselves when their files are gone. With OXBOW_TEST_DATABASE_URL there
-// is nothing to stop.
+// Stop stops the private server and deletes its databases. It also deletes the files of servers
+// that killed tests left behind; such servers stop when their files are gone. With
+// OXBOW_TEST_DATABASE_URL it does nothing.
 func Stop(ctx context.Context) error {
 	err := removeAllBut(ctx, "")
 	left, globErr := filepath.Glob(filepath.Join(memoryDir(), "oxbow-test-*"))
@@ -96,8 +98,8 @@ func Stop(ctx context.Context) error {
 	return err
 }
 
-// removeAllBut removes the private servers of this user but those of the boot that keep is of:
-// where there was less room in memory a while ago, somebody may be using one on a disk.
+// removeAllBut removes this user's private servers except those of the current boot, to which keep
+// belongs: a server on disk may be in use if it was started when memory was short.
 func removeAllBut(ctx context.Context, keep string) error {
 	cache, err := cacheDir()
 	if err != nil {
@@ -124,8 +126,8 @@ func removeAllBut(ctx context.Context, keep string) error {
 	return errors.Join(errs...)
 }
 
-// baseDir is where the private server lies: in memory where there is room, else in the user's cache
-// directory. Each database of a test is some 600 files that are made and removed, which on ext4
+// baseDir returns the parent directory of the private server: in memory if there is room, else in
+// the user's cache directory. Each test database creates and removes about 600 files, which on ext4
 // takes as long as the tests (docs/decisions.md).
 func baseDir() (string, error) {
 	dir := memoryDir()
@@ -133,7 +135,7 @@ func baseDir() (string, error) {
 	if errors.Is(err, os.ErrExist) {
 		err = nil
 	}
-	// Everybody may write where it lies, so another user could have made it.
+	// Every user may write to the parent, so another user could have created it.
 	info, statErr := os.Lstat(dir)
 	if err == nil && statErr == nil && info.IsDir() && ownedByUs(info) && (hasServer(dir) || roomInMemory(dir)) {
 		return dir, nil
@@ -141,13 +143,13 @@ func baseDir() (string, error) {
 	return cacheDir()
 }
 
-// hasServer reports whether a private server of this boot lies in dir.
+// hasServer reports whether dir holds a private server of this boot.
 func hasServer(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "test-"+bootID()))
 	return err == nil
 }
 
-// memoryDir is a directory of this user on the file system in memory that Linux has for everybody.
+// memoryDir returns this user's directory on Linux's shared in-memory file system.
 func memoryDir() string { return fmt.Sprintf("/dev/shm/oxbow-%d", os.Geteuid()) }
 
 func ownedByUs(info os.FileInfo) bool {
@@ -155,10 +157,10 @@ func ownedByUs(info os.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// roomInMemory reports whether the file system of dir and the machine's memory both have memoryNeeded.
+// roomInMemory reports whether the file system of dir and the machine's memory both have
+// memoryNeeded bytes free.
 func roomInMemory(dir string) bool {
-	// bytes, to be on the safe side: 114 MB was what a run of everything had taken when it was
-	// looked at
+	// In bytes, with a margin: a run of all tests took 114 MB when measured.
 	const memoryNeeded = 4 << 30
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < memoryNeeded {
@@ -174,10 +176,10 @@ func roomInMemory(dir string) bool {
 	return err == nil && kib<<10 >= memoryNeeded
 }
 
-// cacheDir is where the private server lies on a disk.
+// cacheDir returns the parent directory of a private server on disk.
 func cacheDir() (string, error) {
 	if os.Geteuid() == 0 {
-		return "/var/cache/oxbow", nil // root's own cache is closed to the user who runs PostgreSQL
+		return "/var/cache/oxbow", nil // the account that runs PostgreSQL cannot enter root's cache
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -186,7 +188,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "oxbow"), nil
 }
 
-// bootID changes when the machine starts anew.
+// bootID returns an id that changes with every boot.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -199,20 +201,21 @@ func bootID() string {
 	return strings.ToLower(short)
 }
 
-// withDatabase returns the connection string with another database in it. Both forms that PostgreSQL knows are kept.
+// withDatabase returns the connection string with another database, in either of PostgreSQL's two
+// forms.
 func withDatabase(dsn, name string) (string, error) {
 	if _, err := pgx.ParseConfig(dsn); err != nil {
 		return "", fmt.Errorf("%s: %w", urlVariable, err)
 	}
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " dbname=" + name, nil // the last of several counts
+		return dsn + " dbname=" + name, nil // the last of several wins
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", urlVariable, err)
 	}
 	query := u.Query()
-	query.Del("dbname") // it would win over the path
+	query.Del("dbname") // it would override the path
 	query.Del("database")
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
 	u.Path = "/" + name

@@ -1,18 +1,20 @@
-// Package pgtest gives tests a real PostgreSQL: a migrated database of a test's own, or a transaction that is rolled
-// back.
+// Package pgtest gives tests a real PostgreSQL: a migrated database of their own, or a transaction
+// that is rolled back.
 //
-//	dsn := pgtest.Database(t) // a fresh migrated database, dropped after the test
+//	dsn := pgtest.Database(t) // a new migrated database, dropped after the test
 //	pool := pgtest.Pool(t)    // the same, with a pool of connections to it
 //	tx := pgtest.Tx(t)        // a transaction in a migrated database, never committed: the cheapest
-//	dsn := pgtest.Empty(t)    // a database with nothing in it
+//	dsn := pgtest.Empty(t)    // an empty database
 //	dir := pgtest.Dir(t)      // a directory for a PostgreSQL of the test's own
 //
-// The server is the one that OXBOW_TEST_DATABASE_URL names (its role needs CREATEDB), and otherwise a private one
-// without durability, in memory (/dev/shm) where there are 4 GiB of it, else in the user's cache directory. That one is
-// started by the first test that needs it and stays up for the next run; `make clean` stops it.
+// The server is the one that OXBOW_TEST_DATABASE_URL names (its role needs CREATEDB), or else a
+// private one without durability. The private server is in memory (/dev/shm) if 4 GiB are free,
+// else in the user's cache directory. The first test that needs it starts it, and it stays up for
+// later runs; `make clean` stops it.
 //
-// Databases are copies of a template that is migrated once and named by a hash of everything that the migration
-// consists of, so a changed migration makes a new one. What killed runs leave behind, the next run drops.
+// Databases are copies of a template that is migrated once and named by a hash of everything the
+// migration consists of, so a changed migration creates a new template. Each run drops what killed
+// runs left behind.
 package pgtest
 
 import (
@@ -27,10 +29,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// cleanupTimeout limits what happens after a test, when its own context is over.
+// cleanupTimeout limits the clean-up after a test, whose own context has ended.
 const cleanupTimeout = 2 * time.Minute
 
-// Database returns the connection URL of a fresh migrated database, which is dropped when the test ends.
+// Database returns the connection URL of a new migrated database, which is dropped when the test
+// ends.
 func Database(t testing.TB) string {
 	t.Helper()
 	return database(t, func(ctx context.Context, r *run) (string, error) { return r.create(ctx, r.template) })
@@ -59,7 +62,7 @@ func database(t testing.TB, create func(context.Context, *run) (string, error)) 
 	return r.dsn(name)
 }
 
-// Pool returns a pool of connections to a fresh migrated database. Pool and database end with the test.
+// Pool returns a connection pool to a new migrated database. Both are removed when the test ends.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), Database(t))
@@ -69,7 +72,7 @@ func Pool(t testing.TB) *pgxpool.Pool {
 	t.Cleanup(func() {
 		closed := make(chan struct{})
 		go func() {
-			pool.Close() // waits for every connection to be given back
+			pool.Close() // waits until every connection is returned
 			close(closed)
 		}()
 		select {
@@ -81,8 +84,9 @@ func Pool(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
-// Tx returns a transaction in a migrated database that the tests of one package share. It is rolled back when the
-// test ends: nothing may commit, and NOTIFY, which only a commit sends, is never heard.
+// Tx returns a transaction in a migrated database that the tests of one package share. It is rolled
+// back when the test ends: tests must not commit, and NOTIFY, which is sent on commit, is never
+// delivered.
 func Tx(t testing.TB) pgx.Tx {
 	t.Helper()
 	r := theRun(t)
@@ -90,7 +94,7 @@ func Tx(t testing.TB) pgx.Tx {
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
-	// Not the test's context: it is over before the clean-up, and pgx would close the connection.
+	// Not the test's context: it ends before the clean-up, and pgx would close the connection.
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
 	tx, err := pool.Begin(ctx)
@@ -122,7 +126,8 @@ func theRun(t testing.TB) *run {
 	return r
 }
 
-// Create makes an empty database for a program that is no test, and returns its connection URL. Drop ends it.
+// Create creates an empty database for a program that is not a test, and returns its connection
+// URL. Drop removes it.
 func Create(ctx context.Context) (string, error) {
 	admin, err := maintenanceDSN(ctx)
 	if err != nil {
@@ -140,7 +145,7 @@ func Create(ctx context.Context) (string, error) {
 	return withDatabase(admin, name)
 }
 
-// Drop drops a database that Create made.
+// Drop drops a database that Create created.
 func Drop(ctx context.Context, dsn string) error {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -159,9 +164,8 @@ func Drop(ctx context.Context, dsn string) error {
 	return err
 }
 
-// Dir returns a directory for a PostgreSQL of a test's own, in memory where the tests' PostgreSQL
-// is, else below /tmp. The account that runs PostgreSQL may write there. It is removed after the
-// test.
+// Dir returns a directory for a test's own PostgreSQL, in memory if the tests' PostgreSQL is, else
+// below /tmp. The account that runs PostgreSQL may write to it. It is removed after the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	parent := memoryDir()

@@ -88,7 +88,8 @@ func TestLeftoversAreDropped(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.drop(context.Background(), mine)) })
 
-	// Under the lock, as in newRun: other programs make templates and drop what is left over at the same time.
+	// Under the lock, as in newRun: other programs create templates and drop leftovers at the same
+	// time.
 	conn := connect(t, r.adminDSN)
 	exec := func(sql string, args ...any) {
 		_, err := conn.Exec(t.Context(), sql, args...)
@@ -144,7 +145,7 @@ func TestWithDatabase(t *testing.T) {
 	require.ErrorContains(t, err, urlVariable)
 }
 
-// Copying has two ways; this compares them: go test -bench . ./internal/pgtest
+// BenchmarkCreateDatabase compares the two copy strategies: go test -bench . ./internal/pgtest
 func BenchmarkCreateDatabase(b *testing.B) {
 	for _, strategy := range []string{"wal_log", "file_copy"} {
 		b.Run(strategy, func(b *testing.B) {

@@ -16,13 +16,14 @@ import (
 
 const forever = 365 * 24 * time.Hour
 
-// run is one test program: `go test` makes one for each package.
+// run is one test program; `go test` runs one for each package.
 //
-// Its databases are called oxbow_test_run_<id>_<n>. A connection with application name oxbow_test_run_<id> is open as
-// long as it lives, on whatever machine: by that others know whose databases are left over.
+// Its databases are called oxbow_test_run_<id>_<n>. While it lives, on whatever machine, a
+// connection with application name oxbow_test_run_<id> is open, so that others can tell which
+// databases are left over.
 type run struct {
 	id       string
-	admin    *pgxpool.Pool // to the database that others are created from; the first connection is the sign of life
+	admin    *pgxpool.Pool // to the maintenance database; its first connection marks the run as alive
 	adminDSN string
 	template string
 	serial   atomic.Int64
@@ -76,9 +77,9 @@ func (r *run) create(ctx context.Context, template string) (string, error) {
 	return name, nil
 }
 
-// strategy is how a database is copied: as files, with two checkpoints of the cluster, or block by block through the
-// log. Without fsync the first takes half the time, as BenchmarkCreateDatabase shows; a durable server pays dearly for
-// checkpoints.
+// strategy returns how to copy a database: as files, with two checkpoints of the cluster, or block
+// by block through the WAL. Without fsync copying files takes half the time, as
+// BenchmarkCreateDatabase shows; on a durable server checkpoints are expensive.
 func strategy() string {
 	if os.Getenv(urlVariable) != "" {
 		return "wal_log"
@@ -97,12 +98,13 @@ func (r *run) drop(ctx context.Context, name string) error {
 func (r *run) dsn(name string) string {
 	dsn, err := withDatabase(r.adminDSN, name)
 	if err != nil {
-		panic(err) // the same string was used to connect
+		panic(err) // cannot fail: the same string was used to connect
 	}
 	return dsn
 }
 
-// openShared makes the database for rolled-back transactions. It lives as long as the run, and the next one drops it.
+// openShared creates the database for rolled-back transactions. It lasts as long as the run, and
+// the next run drops it.
 func (r *run) openShared() (*pgxpool.Pool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
@@ -114,7 +116,7 @@ func (r *run) openShared() (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.MaxConns = 32 // one for each test that runs at the same time
+	cfg.MaxConns = 32 // one for each concurrent test
 	return pgxpool.NewWithConfig(context.Background(), cfg)
 }
 

@@ -21,14 +21,16 @@ import (
 
 const (
 	templatePrefix = "oxbow_test_template_"
-	// advisoryLock is held while templates are made and old databases dropped, by one program of all.
+	// advisoryLock is held while templates are created and old databases dropped, by one program at
+	// a time.
 	advisoryLock = 0x6f78626f77 // "oxbow"
-	// templateLife is how long an unused template stays: another branch may come back to it.
+	// templateLife is how long an unused template is kept, because another branch may need it
+	// again.
 	templateLife = 24 * time.Hour
 )
 
-// ensureTemplate returns the name of the migrated template, and makes it if it is not there. The caller holds the
-// advisory lock on conn.
+// ensureTemplate returns the name of the migrated template, and creates it if it does not exist.
+// The caller holds the advisory lock on conn.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) (string, error) {
 	hash, err := schemaHash()
 	if err != nil {
@@ -42,13 +44,13 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) (string, 
 			return "", fmt.Errorf("make the template database: %w", err)
 		}
 	}
-	// The comment, written last, is what makes a database a finished template.
+	// The comment, written last, marks a finished template.
 	_, err = conn.Exec(ctx, fmt.Sprintf("comment on database %s is '%s'", name, time.Now().UTC().Format(time.RFC3339)))
 	return name, err
 }
 
 func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error {
-	// One may be there without its comment: its maker was killed.
+	// A template without a comment is unfinished: the program creating it was killed.
 	if err := dropDatabase(ctx, conn, name); err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error
 	return err
 }
 
-// lastUse reads a template's comment; ok is false where there is no finished template of that name.
+// lastUse reads a template's comment. ok is false if no finished template has that name.
 func lastUse(ctx context.Context, conn *pgx.Conn, name string) (at time.Time, ok bool, err error) {
 	var comment *string
 	err = conn.QueryRow(ctx, `select shobj_description(oid, 'pg_database') from pg_database where datname = $1`, name).Scan(&comment)
@@ -81,8 +83,8 @@ func lastUse(ctx context.Context, conn *pgx.Conn, name string) (at time.Time, ok
 	return at, err == nil, nil
 }
 
-// dropOld drops templates that nobody has used for a day, and databases of runs that have ended without doing so
-// themselves. The caller holds the advisory lock.
+// dropOld drops templates unused for a day, and the databases of runs that ended without dropping
+// them. The caller holds the advisory lock.
 func dropOld(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `
 		select datname from pg_database d
@@ -124,7 +126,8 @@ func dropDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
 	return err
 }
 
-// schemaHash identifies what migrations.Up makes of an empty database.
+// schemaHash returns a hash of everything that determines what migrations.Up does to an empty
+// database.
 func schemaHash() (string, error) {
 	h := sha256.New()
 	add := func(files fs.FS) error {
@@ -138,8 +141,8 @@ func schemaHash() (string, error) {
 		})
 	}
 	err := errors.Join(add(migrations.FS), add(sqlcode.FS))
-	// The program of the migrations and the versions of its libraries (River brings tables too) are not embedded, but
-	// tests run where the source is; with -trimpath they go unnoticed.
+	// The migration code and the versions of its libraries (River brings tables too) are not
+	// embedded, so the source is read. With -trimpath changes to them go unnoticed.
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
 		root := filepath.Join(filepath.Dir(file), "..", "..")
 		if text, readErr := os.ReadFile(filepath.Join(root, "go.mod")); readErr == nil {

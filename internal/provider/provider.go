@@ -1,5 +1,4 @@
-// Package provider is what the providers of models have in common: how a request is sent to one,
-// and what is kept of its answer.
+// Package provider has what providers of models share: sending requests and reading answers.
 package provider
 
 import (
@@ -17,20 +16,20 @@ import (
 	"unicode"
 )
 
-// ErrTimeout stands for whatever error a request ends with that took too long.
+// ErrTimeout replaces the error of a request that took too long.
 var ErrTimeout = errors.New("timeout")
 
-// Server says how one is asked.
+// Server configures requests to a provider.
 type Server struct {
 	Transport http.RoundTripper
-	APIKey    string        // empty: it is not asked for one
-	Timeout   time.Duration // for the whole answer
+	APIKey    string        // "": no key is sent
+	Timeout   time.Duration // of the whole exchange
 	MaxAnswer int           // in bytes
 }
 
-// Send sends a request with the key, and reads all of the answer, whatever its status. The answer's
-// own body is empty after it: SetBody gives it another one. It returns ErrTimeout where the server
-// took too long, but not where the caller stopped waiting.
+// Send sends a request with the key and reads the whole answer, whatever its status. The returned
+// response's body is empty; SetBody replaces it. Send returns ErrTimeout if the server took too
+// long, but not if the caller's context ended.
 func (s Server) Send(req *http.Request) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), s.Timeout)
 	defer cancel()
@@ -42,7 +41,7 @@ func (s Server) Send(req *http.Request) (*http.Response, []byte, error) {
 }
 
 func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
-	req.Header.Del("Authorization") // client libraries send one even where there is no key
+	req.Header.Del("Authorization") // client libraries send the header even without a key
 	if s.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+s.APIKey)
 	}
@@ -61,15 +60,15 @@ func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
 	return resp, body, nil
 }
 
-// SetBody makes body what is read of an answer.
+// SetBody sets the body of an answer.
 func SetBody(resp *http.Response, body []byte) {
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))
 }
 
-// Problem finds what the server says of an error, in the forms that are in use: in a line of at
-// most 300 characters, and OpenAI's word for it. Anything else is left out, because some servers
-// send the request, with its texts, back. The key is cut out of it.
+// Problem extracts the server's error message, in the forms in use, as a line of at most 300
+// characters, and OpenAI's error code. It leaves out everything else, because some servers echo the
+// request with its texts. It removes the key from the message.
 func (s Server) Problem(body []byte) (message, code string) {
 	var answer struct {
 		Error   json.RawMessage `json:"error"`
@@ -83,12 +82,12 @@ func (s Server) Problem(body []byte) (message, code string) {
 		Message string `json:"message"`
 		Code    any    `json:"code"`
 	}
-	_ = json.Unmarshal(answer.Error, &nested) // not an object: tried as text below
+	_ = json.Unmarshal(answer.Error, &nested) // not an object: read as text below
 	message = nested.Message
 	code, _ = nested.Code.(string)
 	for _, raw := range []json.RawMessage{answer.Error, answer.Message, answer.Detail} {
 		if message == "" {
-			_ = json.Unmarshal(raw, &message) // not a text: the next
+			_ = json.Unmarshal(raw, &message) // not a text: try the next
 		}
 	}
 	if s.APIKey != "" {
@@ -97,8 +96,8 @@ func (s Server) Problem(body []byte) (message, code string) {
 	return Line(message, 300), code
 }
 
-// Line makes a line of at most n characters of any text, and an ellipsis where it was longer. It is
-// shown in terminals and logs.
+// Line returns a text as one line of at most n characters, followed by an ellipsis if it was cut.
+// The line is safe to show in terminals and logs.
 func Line(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		if Unprintable(r) {
@@ -109,12 +108,13 @@ func Line(text string, n int) string {
 	return Beginning(strings.Join(strings.Fields(text), " "), n)
 }
 
-// Unprintable are control characters, line and paragraph breaks, and what turns the direction of writing.
+// Unprintable reports whether r is a control character, a line or paragraph break, or a character
+// that changes the writing direction.
 func Unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// Beginning is at most n characters of a text, and an ellipsis where it was longer.
+// Beginning returns at most n characters of a text, followed by an ellipsis if it was cut.
 func Beginning(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n]) + "…"
@@ -122,8 +122,8 @@ func Beginning(text string, n int) string {
 	return text
 }
 
-// RetryAfter reads either form of the header of that name: seconds, or a date. It is 0 to 24 hours,
-// and 0 where it says neither.
+// RetryAfter parses either form of the Retry-After header: seconds or a date. The result is between
+// 0 and 24 hours, and 0 without a valid header.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	value := header.Get("Retry-After")
@@ -136,7 +136,7 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// WithoutSecrets cuts user, password and query from an address, however broken.
+// WithoutSecrets removes user, password and query from an address, however malformed.
 func WithoutSecrets(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {

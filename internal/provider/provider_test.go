@@ -100,7 +100,7 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
-// FuzzRetryAfter: no server makes a worker wait for ever, or for less than nothing.
+// FuzzRetryAfter checks that no server makes a worker wait forever, or for a negative time.
 func FuzzRetryAfter(f *testing.F) {
 	for _, header := range []string{"", "120", "-1", "1e300", "NaN", "+Inf", "Wed, 21 Oct 2099 07:28:00 GMT", "Mon, 01 Jan 0001 00:00:00 GMT"} {
 		f.Add(header)
@@ -113,7 +113,7 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// FuzzProblem: what is kept of a server's words is a short line for a log, without the key.
+// FuzzProblem checks that a server's message becomes a short line for a log, without the key.
 func FuzzProblem(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"slow down, sk-secret-key"}}`))
 	f.Add([]byte(`{"message":"\u001b[31m太多\u202e请求\n\ud800"}`))

@@ -1,6 +1,6 @@
-// Pgtestctl gives scripts the private PostgreSQL of the tests.
+// Pgtestctl gives scripts access to the tests' private PostgreSQL.
 //
-//	pgtestctl create     starts it if need be, makes an empty database and prints its URL
+//	pgtestctl create     starts it if necessary, creates an empty database and prints its URL
 //	pgtestctl drop URL   drops such a database
 //	pgtestctl dump URL   prints its schema oxbow as SQL
 //	pgtestctl stop       stops it and deletes all its databases
