@@ -22,8 +22,8 @@ type Problem struct {
 	MemoryID uuid.UUID `json:"memory_id,omitzero"`
 	// Kind is the kind of problem. For traits: orphan, no events, beginning, gap, event, factor,
 	// memories, evidence, counted twice, stage, subtype, confidence, confidence_at,
-	// reinforcements, contradictions, window, next transition, parent, superseded, due. For
-	// secrets: not sealed, key, told.
+	// reinforcements, contradictions, window, next transition, parent, corrected, superseded, due.
+	// For secrets: not sealed, key, told.
 	Kind     string `json:"kind"`
 	Found    string `json:"found"`    // value in the database
 	Expected string `json:"expected"` // value that follows from the events and evidence
