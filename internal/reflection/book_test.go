@@ -16,10 +16,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// book holds a user's traits in memory and answers what the database would, no more than it is asked.
+// book stores a user's traits in memory and answers claims like the database.
 type book struct {
 	*testing.T
-	traits   []traits.Trait // in the order in which they were made
+	traits   []traits.Trait // in order of creation
 	evidence map[uuid.UUID][]traits.Evidence
 	events   map[uuid.UUID][]traits.Event
 	clues    []traits.NotedClue
@@ -31,10 +31,10 @@ func newBook(t *testing.T) *book {
 	return &book{T: t, evidence: map[uuid.UUID][]traits.Evidence{}, events: map[uuid.UUID][]traits.Event{}, named: map[string]uuid.UUID{}}
 }
 
-// day is noon of a day of January 2026 and on.
+// day returns noon of January n, 2026. n may exceed 31.
 func day(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
 
-// memory is an episode of a day, which is its session unless one is given.
+// memory returns an episode of a day. By default each day is a session.
 func (b *book) memory(name string, n int, session, context string) reasoner.Memory {
 	id := uuid.NewSHA1(uuid.Nil, []byte(name))
 	b.named[name] = id
@@ -43,7 +43,7 @@ func (b *book) memory(name string, n int, session, context string) reasoner.Memo
 		Session: cmp.Or(session, "day "+at.Format(time.DateOnly))}
 }
 
-// on makes memories of days, each a session of its own.
+// on returns memories of the given days, each in a session of its own.
 func (b *book) on(days ...int) []reasoner.Memory {
 	memories := make([]reasoner.Memory, len(days))
 	for i, n := range days {
@@ -60,7 +60,7 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 	return all
 }
 
-// snapshot is what a reflection loads.
+// snapshot returns what a reflection loads.
 func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *Snapshot {
 	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(), Memories: memories,
 		Refused: b.refused, Policies: traittest.Policies}
@@ -126,7 +126,7 @@ func (b *book) count(trait uuid.UUID, direction string) (n int) {
 	return n
 }
 
-// reflect lets a cycle happen, and returns it.
+// reflect runs a cycle and returns its plan.
 func (b *book) reflect(now time.Time, memories []reasoner.Memory, proposals reasoner.Proposals) *Plan {
 	b.Helper()
 	p := NewPlan(b.snapshot(now, memories))
@@ -136,7 +136,7 @@ func (b *book) reflect(now time.Time, memories []reasoner.Memory, proposals reas
 	return p
 }
 
-// write takes a plan's changes over, and checks them.
+// write stores and checks a plan's changes.
 func (b *book) write(p *Plan) {
 	b.Helper()
 	changes := p.Changes()
@@ -173,7 +173,7 @@ func (b *book) write(p *Plan) {
 	}
 }
 
-// replay checks that the events of a trait lead to its state.
+// replay checks that the events of a trait yield its state.
 func (b *book) replay(id uuid.UUID) {
 	b.Helper()
 	var s lifecycle.State
@@ -209,14 +209,14 @@ func (b *book) trait(id uuid.UUID) traits.Trait {
 	return b.traits[i]
 }
 
-// only returns the one trait there is.
+// only returns the only trait.
 func (b *book) only() traits.Trait {
 	b.Helper()
 	require.Len(b, b.traits, 1)
 	return b.traits[0]
 }
 
-// change does something to a trait that reflection does not do.
+// change modifies a trait as something other than reflection would.
 func (b *book) change(id uuid.UUID, do func(*traits.Trait)) {
 	for i := range b.traits {
 		if b.traits[i].ID == id {
@@ -225,7 +225,7 @@ func (b *book) change(id uuid.UUID, do func(*traits.Trait)) {
 	}
 }
 
-// happens lets an event happen to a trait.
+// happens applies an event to a trait.
 func (b *book) happens(id uuid.UUID, e lifecycle.Event) {
 	b.Helper()
 	b.change(id, func(t *traits.Trait) {
@@ -245,7 +245,7 @@ func (b *book) happens(id uuid.UUID, e lifecycle.Event) {
 	b.replay(id)
 }
 
-// qualities returns those of a trait's evidence in the order in which it was written.
+// qualities returns the qualities of a trait's evidence in order.
 func (b *book) qualities(id uuid.UUID, direction string) (all string) {
 	for _, e := range b.evidence[id] {
 		if e.Direction == direction {
@@ -255,7 +255,7 @@ func (b *book) qualities(id uuid.UUID, direction string) (all string) {
 	return all
 }
 
-// kinds are the events of a trait.
+// kinds returns the kinds of a trait's events.
 func (b *book) kinds(id uuid.UUID) (all []lifecycle.Kind) {
 	for _, e := range b.events[id] {
 		all = append(all, e.Event)

@@ -10,12 +10,12 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// maxDepth is how many levels of parents there are above a trait.
+// maxDepth is the maximum number of ancestors of a trait.
 const maxDepth = 2
 
-// Claims lists which memories the proposals may bring to speak for or against which traits, so that it can be
-// looked up what of it has counted before. It lists rather too much than too little. weighed has the traits that
-// are contradicted, with how much of what speaks for them is to be counted.
+// Claims returns the memories that the proposals may turn into evidence, so that the caller can
+// look up which have already counted. It may return more than needed. weighed contains the
+// contradicted traits, with the number of supporting memories to count.
 func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weighed map[uuid.UUID]int) {
 	made := map[traits.Claim]bool{}
 	claim := func(c *change, direction string, s support) {
@@ -31,7 +31,7 @@ func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weig
 			if direction == traits.Contradicting {
 				return
 			}
-			c = p.byID[c.Parent] // what speaks for a trait speaks for its parents
+			c = p.byID[c.Parent] // support for a trait also supports its parents
 		}
 	}
 	given := func(c *change, direction string, evidence []reasoner.Support) {
@@ -73,7 +73,8 @@ func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weig
 	return claims, weighed
 }
 
-// enough is how much has to speak for a trait for contradictions not to weigh: more need not be counted.
+// enough returns a number of supporting memories with which no review is due. More need not be
+// counted.
 func enough(policies *lifecycle.Policies, contradicting int) int {
 	n := 2 * contradicting
 	for policies.ReviewDue(n, contradicting, 1) {
@@ -82,7 +83,7 @@ func enough(policies *lifecycle.Policies, contradicting int) int {
 	return n
 }
 
-// Know takes in what was found about the claims.
+// Know adds what the caller found about the claims.
 func (p *Plan) Know(seen map[uuid.UUID]*traits.EvidenceSeen) {
 	for id, e := range seen {
 		c := p.byID[id]

@@ -13,7 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// inferParents lets what spoke for traits of a subtype speak, by inference, for those that they are part of.
+// inferParents passes the support that traits of a subtype gained on to their parents, as
+// inferred.
 func (p *Plan) inferParents(from lifecycle.Subtype) {
 	for _, c := range p.order {
 		parent := p.byID[c.Parent]
@@ -34,7 +35,7 @@ func (p *Plan) inferParents(from lifecycle.Subtype) {
 	}
 }
 
-// cluster makes a more abstract trait of several, or adds them to the one that is there.
+// cluster creates a more abstract trait from several traits, or adds them to an existing one.
 func (p *Plan) cluster(k reasoner.Cluster) {
 	key, content, ok := p.admit(k, k.Key, k.Content)
 	if !ok {
@@ -49,7 +50,7 @@ func (p *Plan) cluster(k reasoner.Cluster) {
 	switch {
 	case parent == nil && len(members) < 2:
 		p.drop(k, "it takes two or more that are sure enough")
-	case len(members) == 0: // they belong together already
+	case len(members) == 0: // they are already linked
 	case parent == nil:
 		p.promote(k, key, content, members)
 	case p.Policies.StageAt(parent.State, p.Now) != lifecycle.Dissolved:
@@ -61,14 +62,14 @@ func (p *Plan) cluster(k reasoner.Cluster) {
 	}
 }
 
-// members are those of a cluster's that may become part of its trait.
+// members returns the traits of a cluster that may become part of its trait.
 func (p *Plan) members(k reasoner.Cluster, parent *change) []*change {
 	var members []*change
 	for _, id := range k.Members {
 		c := p.live(id, k)
 		switch {
 		case c == nil || slices.Contains(members, c):
-		case parent != nil && c.Parent == parent.ID: // it is
+		case parent != nil && c.Parent == parent.ID: // already linked
 		case c.Parent != uuid.Nil && !p.gone(c.Parent):
 			p.drop(k, "trait %s is part of another one", id)
 		case !p.below(c, k.Subtype):
@@ -87,7 +88,7 @@ func (p *Plan) gone(id uuid.UUID) bool {
 	return c != nil && p.Policies.StageAt(c.State, p.Now) == lifecycle.Dissolved
 }
 
-// promote makes a trait of members that are sure enough.
+// promote creates a trait from members if they are confident enough.
 func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*change) {
 	grades := make([]lifecycle.Member, len(members))
 	for i, c := range members {
@@ -111,7 +112,8 @@ func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*chang
 	p.link(parent, members)
 }
 
-// below reports whether a trait is sure enough to become part of one of the subtype.
+// below reports whether a trait is confident enough to become part of a trait of the given
+// subtype.
 func (p *Plan) below(c *change, parent lifecycle.Subtype) bool {
 	_, _, ok := p.Policies.Promote(p.Now, parent, []lifecycle.Member{p.member(c), p.member(c)})
 	return ok
@@ -127,7 +129,7 @@ func (p *Plan) join(parent *change, members []*change) {
 	p.link(parent, members)
 }
 
-// notCounted are the traits that have not spoken for a more abstract one yet, as its evidence.
+// notCounted returns the members that have not supported the parent yet, as its evidence.
 func (p *Plan) notCounted(parent *change, members []*change) []support {
 	var supports []support
 	for _, c := range members {
@@ -138,7 +140,7 @@ func (p *Plan) notCounted(parent *change, members []*change) []support {
 	return supports
 }
 
-// asEvidence lets a trait speak for a more abstract one.
+// asEvidence returns a trait as support for a more abstract one.
 func asEvidence(c *change) support {
 	return support{memoryType: "trait", memory: c.ID, time: latest(c.LastReinforced, c.FirstObserved),
 		session: "trait " + c.ID.String(), context: c.Context}

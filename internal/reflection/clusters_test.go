@@ -19,7 +19,7 @@ func cluster(subtype lifecycle.Subtype, content string, members ...traits.Trait)
 	return reasoner.Proposals{Clusters: []reasoner.Cluster{k}}
 }
 
-// Traits that show one tendency make a more abstract one (C §3.2, §3.3).
+// Traits with a common tendency make a more abstract trait (C §3.2, §3.3).
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	type member struct {
@@ -28,7 +28,7 @@ func TestPromotion(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		members    []member
-		confidence float64 // 0: nothing comes of it
+		confidence float64 // 0: none is created
 		context    string
 		contexts   []string
 		dropped    []string
@@ -79,7 +79,7 @@ func TestPromotion(t *testing.T) {
 	}
 }
 
-// Members decay to the moment before they are weighed.
+// Members decay before they are weighed.
 func TestPromotionOfDecayedTraits(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -110,7 +110,7 @@ func TestMembersThatCannotBe(t *testing.T) {
 
 	p = b.reflect(day(3), nil, cluster(lifecycle.CoreTrait, "x", first, second))
 	require.Equal(t, []string{"trait " + x.ID.String() + ", which says so, is a behavior"}, reasons(p))
-	// its parent dissolved: it may become part of another
+	// After its parent dissolved, a trait may become part of another one.
 	b.happens(first.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(4)})
 	p = b.reflect(day(4), nil, cluster(lifecycle.Preference, "second", x))
 	require.Empty(t, p.Dropped)
@@ -134,7 +134,7 @@ func TestJoiningAParent(t *testing.T) {
 	require.Equal(t, parent.ID, b.trait(z.ID).Parent)
 }
 
-// A preference that dissolved comes back when another trait shows it, unless the person dissolved it.
+// A dissolved preference is revived when another trait shows it, unless the person dissolved it.
 func TestAParentComesBack(t *testing.T) {
 	t.Parallel()
 	for _, byPerson := range []bool{false, true} {
@@ -159,14 +159,15 @@ func TestAParentComesBack(t *testing.T) {
 	}
 }
 
-// Behaviors, their preference and the trait of subtype core above it may come of one cycle.
+// One cycle can create behaviors, their preference and a core trait above it.
 func TestAChainInOneCycle(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	x, y, z, w := b.behavior("x", 0.7, ""), b.behavior("y", 0.7, ""), b.behavior("z", 0.8, ""), b.behavior("w", 0.8, "")
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "first", x, y))
 	first := b.traits[4]
-	// the reasoner does not know the second preference's id before it is made: it is promoted in the next cycle
+	// The reasoner cannot know the id of a preference created in this cycle, so promotion to core
+	// follows in the next cycle.
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", z, w))
 	second := b.traits[5]
 	m := b.on(4)
@@ -180,7 +181,7 @@ func TestAChainInOneCycle(t *testing.T) {
 	require.Equal(t, core.ID, b.trait(first.ID).Parent)
 }
 
-// What speaks for a trait speaks for those above it, by inference, once a cycle.
+// Support for a trait also supports its ancestors by inference, once per cycle.
 func TestInference(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -203,16 +204,16 @@ func TestInference(t *testing.T) {
 	require.Equal(t, 2, b.count(second.ID, traits.Supporting))
 	require.Equal(t, "by way of: x", *b.events[first.ID][len(b.events[first.ID])-1].Reason)
 
-	// the same memory for the other child: it counted
+	// The same memory does not count again through the other child.
 	p := b.reflect(day(3), m, reinforce(y.ID, from(m[0])...))
 	require.Len(t, p.order, 1)
-	// a memory that speaks for the preference itself counts for more
+	// Direct support for the preference counts more.
 	n := []reasoner.Memory{b.memory("direct", 13, "s3", "")}
 	both := reinforce(x.ID, from(n...)...)
 	both.Reinforcements = append(both.Reinforcements, reinforce(first.ID, from(n...)...).Reinforcements...)
 	b.reflect(day(3), n, both)
 	require.Equal(t, "CCDDDC", b.qualities(first.ID, traits.Supporting))
-	// what contradicts a behavior does not contradict the preference
+	// A contradiction of a behavior does not contradict its preference.
 	k := b.on(20)
 	b.reflect(day(3), k, contradict(x.ID, k...))
 	require.Zero(t, b.count(first.ID, traits.Contradicting))

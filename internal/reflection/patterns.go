@@ -12,14 +12,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// pattern is a proposed one that may be followed, with all that the reasoner said of it.
+// pattern is an admitted proposal, merged with others for the same pattern.
 type pattern struct {
 	reasoner.Pattern
 	key, content string
-	there        *change // the trait that says so already
+	there        *change // existing trait; nil: none
 }
 
-// patterns makes traits, or clues, of what recurs.
+// patterns turns proposed patterns into traits, support or clues.
 func (p *Plan) patterns(proposed []reasoner.Pattern) {
 	for _, k := range p.merged(proposed) {
 		switch {
@@ -42,8 +42,8 @@ func (p *Plan) patterns(proposed []reasoner.Pattern) {
 	}
 }
 
-// merged returns what may be followed, each pattern once: the same key, the same words or the same trait is the same
-// pattern. Its first wording holds.
+// merged returns the admitted patterns, merging those with the same key, wording or trait. The
+// first wording wins.
 func (p *Plan) merged(proposed []reasoner.Pattern) []*pattern {
 	var all []*pattern
 	byKey, byText, byTrait := map[string]*pattern{}, map[string]*pattern{}, map[*change]*pattern{}
@@ -71,7 +71,8 @@ func (p *Plan) merged(proposed []reasoner.Pattern) []*pattern {
 	return all
 }
 
-// admit checks what a new trait is to say and to be called. What the person deleted or forgot is not made again.
+// admit validates the key and wording of a new trait. Traits that the person deleted or forgot are
+// refused.
 func (p *Plan) admit(proposal any, givenKey, says string) (key, content string, ok bool) {
 	key, content = Named(givenKey, says)
 	if p.Refused[key] || p.Refused[content] {
@@ -89,7 +90,8 @@ func (p *Plan) admit(proposal any, givenKey, says string) (key, content string, 
 	return key, content, true
 }
 
-// mayInfer refuses to strengthen what an import or a person's own words say about a sensitive matter.
+// mayInfer reports whether inference may use a trait. It drops the proposal if the trait is
+// sensitive, as an edited or imported one may be.
 func (p *Plan) mayInfer(c *change, proposal any) bool {
 	category, hit := sensitive.Category(c.Content)
 	if hit {
@@ -98,7 +100,8 @@ func (p *Plan) mayInfer(c *change, proposal any) bool {
 	return !hit
 }
 
-// evidence is what a pattern brings together with what was noted for it, as far as it has not counted for the trait.
+// evidence returns the support for a pattern and its clues, without what has already counted for
+// the trait.
 func (p *Plan) evidence(k *pattern) []support {
 	all := map[uuid.UUID]support{}
 	for _, s := range p.noted[k.key] {
@@ -112,7 +115,8 @@ func (p *Plan) evidence(k *pattern) []support {
 	return inOrder(all)
 }
 
-// newTrait weighs a pattern's evidence together with what was noted for it. Too little of it stays a clue.
+// newTrait creates a trait from a pattern and its clues, or records clues if the evidence is not
+// sufficient.
 func (p *Plan) newTrait(k *pattern) {
 	supports := p.evidence(k)
 	if len(supports) == 0 {
@@ -136,15 +140,16 @@ func (p *Plan) newTrait(k *pattern) {
 	p.close(k.key)
 }
 
-// The traits of a user that are not visible yet and begin of fewer than three memories. Each has a row, an
-// embedding and a job that waits, whoever proposes them, so there is an end; what exceeds it stays a clue. In the
-// 30 days of a window little is new to a person, and as many candidates may wait as traits may be shown.
+// Limits on a user's traits that begin with fewer than three memories and are not visible yet.
+// Each costs a row, an embedding and possibly a job. Patterns beyond the limits stay clues.
+// maxTrends is small because a person shows few new patterns within a window of 30 days.
+// maxCandidates equals the number of traits that may be shown.
 const (
 	maxTrends     = 8
 	maxCandidates = 40
 )
 
-// roomFor reports whether the user may have one more trait that begins with an event, and takes the place.
+// roomFor reports whether the user may have another trait created by e, and counts it.
 func (p *Plan) roomFor(e lifecycle.Event) bool {
 	count, limit := &p.Held.Candidates, maxCandidates
 	switch {
@@ -160,14 +165,14 @@ func (p *Plan) roomFor(e lifecycle.Event) bool {
 	return true
 }
 
-// close says that what was noted under a key has become evidence.
+// close records that the clues of a key have become evidence.
 func (p *Plan) close(key string) {
 	if len(p.noted[key])+len(p.denied[key]) > 0 {
 		p.closed = append(p.closed, key)
 	}
 }
 
-// fresh is a trait that is not there yet.
+// fresh returns a new trait.
 func (p *Plan) fresh(key, content, context, derived string) *change {
 	c := &change{counted: map[traits.EvidenceKey]bool{}, Change: traits.Change{New: true, Derived: derived,
 		Trait: traits.Trait{ID: uuid.New(), Key: key, Content: content, Context: context}}}
@@ -175,7 +180,7 @@ func (p *Plan) fresh(key, content, context, derived string) *change {
 	return c
 }
 
-// note remembers evidence for a pattern that is no trait yet.
+// note records clues for a pattern that is not a trait yet.
 func (p *Plan) note(key, content string, supports []support) {
 	noted := map[uuid.UUID]bool{}
 	for _, s := range p.noted[key] {

@@ -1,6 +1,7 @@
-// Package reflection decides what a user's memories make of the user's traits. It is pure, without I/O, and time is
-// a parameter, so that the same memories lead to the same traits, whatever crashed on the way. A caller loads a
-// Snapshot, asks a reasoner its Question, and writes the Changes of the Plan.
+// Package reflection decides how a user's memories change the user's traits. It does no I/O and
+// takes the time as a parameter, so that the same memories lead to the same traits, even after a
+// crash. A caller loads a Snapshot, asks a reasoner its Question, and writes the Changes of the
+// Plan.
 package reflection
 
 import (
@@ -18,46 +19,46 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// Snapshot is what a reflection or a review is decided on.
+// Snapshot is the input of a reflection or a review.
 type Snapshot struct {
 	User     string
 	Person   reasoner.Person
-	Now      time.Time // to the microsecond, as the database keeps it
-	Begun    time.Time // by the machine's clock, which Now need not follow
+	Now      time.Time // truncated to microseconds, like times in the database
+	Begun    time.Time // by the machine's clock, which may differ from Now
 	Cycle    uuid.UUID
-	Reasoner string              // its name
+	Reasoner string              // name of the reasoner
 	Policies *lifecycle.Policies // in force at Now
 
 	Batch    []traits.Unreflected
-	Memories []reasoner.Memory  // those of the batch that a reasoner may see
-	Clues    []traits.NotedClue // in the order of their keys
+	Memories []reasoner.Memory  // memories of Batch that the reasoner may see
+	Clues    []traits.NotedClue // ordered by key
 	Traits   []traits.Trait
 	Held     traits.Counts
-	Seen     map[uuid.UUID][]reasoner.Sighting // what speaks for traits that are not visible yet
+	Seen     map[uuid.UUID][]reasoner.Sighting // evidence for traits that are not visible yet
 
 	Refused map[string]bool // keys and wordings of traits that the person deleted or forgot
 }
 
-// Plan is what follows from a reasoner's proposals: the rules of internal/lifecycle applied to the evidence.
+// Plan is the result of applying the rules of internal/lifecycle to a reasoner's proposals.
 type Plan struct {
 	*Snapshot
 	Dropped                     []reasoner.Dropped
 	Reviews                     int // contradiction reviews that became due
 	Created, Updated, Dissolved int
 
-	known  map[uuid.UUID]support // every memory that the reasoner was shown
-	noted  map[string][]support  // by key
-	denied map[string][]support  // the same, of what speaks against it
+	known  map[uuid.UUID]support // every memory shown to the reasoner
+	noted  map[string][]support  // supporting clues by key
+	denied map[string][]support  // contradicting clues by key
 	byID   map[uuid.UUID]*change
 	byKey  map[string]*change
 	byText map[string]*change // by normalized wording
-	order  []*change          // those that change, in the order in which they did
-	spoken []*change          // those that something speaks for
+	order  []*change          // changed traits, in the order of their first change
+	spoken []*change          // traits with pending support, in order
 	clues  []traits.NotedClue
 	closed []string
 }
 
-// support is a memory as evidence.
+// support is a memory used as evidence.
 type support struct {
 	memoryType string
 	memory     uuid.UUID
@@ -68,19 +69,19 @@ type support struct {
 	inferred   bool
 }
 
-// change is a trait with what happens to it in this cycle.
+// change is a trait and what happens to it in this cycle.
 type change struct {
 	traits.Change
 	seen       lifecycle.Seen
 	counted    map[traits.EvidenceKey]bool
-	supporting int // as many as it takes to weigh what contradicts it
+	supporting int // number of supporting memories, at most as many as ReviewDue needs
 	touched    bool
-	gained     []support             // in this cycle
-	pending    map[uuid.UUID]support // to speak for it
+	gained     []support             // support added in this cycle
+	pending    map[uuid.UUID]support // support to be added by flush
 	reason     string
 }
 
-// NewPlan returns a plan that changes nothing yet.
+// NewPlan returns an empty plan.
 func NewPlan(s *Snapshot) *Plan {
 	p := &Plan{Snapshot: s, known: map[uuid.UUID]support{}, noted: map[string][]support{},
 		denied: map[string][]support{}, byID: map[uuid.UUID]*change{},
@@ -93,7 +94,7 @@ func NewPlan(s *Snapshot) *Plan {
 		} else {
 			p.noted[c.Key] = append(p.noted[c.Key], n)
 		}
-		n.stated = false // what a memory says outright, it says of one pattern
+		n.stated = false // a statement counts as stated for one pattern only
 		p.known[c.Memory] = n
 	}
 	for _, m := range s.Memories {
@@ -109,7 +110,8 @@ func NewPlan(s *Snapshot) *Plan {
 	return p
 }
 
-// index makes a trait findable. The first of a key or a wording is the one, and live ones come first.
+// index makes a trait findable by id, key and wording. The first trait of a key or wording wins;
+// live traits come first.
 func (p *Plan) index(c *change) {
 	p.byID[c.ID] = c
 	if _, there := p.byKey[c.Key]; !there && c.Key != "" {
@@ -120,14 +122,13 @@ func (p *Plan) index(c *change) {
 	}
 }
 
-// find returns the trait that a pattern is, by its key or by what it says; nil: none.
+// find returns the trait with the key or the wording, or nil.
 func (p *Plan) find(key, content string) *change {
 	return cmp.Or(p.byKey[key], p.byText[normalized(content)])
 }
 
-// Decide applies proposals in the order of C §4.5: trends and other new patterns, then what speaks for the traits
-// there are, then what they have in common, then what speaks against them. Time's own part, settling, follows in
-// the database.
+// Decide applies proposals in the order of C §4.5: new patterns, reinforcements, clusters,
+// contradictions. Settling, which depends on time alone, follows in the database.
 func (p *Plan) Decide(proposals reasoner.Proposals) {
 	for _, d := range proposals.Dropped {
 		if _, hit := sensitive.Category(d.What); hit {
@@ -158,7 +159,7 @@ func (p *Plan) Decide(proposals reasoner.Proposals) {
 	p.tally()
 }
 
-// tally counts what happened.
+// tally counts created, updated and dissolved traits.
 func (p *Plan) tally() {
 	for _, c := range p.order {
 		if c.New {
@@ -173,7 +174,7 @@ func (p *Plan) tally() {
 	}
 }
 
-// above is the next subtype that traits are promoted to; empty: none.
+// above returns the next more abstract subtype that traits are promoted to, or "".
 func above(s lifecycle.Subtype) lifecycle.Subtype {
 	if s == lifecycle.Preference {
 		return lifecycle.CoreTrait
@@ -181,7 +182,7 @@ func above(s lifecycle.Subtype) lifecycle.Subtype {
 	return ""
 }
 
-// event lets something happen to a trait.
+// event applies an event to a trait.
 func (p *Plan) event(c *change, e lifecycle.Event, memories int, reason string, details any) {
 	if !c.touched {
 		c.touched = true
@@ -222,15 +223,15 @@ func (p *Plan) event(c *change, e lifecycle.Event, memories int, reason string, 
 	c.Events = append(c.Events, row)
 }
 
-// follow lets happen what the rules demand after that.
+// follow applies the event that the rules require next, except Decayed.
 func (p *Plan) follow(c *change) {
 	if e, ok := p.Policies.Follow(c.State, p.Now); ok && e.Kind != lifecycle.Decayed {
 		p.event(c, e, 0, "", nil)
 	}
 }
 
-// count writes evidence down as counting in the nth event of the trait's in this cycle, and returns each session's
-// best quality.
+// count adds evidence to the nth event of the trait in this cycle, and returns the best quality of
+// each session.
 func (p *Plan) count(c *change, direction string, supports []support, nth int) map[string]lifecycle.Quality {
 	best := map[string]lifecycle.Quality{}
 	for _, s := range supports {
@@ -258,7 +259,7 @@ func (p *Plan) count(c *change, direction string, supports []support, nth int) m
 	return best
 }
 
-// observe widens what is known of when and in which contexts a trait shows.
+// observe updates when and in which contexts a trait was observed.
 func (p *Plan) observe(c *change, s support) {
 	if c.FirstObserved.IsZero() || s.time.Before(c.FirstObserved) {
 		c.FirstObserved = s.time
@@ -271,12 +272,12 @@ func (p *Plan) observe(c *change, s support) {
 	}
 	c.Contexts = append(slices.Clone(c.Contexts), s.context)
 	if len(c.Contexts) > 1 && c.Context != "contextual" && c.EditedAt.IsZero() {
-		c.Context = "general" // seen in several: C §3.2
+		c.Context = "general" // observed in several contexts: C §3.2
 	}
 }
 
-// resolve turns a reasoner's references into evidence that has not counted for the trait yet, the earliest first.
-// What the reasoner was not shown is dropped.
+// resolve converts a reasoner's references to evidence, earliest first. It skips evidence that has
+// already counted for the trait, and drops references to memories that were not shown.
 func (p *Plan) resolve(c *change, direction string, proposal any, given []reasoner.Support) []support {
 	found := map[uuid.UUID]support{}
 	for _, g := range given {
@@ -297,7 +298,7 @@ func (p *Plan) resolve(c *change, direction string, proposal any, given []reason
 	return inOrder(found)
 }
 
-// add takes in what a memory says once more, so that the order in which it is said does not matter.
+// add merges s with other support by the same memory. The order of calls does not matter.
 func add(found map[uuid.UUID]support, s support) {
 	if before, twice := found[s.memory]; twice {
 		s.stated, s.inferred = s.stated || before.stated, s.inferred && before.inferred
@@ -308,7 +309,8 @@ func add(found map[uuid.UUID]support, s support) {
 	found[s.memory] = s
 }
 
-// tellsLess orders contexts: one that tells nothing comes last.
+// tellsLess reports whether context a is less specific than b. "" and general are the least
+// specific.
 func tellsLess(a, b string) bool {
 	vague := func(context string) bool { return context == "" || context == "general" }
 	if vague(a) != vague(b) {
@@ -328,7 +330,7 @@ func inOrder(found map[uuid.UUID]support) []support {
 	return supports
 }
 
-// KnownContext returns the context if it is one in which memories show a trait, and "" otherwise.
+// KnownContext returns context if it is a valid context of a memory, otherwise "".
 func KnownContext(context string) string {
 	switch context {
 	case "work", "personal", "social", "learning", "general":

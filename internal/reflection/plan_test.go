@@ -26,13 +26,13 @@ func contradict(trait uuid.UUID, memories ...reasoner.Memory) reasoner.Proposals
 	return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Trait: trait, Evidence: from(memories...), Reason: "no longer"}}}
 }
 
-// What a pattern becomes follows from its evidence (C §3.3, DESIGN §5).
+// The evidence determines what a pattern becomes (C §3.3, DESIGN §5).
 func TestNewPatterns(t *testing.T) {
 	t.Parallel()
 	now := day(60)
 	for name, c := range map[string]struct {
 		days       []int
-		session    string // of all of them; none: a day is one
+		session    string // of all memories; empty: one per day
 		emotional  bool
 		tentative  bool
 		stage      lifecycle.Stage // empty: a clue
@@ -92,7 +92,7 @@ func TestNewPatterns(t *testing.T) {
 	}
 }
 
-// What was noted counts when more comes, and is a clue no longer.
+// Clues count when more evidence arrives, and are then closed.
 func TestCluesCountLater(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -104,7 +104,7 @@ func TestCluesCountLater(t *testing.T) {
 	b.reflect(day(1), memories[1:2], noticed(runs, memories[1]))
 	require.Len(t, b.clues, 2)
 	require.Empty(t, b.traits)
-	// two days with three memories in all
+	// Two days with three memories in total.
 	p := b.reflect(day(3), memories[2:3], noticed("Ann goes for runs.", memories[2]))
 	require.Len(t, b.traits, 0, "another key, other words: another pattern")
 	require.Empty(t, p.Dropped)
@@ -119,13 +119,13 @@ func TestCluesCountLater(t *testing.T) {
 	require.Equal(t, []string{"key of " + runs}, p.closed)
 }
 
-// A memory that is noted twice is noted once.
+// A memory is noted only once.
 func TestCluesAreNotedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	memories := b.on(1)
 	b.reflect(day(1), memories, noticed(runs, memories...))
-	p := b.reflect(day(2), nil, noticed(runs, memories...)) // a reasoner may name what it was shown as a clue
+	p := b.reflect(day(2), nil, noticed(runs, memories...)) // a reasoner may name a memory that it was shown as a clue
 	require.Empty(t, p.clues)
 	require.Len(t, b.clues, 1)
 }
@@ -143,7 +143,7 @@ func TestQuality(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		given []evidence
-		want  string // of each, in their order
+		want  string // of each, in order
 		doubt float64
 	}{
 		"another session":                  {[]evidence{{"s4", "", false}}, "C", 0.85},
@@ -170,7 +170,7 @@ func TestQuality(t *testing.T) {
 				memories = append(memories, m)
 				given = append(given, reasoner.Support{Memory: m.ID, Stated: e.stated})
 			}
-			b.reflect(day(3), memories, reinforce(trait.ID, given...)) // at once: nothing decays
+			b.reflect(day(3), memories, reinforce(trait.ID, given...)) // at once, so nothing decays
 			require.Equal(t, "CCC"+c.want, b.qualities(trait.ID, traits.Supporting))
 			after := b.only()
 			require.InDelta(t, 1-0.6*c.doubt, after.State.Confidence, 1e-12)
@@ -180,7 +180,7 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// A reasoner may say in which context a memory shows something.
+// A reasoner may name the context of a memory.
 func TestGivenContext(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -196,7 +196,7 @@ func TestGivenContext(t *testing.T) {
 	require.Equal(t, "CCCAC", b.qualities(b.only().ID, traits.Supporting), "that is none")
 }
 
-// behavior makes a trait with a confidence, of three days of its own.
+// behavior creates a trait with a confidence, supported by three days.
 func (b *book) behavior(content string, confidence float64, context string) traits.Trait {
 	b.Helper()
 	var memories []reasoner.Memory
@@ -227,7 +227,7 @@ func TestAMemoryCountsOnce(t *testing.T) {
 	require.Equal(t, 1, b.count(trait.ID, traits.Contradicting), "in each direction")
 	p = b.reflect(day(7), m, contradict(trait.ID, m...))
 	require.Empty(t, p.order)
-	// the same memory several times in one proposal, and in several proposals
+	// The same memory several times in one proposal and in several proposals.
 	n := b.on(8)
 	twice := reinforce(trait.ID, append(from(n...), from(n...)...)...)
 	twice.Reinforcements = append(twice.Reinforcements, twice.Reinforcements[0])

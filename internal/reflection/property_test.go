@@ -17,7 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// life is a user whose reasoner proposes anything.
+// life simulates a user with a reasoner that makes random proposals.
 type life struct {
 	*rand.Rand
 	b    *book
@@ -30,7 +30,7 @@ var contexts = []string{"", "", "general", "work", "social", "personal", "learni
 
 func pick[T any](l *life, from []T) T { return from[l.IntN(len(from))] }
 
-// batch are new memories, in a few sessions.
+// batch returns new memories from a few sessions.
 func (l *life) batch() []reasoner.Memory {
 	memories := make([]reasoner.Memory, l.IntN(8))
 	for i := range memories {
@@ -45,7 +45,7 @@ func (l *life) batch() []reasoner.Memory {
 	return memories
 }
 
-// evidence are memories of the batch, of earlier ones, and unknown ones.
+// evidence returns memories from the batch, earlier ones and unknown ones.
 func (l *life) evidence(batch []reasoner.Memory) []reasoner.Support {
 	var all []reasoner.Support
 	for _, m := range batch {
@@ -62,7 +62,7 @@ func (l *life) evidence(batch []reasoner.Memory) []reasoner.Support {
 	return all
 }
 
-// trait is one of the user's, or none.
+// trait returns the id of one of the user's traits, or an unknown id.
 func (l *life) trait() uuid.UUID {
 	if len(l.b.traits) == 0 || l.IntN(30) == 0 {
 		return uuid.New()
@@ -96,7 +96,8 @@ func (l *life) proposals(batch []reasoner.Memory) (p reasoner.Proposals) {
 	return p
 }
 
-// live lets days pass, and a cycle happen now and then, checking each. Sometimes the person corrects something.
+// live runs cycles some days apart and calls cycle for each. Sometimes the person edits or
+// dissolves a trait.
 func (l *life) live(cycles int, cycle func(batch []reasoner.Memory, p reasoner.Proposals)) {
 	for range cycles {
 		l.now = l.now.Add(time.Duration(l.IntN(15*24)-24) * time.Hour) // the clock may go back
@@ -117,8 +118,8 @@ func (l *life) live(cycles int, cycle func(batch []reasoner.Memory, p reasoner.P
 	}
 }
 
-// Whatever a reasoner proposes: the events lead to the states, nothing counts twice (book.write checks these), no
-// pattern makes two traits, and what a person decided stays.
+// Whatever a reasoner proposes, events yield the states and nothing counts twice (book.write
+// checks both), no pattern makes two traits, and decisions of the person stay.
 func TestPlansKeepTheRules(t *testing.T) {
 	t.Parallel()
 	made := map[lifecycle.Subtype]int{}
@@ -166,7 +167,7 @@ func TestPlansKeepTheRules(t *testing.T) {
 	}
 }
 
-// outcome tells what a plan does, without ids of its own and without the order in which it does it.
+// outcome describes the effect of a plan without new ids and independent of order.
 func outcome(p *Plan) map[string]string {
 	told := map[string]string{}
 	for _, c := range p.order {
@@ -186,15 +187,15 @@ func outcome(p *Plan) map[string]string {
 	return told
 }
 
-// The order of what a reasoner says about different traits, and of the evidence for one, does not matter. (The
-// order of clusters does: a trait becomes part of the first.)
+// The order of proposals about different traits, and of the evidence for one trait, does not
+// matter. The order of clusters does: a trait becomes part of the first.
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
 		b := newBook(t)
 		l := &life{Rand: rand.New(rand.NewPCG(seed, 2)), b: b, now: day(1)}
 		l.live(40, func(batch []reasoner.Memory, proposals reasoner.Proposals) {
-			for i := range proposals.Patterns { // of one pattern, the first context is as good as another
+			for i := range proposals.Patterns { // the first context of a pattern is used
 				proposals.Patterns[i].Context = ""
 			}
 			decide := func(x reasoner.Proposals) map[string]string {

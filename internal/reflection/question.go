@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// Add takes in traits, each once.
+// Add adds traits that the snapshot does not contain yet.
 func (s *Snapshot) Add(traits []traits.Trait) {
 	there := make(map[uuid.UUID]bool, len(s.Traits))
 	for _, t := range s.Traits {
@@ -26,14 +26,15 @@ func (s *Snapshot) Add(traits []traits.Trait) {
 	}
 }
 
-// Watched reports whether a trait is not visible yet: a trend, one whose window ended, or a candidate.
+// Watched reports whether a trait is not visible yet: a trend, a trend whose window has ended, or
+// a candidate.
 func (s *Snapshot) Watched(t traits.Trait) bool {
 	stage := s.Policies.StageAt(t.State, s.Now)
 	return stage == lifecycle.Trend || stage == lifecycle.Candidate ||
 		stage == lifecycle.Dissolved && t.State.Confidence == 0
 }
 
-// Question is what the reasoner gets to see.
+// Question returns what the reasoner is shown.
 func (s *Snapshot) Question() reasoner.Batch {
 	b := reasoner.Batch{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language,
 		Memories: s.Memories, Visible: s.Held.Visible}
@@ -45,7 +46,7 @@ func (s *Snapshot) Question() reasoner.Batch {
 		if clues[key] == nil {
 			clues[key] = &reasoner.Clue{Key: key}
 		}
-		clues[key].Content = content // the latest wording
+		clues[key].Content = content // the latest wording wins
 		return clues[key]
 	}
 	for _, t := range s.Traits {
@@ -78,7 +79,7 @@ func (s *Snapshot) shown(t traits.Trait) reasoner.Trait {
 		shown.Edited = t.Rejected
 	}
 	if _, hit := sensitive.Category(t.Content); hit {
-		shown.Content = "" // a person worded it so: it is theirs, and nobody else's to read
+		shown.Content = "" // a person wrote sensitive content; it is not shown to the reasoner
 	}
 	if shown.Stage != lifecycle.Trend {
 		shown.Confidence = s.Policies.ConfidenceAt(t.State, s.Now)

@@ -15,13 +15,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// Case returns what a review of a trait gets to see, but for the evidence.
+// Case returns what a review of a trait is shown, without the evidence.
 func (s *Snapshot) Case(t traits.Trait) *reasoner.Case {
 	return &reasoner.Case{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language,
 		Trait: s.shown(t)}
 }
 
-// Settled returns the verdict on a case that need not be asked about.
+// Settled returns the verdict on a case that needs no reasoner. ok is false if it needs one.
 func Settled(c *reasoner.Case) (v reasoner.Verdict, ok bool) {
 	v.Action = reasoner.Keep
 	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited || c.Trait.Content == "" {
@@ -34,12 +34,12 @@ func Settled(c *reasoner.Case) (v reasoner.Verdict, ok bool) {
 	return v, false
 }
 
-// ReviewWeight is how many memories for a trait have to be counted for its review.
+// ReviewWeight returns how many supporting memories must be counted for a review of a trait.
 func (s *Snapshot) ReviewWeight(t traits.Trait) int {
 	return enough(s.Policies, t.State.Contradictions)
 }
 
-// Conclude applies a verdict on a trait of the snapshot. seen is what is known of its evidence.
+// Conclude applies a verdict on a trait of the snapshot. seen describes its evidence.
 func (s *Snapshot) Conclude(v reasoner.Verdict, c *reasoner.Case, seen map[uuid.UUID]*traits.EvidenceSeen) *Plan {
 	p := NewPlan(s)
 	p.Know(seen)
@@ -50,9 +50,9 @@ func (s *Snapshot) Conclude(v reasoner.Verdict, c *reasoner.Case, seen map[uuid.
 	return p
 }
 
-// verdict applies what a review decides. The numbers come from the evidence: a revised trait keeps the share of its
-// confidence that speaks for it, of all that speaks at all; each tendency of a split one has the share of its
-// context, by the latest memories.
+// verdict applies the verdict of a review. Confidences follow from the evidence: a revised trait
+// keeps the share of its confidence that its supporting evidence has in all its evidence. Each
+// tendency of a split trait gets the share of its context, computed from the latest memories.
 func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 	if c.Trait.Stage == lifecycle.Dissolved || c.Trait.Edited {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, "nothing is left to review", nil)
@@ -84,9 +84,9 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 			return
 		}
 		t.Reworded, t.Reason, t.Context = content, reason, "contextual"
-		t.Tendencies, _ = json.Marshal(tendencies) // numbers and plain text always are JSON
+		t.Tendencies, _ = json.Marshal(tendencies) // numbers and text can always be encoded
 		var sum float64
-		for _, context := range slices.Sorted(maps.Keys(tendencies)) { // one order: the sum is the same to the last bit
+		for _, context := range slices.Sorted(maps.Keys(tendencies)) { // fixed order: the sum is equal to the last bit
 			sum += tendencies[context].Confidence
 		}
 		e := lifecycle.Event{Kind: lifecycle.Split, At: p.Now, Sets: sum / float64(len(tendencies))}
@@ -100,14 +100,14 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 	p.follow(t)
 }
 
-// tendency is what holds of a split trait in one context.
+// tendency is what a split trait means in one context.
 type tendency struct {
 	Tendency   string  `json:"tendency"`
 	Confidence float64 `json:"confidence"`
 }
 
-// tendencies checks what a split says, and gives each context the share of confidence that its evidence has: that
-// for the trait where it speaks for it, that against it where it does not.
+// tendencies validates a split and gives each context its share of the confidence: the share of
+// supporting or of contradicting evidence in the context, whichever is larger.
 func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[string]tendency, error) {
 	content, err := wording(v.Content)
 	if err != nil {
@@ -141,7 +141,7 @@ func shareIn(context string, c *reasoner.Case, now float64) float64 {
 	}
 	in, against := count(c.Supporting), count(c.Contradicting)
 	if in+against == 0 {
-		return now / 2 // nothing tells
+		return now / 2 // no evidence in this context
 	}
 	return now * float64(max(in, against)) / float64(in+against)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// disputed is a trait at 0.8 with three memories for it and two against it, of which a review is due.
+// disputed returns a trait at 0.8 with three supporting and two contradicting memories and a
+// review due.
 func disputed(t *testing.T) (*book, traits.Trait) {
 	b := newBook(t)
 	trait := b.behavior(runs, 0.8, "")
@@ -24,7 +25,7 @@ func disputed(t *testing.T) (*book, traits.Trait) {
 	return b, b.only()
 }
 
-// review lets a verdict happen to the only trait.
+// review applies a verdict to the only trait.
 func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicting []string) *Plan {
 	b.Helper()
 	s := b.snapshot(now, nil)
@@ -92,7 +93,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Each tendency of a split trait has the share of its context.
+// Each tendency of a split trait gets the share of its context.
 func TestSplitIntoContexts(t *testing.T) {
 	t.Parallel()
 	b, _ := disputed(t)
@@ -106,13 +107,13 @@ func TestSplitIntoContexts(t *testing.T) {
 	require.InDelta(t, 0.4, contexts["learning"].Confidence, 1e-12)
 	require.Equal(t, "contextual", b.only().Context)
 	require.Equal(t, "contradiction_split", p.order[0].Derived)
-	// it goes on to gather evidence, in each context
+	// The trait continues to gather evidence in each context.
 	m := []reasoner.Memory{b.memory("x", 6, "", "work"), b.memory("y", 7, "", "social")}
 	b.reflect(day(7), m, reinforce(b.only().ID, from(m...)...))
 	require.Equal(t, "contextual", b.only().Context)
 }
 
-// Nothing speaks for it any more: a revision leaves next to nothing of it.
+// A revision without supporting evidence leaves almost no confidence.
 func TestRevisionWithoutSupport(t *testing.T) {
 	t.Parallel()
 	b, trait := disputed(t)
@@ -122,7 +123,7 @@ func TestRevisionWithoutSupport(t *testing.T) {
 	require.Equal(t, []lifecycle.Kind{lifecycle.Revised, lifecycle.Dissolution}, b.kinds(trait.ID)[len(b.kinds(trait.ID))-2:])
 }
 
-// Who corrected a trait meanwhile, or let it dissolve, has decided.
+// A trait that was edited or dissolved meanwhile needs no review.
 func TestNothingIsLeftToReview(t *testing.T) {
 	t.Parallel()
 	for _, do := range []func(*traits.Trait){

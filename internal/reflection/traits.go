@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// speak keeps memories that speak for a trait until flush, because a cycle reinforces a trait once.
+// speak collects support for a trait until flush, because a cycle reinforces a trait once.
 func (p *Plan) speak(c *change, supports []support, reason string) {
 	if len(supports) == 0 {
 		return
@@ -28,7 +28,8 @@ func (p *Plan) speak(c *change, supports []support, reason string) {
 	}
 }
 
-// flush lets memories speak for the traits of a subtype: each session applies once, with its best quality.
+// flush reinforces the traits of a subtype with the collected support. Each session counts once,
+// with its best quality.
 func (p *Plan) flush(subtype lifecycle.Subtype) {
 	for _, c := range p.spoken {
 		if c.State.Subtype != subtype || c.pending == nil {
@@ -37,7 +38,7 @@ func (p *Plan) flush(subtype lifecycle.Subtype) {
 		supports := inOrder(c.pending)
 		c.pending = nil
 		c.gained = append(c.gained, supports...)
-		if c.New { // its making counted: more evidence of this cycle belongs to that
+		if c.New { // the support belongs to the Created event of this cycle
 			c.Events[0].Memories += len(supports)
 			p.count(c, traits.Supporting, supports, 1)
 			continue
@@ -55,7 +56,8 @@ func (p *Plan) reinforcement(r reasoner.Reinforcement) {
 	}
 }
 
-// live returns a trait that was shown, is not dissolved and may be inferred; otherwise the proposal is dropped.
+// live returns a trait that was shown, is not dissolved and is not sensitive. Otherwise it drops
+// the proposal and returns nil.
 func (p *Plan) live(id uuid.UUID, proposal any) *change {
 	c := p.byID[id]
 	switch {
@@ -69,12 +71,12 @@ func (p *Plan) live(id uuid.UUID, proposal any) *change {
 	return nil
 }
 
-// revive brings a dissolved trait back, for new evidence.
+// revive revives a dissolved trait. It reports false if there is no new evidence.
 func (p *Plan) revive(c *change, supports []support, key string) bool {
 	if len(supports) == 0 {
 		return false
 	}
-	if e, ok := p.Policies.Follow(c.State, p.Now); ok { // it dissolved by itself, and nobody noted that yet
+	if e, ok := p.Policies.Follow(c.State, p.Now); ok { // it dissolved over time and has no event for that yet
 		p.event(c, e, 0, "", nil)
 	}
 	p.count(c, traits.Supporting, supports, len(c.Events)+1)
@@ -84,7 +86,7 @@ func (p *Plan) revive(c *change, supports []support, key string) bool {
 	return true
 }
 
-// contradictions lets memories speak against traits, once a cycle.
+// contradictions applies contradictions, each trait once per cycle.
 func (p *Plan) contradictions(proposals []reasoner.Contradiction) {
 	against := map[uuid.UUID]map[uuid.UUID]support{}
 	reasons := map[uuid.UUID]string{}
@@ -120,8 +122,8 @@ func (p *Plan) contradictions(proposals []reasoner.Contradiction) {
 	}
 }
 
-// opposed returns the trait that a contradiction is about. What speaks against a pattern that is no trait yet is
-// noted.
+// opposed returns the contradicted trait. If the pattern is not a trait yet, it records a clue and
+// returns nil.
 func (p *Plan) opposed(k reasoner.Contradiction) *change {
 	if k.Trait != uuid.Nil || k.Key == "" {
 		return p.live(k.Trait, k)
@@ -156,7 +158,7 @@ func (p *Plan) noteAgainst(key string, k reasoner.Contradiction) {
 	}
 }
 
-// deniedBefore is what spoke against a new trait before it was seen, of the time since anything speaks for it.
+// deniedBefore returns the clues that contradict a new trait and are later than its first support.
 func (p *Plan) deniedBefore(c *change) []support {
 	if !c.New || len(c.gained) == 0 {
 		return nil
@@ -176,7 +178,7 @@ func (p *Plan) contradict(c *change, supports []support, reason string) {
 	p.event(c, e, n, Reason(reason), nil)
 	p.follow(c)
 	if c.State.Stage == lifecycle.Trend || c.State.Stage == lifecycle.Dissolved || !c.EditedAt.IsZero() {
-		return // the window decides, or the person did
+		return // the window or the person decides
 	}
 	if p.Policies.ReviewDue(c.supporting+len(c.gained), c.State.Contradictions, n) && c.ReviewDueAt.IsZero() {
 		c.ReviewDueAt = p.Now
@@ -184,7 +186,7 @@ func (p *Plan) contradict(c *change, supports []support, reason string) {
 	}
 }
 
-// Changes is what the Plan writes.
+// Changes returns what the plan writes.
 func (p *Plan) Changes() traits.Changes {
 	c := traits.Changes{UserID: p.User, Timezone: p.Person.Timezone, Cycle: p.Cycle, Now: p.Now,
 		Clues: p.clues, Closed: p.closed}

@@ -61,7 +61,8 @@ func TestTrends(t *testing.T) {
 	})
 }
 
-// Nobody has more than so many trends or candidates at once: what exceeds that stays a clue, and is not lost.
+// A user has a limited number of trends and candidates. Patterns beyond the limit stay clues and
+// are not lost.
 func TestTrendsHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -92,8 +93,8 @@ func TestTrendsHaveAnEnd(t *testing.T) {
 	}
 }
 
-// What a reasoner calls tentative does not make a candidate surer: it is noted, and counts with what is not
-// tentative.
+// Tentative support does not make a candidate more confident. It is noted, and counts together
+// with later support.
 func TestTentativeForACandidate(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -126,13 +127,13 @@ func TestContradictions(t *testing.T) {
 		e := b.events[trait.ID][len(b.events[trait.ID])-1]
 		require.Equal(t, "no longer", *e.Reason)
 		require.Equal(t, n, e.Memories)
-		// 3 speak for it: 1 of 4 is not more than 0.3, 2 of 5 is
+		// With 3 supporting memories: 1 of 4 is not more than 0.3, 2 of 5 is.
 		require.Equal(t, n >= 2, p.Reviews == 1)
 		require.Equal(t, n >= 2, b.only().ReviewDueAt.Equal(day(3)))
 	}
 }
 
-// What begins and ends in one batch: a contradiction may name a pattern of the same proposals.
+// A contradiction may name a pattern of the same proposals.
 func TestDeniedInTheSameCycle(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -145,13 +146,13 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	require.InDelta(t, 0.4*0.7, b.only().State.Confidence, 1e-12)
 	require.Equal(t, 1, p.Reviews)
 	require.Equal(t, 2, b.evidence[b.only().ID][4].Nth)
-	// what is there already is counted
+	// An existing trait.
 	n := b.on(6, 7)
 	again := noticed(runs, n[0])
 	again.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3], n[1])}}
 	b.reflect(day(7), n, again)
 	require.Equal(t, 3, b.only().State.Contradictions)
-	// a pattern that stays a clue
+	// A pattern that stays a clue.
 	k := b.on(8)
 	clue := noticed("Ann swims.", k[0])
 	clue.Contradictions = []reasoner.Contradiction{{Key: "key of Ann swims.", Evidence: from(k[0])}}
@@ -160,8 +161,8 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	require.Len(t, b.clues, 2, "of nothing, and of swimming: one memory is not both")
 }
 
-// Memories may come late: what denied a pattern before anything spoke for it is noted, and weighed when there is a
-// trait. What is older than anything that speaks for it is no contradiction.
+// Memories may arrive late: contradictions of a pattern without support are noted and weighed when
+// it becomes a trait. Those older than its first support do not count.
 func TestDeniedBeforeItWasSeen(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -180,7 +181,7 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 	}
 	require.Empty(t, p.Question().Clues)
 
-	// one more memory against it, of those that are noted already
+	// One more contradiction among those already noted.
 	p = b.reflect(day(22), m[1:4], reasoner.Proposals{Patterns: noticed(runs, m[1:4]...).Patterns, Contradictions: denial(m[4]).Contradictions})
 	require.Empty(t, p.Dropped)
 	require.Empty(t, b.clues)
@@ -190,7 +191,7 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 	require.Equal(t, 1, p.Reviews)
 }
 
-// However much speaks for a trait and against it: the share is that of all.
+// With long histories, the share is computed from all evidence.
 func TestReviewOfALongHistory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -221,7 +222,7 @@ func TestAReviewIsDueOnce(t *testing.T) {
 	require.Equal(t, 1, b.reflect(day(11), m[:2], contradict(trait.ID, m[:2]...)).Reviews)
 	require.Zero(t, b.reflect(day(13), m[2:4], contradict(trait.ID, m[2:4]...)).Reviews)
 	require.Equal(t, day(11), b.only().ReviewDueAt)
-	// what is dissolved needs none
+	// A dissolved trait needs no review.
 	b.happens(trait.ID, lifecycle.Event{Kind: lifecycle.Revised, At: day(13), Sets: 0.06})
 	p := b.reflect(day(14), m[4:], contradict(trait.ID, m[4:]...))
 	require.Equal(t, 1, p.Dissolved)
@@ -229,7 +230,7 @@ func TestAReviewIsDueOnce(t *testing.T) {
 	require.Zero(t, b.only().ReviewDueAt)
 }
 
-// A person's own word outranks what reflection finds.
+// A person's edit takes precedence over reflection.
 func TestEditedTraits(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -244,7 +245,7 @@ func TestEditedTraits(t *testing.T) {
 	require.Less(t, b.only().State.Confidence, 0.7)
 	require.Zero(t, p.Reviews)
 	require.Zero(t, b.only().ReviewDueAt)
-	// evidence goes on to count, whatever its age, and neither wording nor context changes
+	// Evidence of any age still counts, but the wording and the context stay.
 	n := []reasoner.Memory{b.memory("at work", 7, "", "work"), b.memory("at home", 13, "", "social")}
 	b.reflect(day(13), n, noticed(runs, n...))
 	require.Equal(t, "I run when it is cold.", b.only().Content)
@@ -315,7 +316,8 @@ func TestDissolvedTraits(t *testing.T) {
 	})
 }
 
-// What a person deleted is not made again, and not even noted as what was not made.
+// A deleted trait is not created again, and its wording is not recorded among the dropped
+// proposals.
 func TestDeletedTraits(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -336,7 +338,7 @@ func TestDeletedTraits(t *testing.T) {
 	require.Contains(t, p.Dropped[0].What, m[2].ID.String())
 }
 
-// Another key, but the same words: the same trait.
+// A different key with the same words is the same trait.
 func TestTheSameWords(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -348,7 +350,7 @@ func TestTheSameWords(t *testing.T) {
 	require.Equal(t, 6, b.count(trait.ID, traits.Supporting))
 	require.Equal(t, 1, b.only().State.Reinforcements)
 
-	// a pattern that is proposed twice is one
+	// A pattern proposed twice is one pattern.
 	n := b.on(8, 9, 10)
 	p = b.reflect(day(10), n, reasoner.Proposals{Patterns: []reasoner.Pattern{
 		{Key: "a", Content: "Ann swims.", Evidence: from(n[0])},
@@ -361,7 +363,7 @@ func TestTheSameWords(t *testing.T) {
 	require.Equal(t, 0.40, b.traits[1].State.Confidence, "three memories")
 }
 
-// What cannot be followed is told; the rest is followed.
+// References that cannot be followed are reported; the rest is followed.
 func TestDroppedReferences(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -388,8 +390,8 @@ func TestDroppedReferences(t *testing.T) {
 	require.True(t, slices.ContainsFunc(p.Dropped, func(d reasoner.Dropped) bool { return d.Reason == unknown && strings.Contains(d.What, "Ann swims.") }))
 }
 
-// Nothing is inferred about what is sensitive, whatever a reasoner proposes, and it is not written down elsewhere
-// either.
+// Nothing sensitive is inferred, whatever a reasoner proposes, and nothing sensitive is recorded
+// elsewhere.
 func TestSensitiveProposals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ key, content, category string }{
@@ -419,7 +421,7 @@ func TestSensitiveProposals(t *testing.T) {
 		require.Equal(t, lifecycle.Contradicted, last.Event)
 		require.Nil(t, last.Reason)
 	}
-	// nor is what a person said of themselves, or an import brought, strengthened
+	// Sensitive traits that were edited or imported are not reinforced.
 	b := newBook(t)
 	trait := b.behavior(runs, 0.5, "")
 	b.change(trait.ID, func(t *traits.Trait) { t.Content = "I have asthma." })
@@ -443,7 +445,7 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// A clock that was set back makes nothing younger or surer.
+// A clock that was set back makes no trait younger or more confident.
 func TestClockGoesBack(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -22,13 +22,13 @@ const (
 	maxKey     = 400 // bytes
 )
 
-// Line makes one line of a text that somebody else wrote, of characters that PostgreSQL takes.
+// Line converts text from outside to a single line of valid UTF-8 without control characters.
 func Line(s string) string {
 	gap := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), gap), " ")
 }
 
-// wording checks what a trait is to say.
+// wording validates the wording of a trait.
 func wording(content string) (string, error) {
 	content = Line(content)
 	switch {
@@ -43,13 +43,14 @@ func wording(content string) (string, error) {
 	return content, nil
 }
 
-// Named returns the key of a pattern and what it says, in the form in which traits are found by them.
+// Named returns the key and the wording of a pattern in the form in which traits are stored.
 func Named(key, content string) (patterns, says string) {
 	says = Line(content)
 	return PatternKey(key, says), says
 }
 
-// PatternKey names a pattern. A reasoner that gives no key gets one from the wording.
+// PatternKey returns the key of a pattern, at most 400 bytes. Without a key it is derived from the
+// wording.
 func PatternKey(key, content string) string {
 	if key = strings.ReplaceAll(strings.ToValidUTF8(key, ""), "\x00", ""); key == "" {
 		key = "says " + normalized(content)
@@ -61,14 +62,15 @@ func PatternKey(key, content string) string {
 	return key
 }
 
-// normalized leaves of a wording what makes it the same: letters and digits, in lower case.
+// normalized returns a wording reduced to letters, marks and digits in lower case, for comparison.
 func normalized(content string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(norm.NFKC.String(content)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}), " ")
 }
 
-// Reason is a reason as it is kept with an event.
+// Reason returns a reason in the form stored with an event. It is empty if the reason is
+// sensitive.
 func Reason(reason string) string {
 	if _, hit := sensitive.Category(reason); hit {
 		return ""
@@ -80,8 +82,8 @@ func Reason(reason string) string {
 	return reason
 }
 
-// drop notes that a proposal, or a part of it, is not followed. What must not be held of a person is not noted as
-// dropped either: then only the ids are.
+// drop records that a proposal or a part of it is not followed. Of sensitive proposals only the
+// ids are recorded.
 func (p *Plan) drop(proposal any, reason string, args ...any) {
 	what := told(proposal)
 	if _, hit := sensitive.Category(what); hit {
@@ -90,7 +92,7 @@ func (p *Plan) drop(proposal any, reason string, args ...any) {
 	p.Dropped = append(p.Dropped, reasoner.Dropped{What: what, Reason: fmt.Sprintf(reason, args...)})
 }
 
-// dropUnsaid notes the ids alone.
+// dropUnsaid is drop, but always records only the ids.
 func (p *Plan) dropUnsaid(proposal any, reason string) {
 	p.Dropped = append(p.Dropped, reasoner.Dropped{What: idsIn(told(proposal)), Reason: reason})
 }
