@@ -71,7 +71,7 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, []string{"Ann lives in Berlin."}, recall(t, b.client, oxbow.Query{Text: "Where does Ann live?", ValidAsOf: moved.AddDate(-1, 0, 0)}))
 }
 
-// A correction leaves the old version no time in which it was true.
+// A correction with the same or an earlier ValidAt leaves the old version no time in which it was true.
 func TestSupersedeFromTheStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -84,7 +84,7 @@ func TestSupersedeFromTheStart(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, old.InvalidAt.Equal(at), name)
 	}
-	// what had ended keeps its end
+	// A version that has already ended keeps its end.
 	id := b.remember(t, oxbow.NewMemory{Content: "Ann studied", ValidAt: at, InvalidAt: at.AddDate(3, 0, 0)})
 	_, err := b.client.Supersede(t.Context(), "ann", id, oxbow.Replacement{Content: "Ann works"})
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestSupersedeRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "oxbow.restore(user_id => 'ann', id => '"+id.String()+"')")
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.memories`))
 
-	// what SQL callers get to see
+	// SQL callers get the same checks.
 	for sql, part := range map[string]string{
 		`select oxbow.supersede('ann', null, 'x')`:                                                 "id must not be null",
 		`select oxbow.supersede('', gen_random_uuid(), 'x')`:                                       "user_id must not be empty",
@@ -195,7 +195,7 @@ func TestForgetAndRestore(t *testing.T) {
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
 }
 
-// What was forgotten before it was embedded is embedded when it is restored.
+// A memory that is forgotten before it is embedded is embedded after it is restored.
 func TestRestoreBeforeEmbedding(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

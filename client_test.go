@@ -30,7 +30,7 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "the model is empty")
 }
 
-// oddVectors embeds every text as a vector that is not of length 1, but an empty text as zeros.
+// oddVectors embeds a text as a vector that does not have length 1, and an empty text as zeros.
 type oddVectors struct{}
 
 func (oddVectors) EmbedDocuments(_ context.Context, texts []string) ([][]float32, error) {
@@ -94,7 +94,7 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 	}
 }
 
-// The look at the schema does not break the caller's transaction.
+// The check of the schema does not abort the caller's transaction.
 func TestCheckInATransaction(t *testing.T) {
 	t.Parallel()
 	pool := open(t, pgtest.Empty(t), "")

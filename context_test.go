@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
-// introduced is a user with traits and memories, in lines of an import.
+// introduced is an import of a user with traits and memories.
 const introduced = `{"user":"ann","content":"Is introverted","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7}
 {"user":"ann","content":"Prefers tea","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5,"trait_context":"work"}
 {"user":"ann","content":"Rows at dawn","memory_type":"trait","trait_subtype":"behavior","trait_stage":"core","trait_confidence":0.9}
@@ -77,7 +77,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// What stands in the block is not yet used.
+// Context does not report its memories as used.
 func TestContextReportsNoUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// named is the metadata of a memory that names people, and in pairs how the user belongs together with somebody.
+// named returns metadata that names people, with pairs of a relation of the user and its other end.
 func named(people []string, relations ...string) map[string]any {
 	var entities, edges []any
 	for _, name := range people {
@@ -30,7 +30,7 @@ func entityNames(entities []oxbow.Entity) []string {
 	return names
 }
 
-// What is said becomes memories, and these name people and places: in English and in Chinese.
+// Memories extracted from messages name people and places, in English and in Chinese.
 func TestEntitiesOfConversations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -66,7 +66,7 @@ func TestEntitiesOfConversations(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"user sister Anna", "Anna related Porto", "Tom related Anna"}, said)
 
-	// what a newer fact takes the place of ends its edge, and not the entity's history
+	// A fact that is superseded ends its edge. The entity keeps its history.
 	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.", At: at.AddDate(0, 1, 0)}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "mia", "s3")
@@ -97,8 +97,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.Empty(t, hong, "another user's")
 }
 
-// What an application says that its memories name counts as much. A later kind is better than none,
-// and names differ in marks.
+// Entities in the application's metadata count like extracted ones. A missing kind is filled in later, and
+// names that differ in punctuation are the same.
 func TestEntitiesOfMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -120,7 +120,7 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"related", "old_friend"}, relations)
 
-	// a new version names what its text names; a fact that repeats another leaves it what it named
+	// A new version names what its own text names. A repeated fact adds its names to the fact that is kept.
 	first := b.remember(t, oxbow.NewMemory{Content: "Lives with Pia and Rolf.", Metadata: named([]string{"Pia", "Rolf"})})
 	b.work(t)
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Lives with Pia."})
@@ -141,7 +141,7 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	require.Len(t, uma[0].NamedBy, 2)
 	require.Zero(t, uma[0].InvalidAt, "the fact that was kept names her")
 
-	// who opted out is not looked into
+	// No entities are made for users who opted out.
 	_, err = b.pool.Exec(ctx, `insert into oxbow.users (user_id, opted_out) values ('eve', true)`)
 	require.NoError(t, err)
 	b.remember(t, oxbow.NewMemory{UserID: "eve", Content: "Knows Otto.", Metadata: named([]string{"Otto"})})
@@ -203,7 +203,7 @@ func TestRecallByEntities(t *testing.T) {
 	require.Empty(t, found(oxbow.Query{Text: "anna", BelievedAsOf: time.Now().Add(-time.Hour)}), "nothing was known then")
 	require.Len(t, found(oxbow.Query{Text: "anna", ValidAsOf: time.Now().Add(time.Hour)}), 2)
 
-	// when the memory that they are named together in is over, nothing leads from one to the other
+	// Once the memory that names both has ended, recall of one does not lead to the other.
 	_, err := b.client.Supersede(ctx, "ann", met, oxbow.Replacement{Content: "Met Anna Berg at the harbour."})
 	require.NoError(t, err)
 	b.work(t)
@@ -213,7 +213,7 @@ func TestRecallByEntities(t *testing.T) {
 	require.Len(t, by, 1)
 }
 
-// Entities follow the metadata, also where that changes later, or the memory is forgotten meanwhile.
+// Entities follow the metadata when it changes, also if the memory is forgotten meanwhile.
 func TestEntitiesFollowTheMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -230,7 +230,7 @@ func TestEntitiesFollowTheMetadata(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())
 
-	// as before there were entities
+	// as in a database from before entities existed
 	_, err = b.pool.Exec(ctx, `delete from oxbow.entities where user_id = 'ann'`)
 	require.NoError(t, err)
 	require.NoError(t, b.client.Forget(ctx, "ann", id, ""))

@@ -35,11 +35,11 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 	return dump
 }
 
-// fill gives a user something in every table. Each text has the user's id in it.
+// fill adds something of a user to every table. Each text contains the user's id.
 func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current uuid.UUID) {
 	t.Helper()
 	ctx := t.Context()
-	// before its dates are indexed
+	// set before the dates of memories are indexed
 	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user)
 	require.NoError(t, err)
 	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user,
@@ -88,12 +88,12 @@ func TestEraseUser(t *testing.T) {
 	b := setup(t)
 	b.fill(t, "Quentin")
 	b.fill(t, "Zebedee")
-	b.work(t) // it also empties these two
+	b.work(t) // this also empties activity and reflection_inbox
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic') on conflict do nothing;
-		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories`) // an idle worker has folded the others
+		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories`) // an idle worker folds the earlier ones
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
@@ -187,7 +187,7 @@ func TestEraseMemory(t *testing.T) {
 	_, err = b.client.Get(ctx, "Zebedee", forgotten)
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
 
-	var kept uuid.UUID // of two that say the same; the other one was folded into it
+	var kept uuid.UUID // the one that the other, equal fact was folded into
 	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where content = 'Zebedee repeats it.' and expired_at is null`).Scan(&kept))
 	receipt, err = b.client.EraseMemory(ctx, "Zebedee", kept)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestEraseMemory(t *testing.T) {
 	b.requireRightStatistics(t)
 }
 
-// A job of several memories keeps the others.
+// Erasing a memory removes its id from a job and keeps the job's other memories.
 func TestEraseMemoryFromJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,7 +218,7 @@ func TestEraseMemoryFromJobs(t *testing.T) {
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
 }
 
-// requireRightStatistics compares the statistics with what they count.
+// requireRightStatistics checks the term statistics against the terms.
 func (b *bundle) requireRightStatistics(t *testing.T) {
 	t.Helper()
 	require.Equal(t, 0, b.count(t, `
@@ -228,7 +228,7 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
 }
 
-// Users are erased while a worker embeds their memories and folds their repeated facts: nothing comes back.
+// Users are erased while a worker embeds their memories and folds their repeated facts. Nothing comes back.
 func TestEraseWhileEmbedding(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -263,9 +263,8 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	b.requireRightStatistics(t)
 }
 
-// A job that folds repeated facts holds the row of the statistics and waits for a memory; erasure
-// has the memory and waits for the statistics. PostgreSQL ends one of the two: erasure begins
-// again.
+// A job that folds repeated facts locks the row of the statistics and waits for a memory, while erasure
+// locks the memory and waits for the statistics. PostgreSQL aborts one of them; erasure then retries.
 func TestEraseUserAfterDeadlock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -273,7 +272,7 @@ func TestEraseUserAfterDeadlock(t *testing.T) {
 	id := b.remember(t, oxbow.NewMemory{})
 	b.work(t)
 	folding := begin(t, b.pool)
-	_, err := folding.Exec(ctx, `set local deadlock_timeout = '10min'`) // the other one notices
+	_, err := folding.Exec(ctx, `set local deadlock_timeout = '10min'`) // so that erasure detects the deadlock
 	require.NoError(t, err)
 	_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
 	require.NoError(t, err)

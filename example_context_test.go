@@ -8,7 +8,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// Traits settle over weeks; here they come from an import. What the block says goes into the system prompt, beside the
+// Traits develop over weeks, so this example imports them. Put the block into the system prompt, beside the
 // application's own instructions.
 func ExampleClient_Context() {
 	ctx := context.Background()
@@ -35,7 +35,7 @@ func ExampleClient_Context() {
 		panic(err)
 	}
 	fmt.Println(known.Text)
-	// when the reply is there: which of the memories did it rely on?
+	// After the reply, report the memories that it relied on.
 	client.Used("told", known.IDs()[2])
 
 	// Output:
@@ -48,7 +48,7 @@ func ExampleClient_Context() {
 	// - 2025-10-12, Ann: I cooked a pumpkin soup.
 }
 
-// With a user's language set to zh the headings are Chinese.
+// The headings are Chinese if the user's language is zh.
 func ExampleClient_Context_chinese() {
 	ctx := context.Background()
 	pool := connect(ctx)

@@ -53,8 +53,8 @@ func ExampleClient_Recall() {
 	// rank by words: 1
 }
 
-// The embedder of a client must be that of the database. This one is langchaingo's, and asks a server that speaks
-// OpenAI's API.
+// A client must use the embedder of the database. This one is langchaingo's, for a server with the API of
+// OpenAI.
 func ExampleNewEmbedder() {
 	llm, err := openai.New(openai.WithBaseURL("http://127.0.0.1:8000/v1"), openai.WithToken("none"),
 		openai.WithEmbeddingModel("bge-m3"))
@@ -87,7 +87,7 @@ func ExampleLocalEmbedder() {
 	// local-v1 1024
 }
 
-// Recall counts an access to what it returns; which memories a reply used is for the program to report.
+// Recall counts an access to each memory that it returns. The program reports which of them a reply used.
 func ExampleClient_Used() {
 	ctx := context.Background()
 	pool := connect(ctx)
@@ -101,7 +101,7 @@ func ExampleClient_Used() {
 		panic(err)
 	}
 	client.Used("used", id)
-	if err := client.Close(ctx); err != nil { // sends what waits
+	if err := client.Close(ctx); err != nil { // sends the waiting reports
 		panic(err)
 	}
 

@@ -26,7 +26,7 @@ func ExampleClient_Remember() {
 		ValidAt:    time.Date(2025, 10, 12, 8, 30, 0, 0, time.UTC),
 		SessionID:  "chat 17",
 		Speaker:    "Ann",
-		ExternalID: "message 4711", // a second try is no second memory
+		ExternalID: "message 4711", // a retry stores no second memory
 		Importance: new(0.8),
 		Metadata:   map[string]any{"channel": "phone"},
 	}
@@ -48,7 +48,7 @@ func ExampleClient_Remember() {
 	// importance must be between 0 and 1, got 7
 }
 
-// What is remembered in the application's transaction is there if, and only if, that commits.
+// A memory stored on the application's transaction exists if and only if that transaction commits.
 func ExampleClient_WithTx() {
 	ctx := context.Background()
 	pool := connect(ctx)

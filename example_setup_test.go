@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// example is the migrated database that the examples share. Each has a user of its own there.
+// example is the migrated database that the examples share. Each example has its own user.
 var example struct {
 	once sync.Once
 	url  string
@@ -35,7 +35,7 @@ func databaseURL() string {
 	return example.url
 }
 
-// connect opens the pool that an application has anyway.
+// connect opens the application's connection pool.
 func connect(ctx context.Context) *pgxpool.Pool {
 	pool, err := pgxpool.New(ctx, databaseURL())
 	if err != nil {
@@ -44,7 +44,7 @@ func connect(ctx context.Context) *pgxpool.Pool {
 	return pool
 }
 
-// work stands for a running `oxbow work`: it embeds what was remembered.
+// work stands for a running `oxbow work`: it embeds the stored memories.
 func work(ctx context.Context) {
 	w, err := worker.New(ctx, worker.Config{DatabaseURL: databaseURL()})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// Something is remembered, a worker embeds it, and it is recalled.
+// Store a memory, let a worker embed it, and recall it.
 func Example() {
 	ctx := context.Background()
 	pool := connect(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// reflected stands for what reflections have found out about a user, as of January 2025: one trait.
+// reflected stands for the reflections on a user until January 2025, which found one trait.
 func reflected(ctx context.Context, pool *pgxpool.Pool, userID string) uuid.UUID {
 	at := func(day int) time.Time { return time.Date(2025, 1, day, 6, 0, 0, 0, time.UTC) }
 	id, err := traittest.Trait{UserID: userID, Content: "Ann gets up early.", Events: []traittest.Event{
@@ -101,7 +101,7 @@ func ExampleClient_EditTrait() {
 	id := reflected(ctx, pool, "corrected")
 
 	var newer uuid.UUID
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) { // with whatever else the application changes
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) { // together with the application's own changes
 		newer, err = client.WithTx(tx).EditTrait(ctx, "corrected", id, oxbow.TraitEdit{Content: "Ann gets up early on weekdays.", Reason: "she said so"})
 		return err
 	})

@@ -7,7 +7,8 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// What a conversation is about is held in memory; what came up again, or is important, is remembered at its end.
+// A working memory holds the items of the current conversation. At the end of
+// the conversation, rehearsed or important items are stored.
 func ExampleClient_CommitWorkingMemory() {
 	ctx := context.Background()
 	pool := connect(ctx)
@@ -35,7 +36,7 @@ func ExampleClient_CommitWorkingMemory() {
 	working.Rehearse("table") // "that table, by the window?"
 	fmt.Print(working.Render())
 
-	for range 2 { // once is enough; a second time does no harm
+	for range 2 { // a second commit does no harm
 		written, err := client.CommitWorkingMemory(ctx, working, oxbow.CommitOptions{})
 		if err != nil {
 			panic(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/consistency"
 )
 
-// What a user has is exported, erased and imported: every table is as before, and the same is recalled.
+// A user's data is exported, erased and imported again. Every table and every recall are as before.
 func TestExportEraseImport(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -38,7 +38,7 @@ func TestExportEraseImport(t *testing.T) {
 	ask := func() []oxbow.Result {
 		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?", Limit: 100})
 		require.NoError(t, err)
-		for i := range found.Memories { // the age has grown by some milliseconds
+		for i := range found.Memories { // the age differs by some milliseconds
 			e := &found.Memories[i].Explain
 			found.Memories[i].Score, e.Recency, e.Confidence = 0, 0, math.Round(e.Confidence*1000)
 		}
@@ -85,13 +85,13 @@ func TestExportEraseImport(t *testing.T) {
 	require.NoError(t, b.client.Forget(ctx, "Zebedee", forgotten, ""))
 	require.Equal(t, recalled, ask())
 
-	// elsewhere, records without their memories belong to nothing
+	// In another database, records without their memories are refused.
 	other := setup(t)
 	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)), oxbow.ImportOptions{})
 	require.ErrorContains(t, err, "import the lines of type memory_history: they refer to a memory that neither the file nor the database has")
 }
 
-// linesWith returns the lines that contain the part.
+// linesWith returns the lines that contain part.
 func linesWith(text, part string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {
@@ -144,7 +144,7 @@ func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
 	require.Equal(t, "Asia/Tokyo", zone)
 }
 
-// A table that is added later is exported, erased and imported like the others; the one that
+// A table that a later version adds is exported, erased and imported like the others. The table that
 // reembed fills is not exported.
 func TestTablesOfLater(t *testing.T) {
 	t.Parallel()

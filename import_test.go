@@ -55,7 +55,7 @@ func TestImport(t *testing.T) {
 	require.Equal(t, map[string]any{"role": "kept", "n": 1.0}, m.Metadata)
 	require.True(t, m.InvalidAt.Equal(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC)))
 
-	// again, compressed: only what has no name of its own is new
+	// Import again, compressed: only lines without an id are new.
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, err = io.WriteString(zip, "\ufeff"+conversation)
@@ -70,7 +70,7 @@ func TestImport(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, 4, b.count(t, `select count(*) from oxbow.memories`))
 
-	// under other users
+	// for other users
 	report, err = b.client.Import(ctx, strings.NewReader(conversation), oxbow.ImportOptions{Rename: func(user string) string { return "eval " + user }})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, report.New)
@@ -137,7 +137,7 @@ func TestImportRefusesBadLines(t *testing.T) {
 			require.ErrorContains(t, err, "line 3: "+test.message)
 			require.Less(t, len(err.Error()), 300)
 		})
-		if !strings.Contains(test.line, `"tz"`) { // found out only when the records are stored
+		if !strings.Contains(test.line, `"tz"`) { // detected only when the records are stored
 			all.WriteString(good + test.line + "\n")
 		}
 	}
@@ -170,7 +170,7 @@ func TestImportInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tx := begin(t, b.pool)
-	for range 2 { // the temporary table is gone each time
+	for range 2 { // the temporary table is dropped each time
 		_, err := b.client.WithTx(tx).Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})
 		require.NoError(t, err)
 	}
@@ -182,7 +182,7 @@ func TestImportInTheCallersTransaction(t *testing.T) {
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
 }
 
-// Traits that were made elsewhere get events, so that they can be replayed; what old data calls its memories is read.
+// Imported traits of other systems get events, so that they can be replayed. Old names of memory types are accepted.
 func TestImportOldTraits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -197,7 +197,7 @@ func TestImportOldTraits(t *testing.T) {
 		_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "x", "`+field+`": `+bad+`}`), oxbow.ImportOptions{Traits: true})
 		require.ErrorContains(t, err, "line 1: "+field+" must be")
 	}
-	for _, new := range []int64{5, 5} { // nothing of it has a name of its own
+	for _, new := range []int64{5, 5} { // no line has an id
 		report, err := b.client.Import(ctx, strings.NewReader(old), oxbow.ImportOptions{Traits: true})
 		require.NoError(t, err)
 		require.Equal(t, new, report.New)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An application that imports the client builds the driver of the database, and neither a network client, nor providers
-// of models, nor cryptography that it does not use. pgx alone is 199 packages.
+// An application that imports this package builds the database driver, but no network client, no model
+// providers and no cryptography that it does not use. pgx alone is 199 packages.
 func TestImportsAreFew(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

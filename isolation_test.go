@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// calls are all methods that concern one user, each on a memory of its own.
+// calls are all methods that concern one user, each on its own memory.
 var calls = map[string]func(t *testing.T, c *oxbow.Client, user string, id uuid.UUID) error{
 	"Get": func(t *testing.T, c *oxbow.Client, user string, id uuid.UUID) error {
 		_, err := c.Get(t.Context(), user, id)
@@ -65,8 +65,8 @@ var calls = map[string]func(t *testing.T, c *oxbow.Client, user string, id uuid.
 	},
 }
 
-// A login of the group oxbow_app needs to set nothing when the client begins the transactions. In a transaction of its
-// own, or on a connection, that names another user, it gets nothing of this one.
+// An oxbow_app login needs no settings when the client begins the transactions. In a transaction or on a
+// connection that names another user, it has no access to this user.
 func TestApplicationLogin(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -78,7 +78,7 @@ func TestApplicationLogin(t *testing.T) {
 			before := b.dump(t)
 			refused := oxbow.ErrDenied
 			if name == "Get" {
-				refused = oxbow.ErrNotFound // policies hide rows
+				refused = oxbow.ErrNotFound // row-level security hides the row
 			}
 			require.ErrorIs(t, call(t, bound, name, id), refused, "the connection names bob")
 			for _, setting := range []string{"", "bob"} {
@@ -89,7 +89,7 @@ func TestApplicationLogin(t *testing.T) {
 				require.NoError(t, tx.Rollback(t.Context()))
 			}
 			after := b.dump(t)
-			if name == "RememberTwice" { // inserting for another user is allowed, reading what is there is not
+			if name == "RememberTwice" { // inserting for another user is allowed, reading is not
 				before, after = nil, nil
 			}
 			require.Equal(t, before, after, "what was refused changed nothing")
@@ -116,7 +116,7 @@ func TestApplicationLoginMayWriteForAnyUser(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, report.New)
 
-	// in a transaction that names nobody, too
+	// The same in a transaction that names no user.
 	tx := begin(t, open(t, b.dsn, "oxbow_app"))
 	_, err = app.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "y", ExternalID: "y"})
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestApplicationLoginMayNotImportTraitsOrHistory(t *testing.T) {
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
 }
 
-// A user's id is data, also where it is part of a statement.
+// A user id in a statement is quoted.
 func TestHostileUserIDs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -163,7 +163,7 @@ func TestHostileUserIDs(t *testing.T) {
 	}
 }
 
-// Poolers that share connections by transaction know no prepared statements.
+// Poolers in transaction mode do not support prepared statements.
 func TestWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

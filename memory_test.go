@@ -132,7 +132,7 @@ func TestInvalidMemories(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		memory       oxbow.NewMemory
-		field, value string // value: a part of it
+		field, value string // value: a substring
 	}{
 		{"no user", oxbow.NewMemory{Content: "x"}, "user_id", `""`},
 		{"long user", oxbow.NewMemory{UserID: strings.Repeat("u", 256), Content: "x"}, "user_id", "(256 bytes)"},

@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// What was said in secret is in no table in clear, nothing is made of it, and who has the key reads it.
+// A secret message is in no table in clear, no memory is made from it, and a client with the key reads it.
 func TestSecretMessage(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
@@ -51,7 +51,7 @@ func TestSecretMessage(t *testing.T) {
 	require.Equal(t, map[string]int{"I live in Bergen.": 2, "I play the cello.": 0}, levels())
 	require.Equal(t, 4, b.count(t, "select count(*) from oxbow.messages where extracted_at is not null"))
 
-	// what takes the place of something delicate is as delicate, and so is what is said again in a delicate message
+	// A fact is at least as sensitive as the fact that it supersedes and as a message that repeats it.
 	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "t", Content: "I live in Oslo now.", At: at.Add(24 * time.Hour)},
 		{UserID: "mia", SessionID: "t", Content: "I play the cello.", Sensitivity: 1, At: at.Add(25 * time.Hour)},
@@ -87,7 +87,7 @@ func TestSecretMessage(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 
-	// another key, an export, an import
+	// key rotation, export and import
 	both, err := keys.Add()
 	require.NoError(t, err)
 	client := newClient(t, b.pool, oxbow.WithSealer(both))
@@ -112,8 +112,8 @@ func TestSecretMessage(t *testing.T) {
 	require.Equal(t, want, texts)
 }
 
-// A conversation in which secrets were told is summarised without them, and its summary is as
-// delicate as what it tells.
+// The summary of a conversation leaves its secret messages out, and is as sensitive as the messages that
+// it covers.
 func TestSecretMessageIsNotSummarised(t *testing.T) {
 	t.Parallel()
 	b := setup(t, oxbow.WithSealer(newKeys(t)))
@@ -168,7 +168,7 @@ func TestSecretMessageRefused(t *testing.T) {
 	}
 	require.Zero(t, b.count(t, "select count(*) from oxbow.messages"))
 
-	// a sealed text opens in its own place only, which no memory's is
+	// A sealed text opens only in its own place; a message cannot open the text of a memory.
 	ids, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "one", Sensitivity: 3}})
 	require.NoError(t, err)
 	memory, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", ID: uuid.New(), Content: "other", Sensitivity: 3})
@@ -179,7 +179,7 @@ func TestSecretMessageRefused(t *testing.T) {
 	require.ErrorIs(t, err, oxbow.ErrSealed)
 }
 
-// What somebody really said, word for word "[sealed]", is not taken for what is sealed.
+// A plain text that reads "[sealed]" is not mistaken for a sealed one.
 func TestPlainTextThatLooksSealed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, oxbow.WithSealer(newKeys(t)))

@@ -168,7 +168,7 @@ func TestUsesAreReported(t *testing.T) {
 	require.NoError(t, app.Close(t.Context()), "twice")
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and used`, id))
-	app.Used("ann", id) // too late, and no harm
+	app.Used("ann", id) // ignored after Close
 
 	silent := newClient(t, b.pool, oxbow.WithoutUseReports())
 	require.NotEmpty(t, recall(t, silent, oxbow.Query{Text: "cello"}))
@@ -180,7 +180,7 @@ func TestUsesAreReported(t *testing.T) {
 	require.NotEmpty(t, recall(t, erasing, oxbow.Query{Text: "cello"}))
 	_, err := erasing.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
-	late := newClient(t, b.pool) // another process, which does not know
+	late := newClient(t, b.pool) // another process, unaware of the erasure
 	late.Used("ann", id)
 	require.NoError(t, errors.Join(erasing.Close(t.Context()), late.Close(t.Context())))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`))

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/sealed"
 )
 
-// What sealing costs, beside what the database takes: go test -run '^$' -bench Secret .
+// BenchmarkSecret measures sealing without the database: go test -run '^$' -bench Secret .
 func BenchmarkSecret(b *testing.B) {
 	keys, err := sealed.NewKeys()
 	require.NoError(b, err)

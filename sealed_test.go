@@ -21,8 +21,8 @@ func newKeys(t *testing.T) *sealed.Keys {
 	return keys
 }
 
-// What is secret is in no table in clear, is not embedded, found or reflected on, and is read by
-// those who have the key.
+// A secret memory is in no table in clear, is not embedded, recalled or reflected on, and can be read with
+// the key.
 func TestSecretMemory(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -69,7 +69,7 @@ func TestSecretMemory(t *testing.T) {
 		require.Equal(t, 1, b.count(t, "select count(*) from oxbow."+table), table)
 	}
 
-	// what happens to it is noted without its text
+	// The history records changes without the text.
 	require.NoError(t, b.client.Forget(ctx, "ann", ids[0], "why"))
 	require.NoError(t, b.client.Restore(ctx, "ann", ids[0]))
 	_, err = b.client.Supersede(ctx, "ann", ids[0], oxbow.Replacement{Content: "The door code is 4712 swordfish."})
@@ -89,7 +89,7 @@ func TestSecretMemory(t *testing.T) {
 		require.NotContains(t, log.String(), word)
 	}
 
-	// an export has it sealed, and an import opens with the same key
+	// An export keeps it sealed, and after an import the same key opens it.
 	var file bytes.Buffer
 	_, err = b.client.ExportUser(ctx, "ann", &file)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestSecretMemoryRefused(t *testing.T) {
 	require.ErrorContains(t, err, "sensitivity must be below 3 for plain text")
 	require.NotContains(t, err.Error(), "swordfish")
 
-	// a sealed text opens in its own place only
+	// A sealed text opens only in its own place.
 	one, other := b.remember(t, oxbow.NewMemory{Content: "one", Sensitivity: 3}), b.remember(t, oxbow.NewMemory{Content: "other", Sensitivity: 3})
 	_, err = b.pool.Exec(ctx, `update oxbow.memories m set sealed = o.sealed from oxbow.memories o where m.id = $1 and o.id = $2`, one, other)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 func TestSensoryOfAUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	app := b.app(t) // the client names the user
+	app := b.app(t) // the client sets oxbow.user_id
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.sensory (user_id, content, at, kind, metadata) values
 		  ('ann', 'first', now() - interval '2 hours', 'page', '{"n": 1}'), ('ann', 'second', now() - interval '1 hour', 'input', '{}'), ('bob', 'his', now(), 'input', '{}');

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// bundle is a migrated database of the test's own, and a client of it that connects as its owner.
+// bundle is a test's own migrated database, with a client that connects as its owner.
 type bundle struct {
 	dsn    string
 	pool   *pgxpool.Pool
@@ -42,7 +42,7 @@ func newClient(t *testing.T, db oxbow.DB, options ...oxbow.Option) *oxbow.Client
 	return client
 }
 
-// open returns a pool whose connections take on the role, "" for none, and the settings, names and values in turn.
+// open returns a pool whose connections use the role ("" for none) and the settings, given as names and values.
 func open(t *testing.T, dsn, role string, settings ...string) *pgxpool.Pool {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(dsn)
@@ -68,7 +68,7 @@ func poolOf(t *testing.T, cfg *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-// begin returns a transaction that the test's end rolls back if the test has not ended it.
+// begin returns a transaction that is rolled back at the end of the test if it is still open.
 func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
@@ -77,10 +77,10 @@ func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	return tx
 }
 
-// app returns a client that has the rights of an application's login.
+// app returns a client with the rights of an application's login.
 func (b *bundle) app(t *testing.T) *oxbow.Client { return newClient(t, open(t, b.dsn, "oxbow_app")) }
 
-// work lets a worker do all that is waiting.
+// work runs a worker until it is idle.
 func (b *bundle) work(t *testing.T) {
 	t.Helper()
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn})
@@ -89,7 +89,7 @@ func (b *bundle) work(t *testing.T) {
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
 }
 
-// remember stores a memory with defaults for what the test does not care about.
+// remember stores a memory, with defaults for the fields that are not set.
 func (b *bundle) remember(t *testing.T, m oxbow.NewMemory) uuid.UUID {
 	t.Helper()
 	if m.UserID == "" {
@@ -103,14 +103,14 @@ func (b *bundle) remember(t *testing.T, m oxbow.NewMemory) uuid.UUID {
 	return id
 }
 
-// count returns the result of a query of one number.
+// count returns the number that a query selects.
 func (b *bundle) count(t *testing.T, sql string, args ...any) (n int) {
 	t.Helper()
 	require.NoError(t, b.pool.QueryRow(t.Context(), sql, args...).Scan(&n))
 	return n
 }
 
-// recall returns the contents of what is recalled.
+// recall returns the contents of the recalled memories.
 func recall(t *testing.T, client *oxbow.Client, q oxbow.Query) []string {
 	t.Helper()
 	if q.UserID == "" {

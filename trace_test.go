@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// recorded returns a provider of traces, and what it was given.
+// recorded returns a provider of traces, and the exporter that records its spans.
 func recorded(t *testing.T) (*sdktrace.TracerProvider, *tracetest.InMemoryExporter) {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
@@ -25,7 +25,7 @@ func recorded(t *testing.T) (*sdktrace.TracerProvider, *tracetest.InMemoryExport
 	return provider, spans
 }
 
-// workTraced works what there is, with vectors from a provider over HTTP.
+// workTraced runs a worker with an HTTP embedding provider until it is idle.
 func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 	t.Helper()
 	server := embeddingtest.New(t, 1024)
@@ -38,7 +38,7 @@ func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
 }
 
-// tree returns, for each span of a trace, its name and those of all that it is part of, the outermost first.
+// tree returns, for each span of a trace, its name and those of its ancestors, outermost first.
 func tree(spans tracetest.SpanStubs, id trace.TraceID) map[string][]string {
 	byID := map[trace.SpanID]tracetest.SpanStub{}
 	for _, s := range spans {
@@ -58,8 +58,8 @@ func tree(spans tracetest.SpanStubs, id trace.TraceID) map[string][]string {
 	return paths
 }
 
-// One trace leads from the application's own span through the client's call, the job and what it
-// asks of the provider to the jobs that follow.
+// One trace connects the application's own span, the client's call, the job, its calls of the provider, and
+// the jobs that follow.
 func TestTraceFromCallToProvider(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorded(t)
@@ -106,7 +106,7 @@ func TestTraceFromCallToProvider(t *testing.T) {
 	}
 }
 
-// Plain SQL begins a trace with its job, or names the one that it is part of.
+// With plain SQL a job starts a trace, or continues the one that oxbow.traceparent sets.
 func TestTraceFromSQL(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorded(t)
@@ -133,7 +133,7 @@ func TestTraceFromSQL(t *testing.T) {
 	}
 }
 
-// What is not in the W3C's form is not taken up, whoever sets it.
+// A traceparent that is not valid W3C syntax is ignored.
 func TestTraceIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -152,7 +152,7 @@ func TestTraceIsChecked(t *testing.T) {
 	}
 }
 
-// Nobody who does not ask for traces gets any.
+// Without a tracer provider or a parent span, nothing is traced.
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// early is a trait that was made, reinforced and contradicted.
+// early is a trait that was created, reinforced and contradicted.
 func early() traittest.Trait {
 	return traittest.Trait{Key: "early", Context: "personal", Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4,
@@ -274,7 +274,7 @@ func TestTraitsRefuse(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.trait_events`), "nothing happened")
 }
 
-// A user sees and corrects what is held of that user, and of nobody else.
+// A user sees and corrects only their own traits.
 func TestTraitsOfOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,7 +282,7 @@ func TestTraitsOfOthers(t *testing.T) {
 	id := early().Insert(t, b.pool)
 	traittest.Trait{UserID: "bob", Content: "Bob sings."}.Insert(t, b.pool)
 
-	app := b.app(t) // the client names the user of each call
+	app := b.app(t) // the client sets oxbow.user_id for each call
 	traits, err := app.Traits(ctx, "bob", oxbow.TraitsOptions{IncludeHidden: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Bob sings."}, traitContents(traits))
@@ -296,7 +296,7 @@ func TestTraitsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, app.DissolveTrait(ctx, "ann", newer, ""))
 
-	bob := newClient(t, open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob")) // its connections name bob
+	bob := newClient(t, open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob")) // its connections set oxbow.user_id to bob
 	for user, wanted := range map[string]error{"ann": oxbow.ErrDenied, "bob": oxbow.ErrNotFound} {
 		_, err := bob.Trait(ctx, user, newer)
 		require.ErrorIs(t, err, oxbow.ErrNotFound)

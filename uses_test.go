@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A full batch of uses is sent at once, and not after the time that a few wait, also if some wait already.
+// A full batch of uses is sent immediately, even if a timer already runs for some of them.
 func TestUsesAreSentInBatches(t *testing.T) {
 	t.Parallel()
 	u := newUses()

@@ -74,7 +74,7 @@ func TestWorkingMemoryForgetsWhatIsRehearsedLeast(t *testing.T) {
 	require.Equal(t, "new", left.Key, "the one with none")
 }
 
-// Whatever is done to it, a working memory holds what a plain model of the rule holds.
+// Random operations on a working memory give the same items as a simple model.
 func TestWorkingMemoryFollowsItsRule(t *testing.T) {
 	t.Parallel()
 	type held struct {
@@ -156,7 +156,7 @@ func TestWorkingMemoryReplacesInPlace(t *testing.T) {
 	require.Equal(t, 1, items[0].Rehearsals)
 	require.InDelta(t, 0.9, *items[0].Importance, 0)
 
-	// what is returned, or was given, is a copy
+	// Returned and given values are copied.
 	metadata := map[string]any{"a": 1}
 	_, err = w.Add(oxbow.WorkingItem{Key: "m", Content: "with metadata", Metadata: metadata})
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestWorkingMemoryRefuses(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// unreachable is a database that must not be asked.
+// unreachable is a database that must not be called.
 type unreachable struct{ oxbow.DB }
 
 func TestWorkingMemoryRendered(t *testing.T) {
@@ -232,7 +232,7 @@ func TestWorkingMemoryRendered(t *testing.T) {
 	require.Empty(t, newWorking(t, "s").Render())
 }
 
-// For the race detector: goroutines of one conversation, and a commit among them.
+// For the race detector: concurrent use by one conversation, including a commit.
 func TestWorkingMemoryIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -298,7 +298,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
 	require.Len(t, w.Items(), 5, "the items stay")
 
-	// again, nothing; also by another process that has the same conversation
+	// A second commit stores nothing, also in another process with the same conversation.
 	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{})
 	require.NoError(t, err)
 	require.Empty(t, done)
@@ -308,7 +308,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.Empty(t, done)
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
 
-	// what has come up again by now, and what was replaced
+	// An item that was rehearsed since, and one that was replaced, are stored.
 	w.Rehearse("came up once more")
 	_, err = w.Add(oxbow.WorkingItem{Key: "important", Content: "important, and changed", Importance: new(0.6)})
 	require.NoError(t, err)
@@ -316,12 +316,12 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"came up once more", "important, and changed"}, written(done))
 
-	// thresholds of one's own
+	// other thresholds
 	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{MinRehearsals: 3, MinImportance: 0.55, Source: "me"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"not quite important"}, written(done))
 
-	// what was erased does not come back
+	// An erased item is not stored again.
 	_, err = b.client.EraseMemory(t.Context(), "ann", done[0].ID)
 	require.NoError(t, err)
 	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{MinImportance: 0.55})
@@ -357,7 +357,7 @@ func TestCommitWorkingMemoryRolledBack(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.memories`))
 }
 
-// One that fails writes nothing of it, and the next one all.
+// A commit that fails stores nothing; the next one stores everything.
 func TestCommitWorkingMemoryIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -377,7 +377,7 @@ func TestCommitWorkingMemoryIsAllOrNothing(t *testing.T) {
 func TestCommitWorkingMemoryAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	app := b.app(t) // also under row-level security
+	app := b.app(t) // with row-level security
 	w := newWorking(t, "chat", oxbow.WorkingItem{Content: "one", Importance: new(0.8)}, oxbow.WorkingItem{Content: "two", Importance: new(0.8)})
 	var mu sync.Mutex
 	ids := map[uuid.UUID]bool{}

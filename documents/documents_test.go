@@ -20,7 +20,7 @@ import (
 // guide is a Markdown file of three chunks.
 const guide = "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red.\n\n## Engine\n\nThe engine runs on diesel.\n"
 
-// ingest reads a Markdown file of ann's.
+// ingest ingests a Markdown file of ann's.
 func (b *bundle) ingest(t *testing.T, path, content string) documents.Report {
 	t.Helper()
 	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: path, Content: strings.NewReader(content)})
@@ -28,7 +28,7 @@ func (b *bundle) ingest(t *testing.T, path, content string) documents.Report {
 	return report
 }
 
-// chunks returns ann's chunks of a path in their order: content by id, and the ids.
+// chunks returns ann's chunks of a path: their contents by id, and their ids in order.
 func (b *bundle) chunks(t *testing.T, path string) (contents []string, ids []uuid.UUID) {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), `
@@ -97,7 +97,7 @@ func TestIngestOfTheSameDoesNothing(t *testing.T) {
 	require.Equal(t, 3, report.Added, "another file says the same")
 }
 
-// A chunk that stays keeps its memory and its vector, where it moves too; one that goes leaves no trace.
+// A chunk that stays keeps its memory and vector, even if it moves. A chunk that is removed leaves no trace.
 func TestIngestOfAChangedFile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -132,7 +132,7 @@ func TestIngestOfAChangedFile(t *testing.T) {
 	b.requireRightStatistics(t)
 }
 
-// What an unfinished job was to embed, and is gone, is taken out of it.
+// Erased chunks are removed from the embed jobs that have not run.
 func TestIngestTakesErasedChunksOutOfJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -226,7 +226,7 @@ func TestDeleteFile(t *testing.T) {
 	require.ErrorIs(t, err, documents.ErrNoFile)
 }
 
-// A person's erasure or forgetting of a chunk lasts as long as the file is the same.
+// A chunk that the user erased or forgot stays so as long as the file is unchanged.
 func TestErasedChunksStayErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -245,7 +245,7 @@ func TestErasedChunksStayErased(t *testing.T) {
 	require.NotZero(t, m.ForgottenAt)
 }
 
-// An application's login ingests for its own user.
+// An application's login can ingest for its own user.
 func TestIngestAsApp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -280,7 +280,7 @@ func TestIngestInTheCallersTransaction(t *testing.T) {
 	require.Equal(t, before, b.dump(t))
 }
 
-// Thousands of chunks take time in proportion: no plan compares each with each.
+// The time grows linearly with the number of chunks: no plan compares all pairs.
 func TestIngestOfManyChunks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

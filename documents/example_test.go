@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// database makes a migrated database.
+// database creates a migrated database.
 func database(ctx context.Context) (url string, drop func()) {
 	url, err := pgtest.Create(ctx)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// bundle is a migrated database of the test's own, and a client that connects as its owner.
+// bundle is a test's own migrated database, with a client that connects as its owner.
 type bundle struct {
 	dsn    string
 	pool   *pgxpool.Pool
@@ -37,7 +37,7 @@ func newClient(t *testing.T, pool *pgxpool.Pool) *oxbow.Client {
 	return client
 }
 
-// open returns a pool whose connections take on a role and name a user, "" for neither.
+// open returns a pool whose connections use a role and set a user, "" for none.
 func (b *bundle) open(t *testing.T, role, user string) *pgxpool.Pool {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(b.dsn)
@@ -59,7 +59,7 @@ func (b *bundle) open(t *testing.T, role, user string) *pgxpool.Pool {
 	return pool
 }
 
-// work lets a worker do all that is waiting.
+// work runs a worker until it is idle.
 func (b *bundle) work(t *testing.T) {
 	t.Helper()
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn})
@@ -68,14 +68,14 @@ func (b *bundle) work(t *testing.T) {
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
 }
 
-// count returns the result of a query of one number.
+// count returns the number that a query selects.
 func (b *bundle) count(t *testing.T, sql string, args ...any) (n int) {
 	t.Helper()
 	require.NoError(t, b.pool.QueryRow(t.Context(), sql, args...).Scan(&n))
 	return n
 }
 
-// recall returns the contents of ann's chunks that a query recalls.
+// recall returns the contents of the chunks of ann's that a query recalls.
 func (b *bundle) recall(t *testing.T, query string) (contents []string) {
 	t.Helper()
 	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: query, Types: []oxbow.MemoryType{oxbow.TypeDocument}})
@@ -105,7 +105,7 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 	return dump
 }
 
-// requireRightStatistics compares the term statistics with the terms.
+// requireRightStatistics checks the term statistics against the terms.
 func (b *bundle) requireRightStatistics(t *testing.T) {
 	t.Helper()
 	require.Zero(t, b.count(t, `
@@ -115,7 +115,7 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
 }
 
-// letters is a text without an end.
+// letters is an endless text.
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {
