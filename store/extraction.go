@@ -227,8 +227,8 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	return counts, err
 }
 
-// aboutOf returns the attributes of a fact, and nil for other types, which never supersede each
-// other.
+// aboutOf returns the attributes of a fact. It returns nil for other types, because only facts
+// supersede each other.
 func aboutOf(m Extracted) []string {
 	if m.Type != string(Fact) {
 		return nil

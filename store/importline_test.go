@@ -24,8 +24,8 @@ var importLines = []string{
 	"\ufeff{}", "null", "[]", "{", "\xff", "\x1f\x8b\x08\x00", `{"user": "ann", "content": "` + strings.Repeat("x", 200) + "\x80\"}", strings.Repeat("[", 100),
 }
 
-// A line must either parse to values that the database can store, or fail with its number and a
-// short, valid message.
+// FuzzLines checks that every line either parses to values that the database can store, or fails
+// with its number and a short, valid message.
 func FuzzLines(f *testing.F) {
 	for _, line := range importLines {
 		f.Add([]byte(line), false)

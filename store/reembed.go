@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// ReembedKey is the key of the setting that stores a Reembedding.
 const ReembedKey = "reembed"
 
 // Reembedding is the state of a model change as stored in the settings.
