@@ -82,8 +82,9 @@ type coalescer[T batchArgs] struct {
 }
 
 // work calls do with a batch of the job and other waiting jobs. Jobs that do leaves in the batch
-// have not ended: all are snoozed with its snooze, or put back when the worker stops. On any other
-// error the other jobs are put back to run alone, and this job runs alone at once.
+// have not ended. If do snoozes, they are all snoozed; if the worker is stopping, they are put
+// back. After any other error the other jobs are put back to run alone, and this job runs alone at
+// once.
 func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, do func(context.Context, *batch[T]) error) error {
 	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
 	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}

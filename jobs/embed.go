@@ -313,8 +313,8 @@ func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 	return Calls(missing, w.callTexts, func(m store.Embeddable) int { return len(m.Text) })
 }
 
-// Calls groups texts into calls to a provider of at most most texts and 1 MiB each. A longer text
-// gets a call of its own. bytes returns the length of a text.
+// Calls groups texts into calls to a provider, each with at most most texts and at most 1 MiB. A
+// longer text gets a call of its own. bytes returns the length of a text.
 func Calls[T any](texts []T, most int, bytes func(T) int) [][]T {
 	var calls [][]T
 	var call []T

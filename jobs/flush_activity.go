@@ -26,7 +26,7 @@ var _ = describe(Kind{
 	return &flushActivityWorker{db: c.DB}
 })
 
-// activityBatch is how many uses one transaction folds.
+// activityBatch is the maximum number of uses that one transaction adds up.
 const activityBatch = 1000
 
 // flushActivityWorker adds uses reported by oxbow.touch to their memories.
@@ -35,7 +35,7 @@ type flushActivityWorker struct {
 	db store.DB
 }
 
-// Work folds batches until one is not full. Each batch is a transaction that deletes the uses it
+// Work adds up batches until one is not full. Each batch is a transaction that deletes the uses it
 // counts.
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {

@@ -33,7 +33,7 @@ type Kind struct {
 	// Embedder and Reasoner report which provider the jobs depend on. They wait while it is
 	// unavailable.
 	Embedder, Reasoner bool
-	// OfUser reports whether the arguments name a user. Errors of such jobs quote only that user's
+	// OfUser reports whether the arguments name a user. Errors of such jobs may quote that user's
 	// data; errors of other kinds may quote any user's. Erasure uses the arguments themselves. It
 	// is set by describe.
 	OfUser bool

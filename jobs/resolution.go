@@ -18,7 +18,7 @@ import (
 
 const (
 	similarFacts  = 5    // per candidate, from the database and again from earlier candidates
-	factsAbout    = 100  // facts about the same subject, for all candidates together
+	factsAbout    = 100  // facts about the same subject (a home, an employer, a taste), for all candidates together
 	leastSimilar  = 0.05 // low because similarity only nominates
 	muchSimilar   = 0.6
 	resolveRounds = 3 // maximum number of calls per batch to an extractor that uses the network

@@ -40,7 +40,7 @@ const (
 	// summaryImportance is low because the memories of the conversation state the same more
 	// precisely.
 	summaryImportance = 0.3
-	// lastAttempt is the attempt after which messages with unusable answers are skipped.
+	// lastAttempt is the attempt from which messages with unusable answers are skipped.
 	lastAttempt = 9
 )
 

@@ -87,10 +87,10 @@ func secondsBetween(from, to time.Time) float64 {
 var farthest = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // NextTransition returns when time alone changes the stage of a trait: at the end of a trend's
-// window, or when the confidence decays past the next stage boundary or below DissolveBelow. It
-// rounds up to a full second, by up to one second more, so that the boundary has been passed by
-// then. Times after the year 9999 become that year's last day. It returns the zero time for a
-// dissolved trait, a trend without an end, and the zero State.
+// window, or when the confidence decays past the next stage boundary or below DissolveBelow. The
+// boundary has been passed by the returned time, a full second that is at most two seconds late.
+// Times after the year 9999 become that year's last day. NextTransition returns the zero time for
+// a dissolved trait, a trend without an end, and the zero State.
 func (p *Policies) NextTransition(s State) time.Time {
 	switch s.Stage {
 	case Dissolved, "":
