@@ -1,9 +1,9 @@
-// Package document reads files as text and cuts the text into chunks: plain text, Markdown, HTML and PDF. Bytes in,
-// chunks out; what becomes of them is not its concern.
+// Package document reads plain text, Markdown, HTML and PDF files as text and splits the text into
+// chunks. It takes bytes and returns chunks; it stores nothing.
 //
 // Splitting is langchaingo's. Reading is not: its HTML loader runs paragraphs together and escapes
-// what it finds, and its PDF loader loses the spaces that TeX sets as distances, and reads each
-// page with the fonts of the first.
+// what it finds. Its PDF loader loses the spaces that TeX sets as distances, and reads each page
+// with the fonts of the first.
 package document
 
 import (
@@ -11,25 +11,25 @@ import (
 	"fmt"
 )
 
-// Version is raised when the same file would be read or split otherwise than before, so that what was ingested by an
-// older program is ingested again and not taken for unchanged.
+// Version increases when a file would be read or split differently than before, so that files
+// ingested by an older program are ingested again instead of counting as unchanged.
 const Version = 1
 
-// MaxBytes is how large a file may be.
+// MaxBytes is the largest file accepted, in bytes.
 const MaxBytes = 64 << 20
 
 // Chunk is a piece of a file's text.
 type Chunk struct {
 	Text string
-	// Page is where it stands in a PDF, from 1; 0 where there are no pages.
+	// Page is the chunk's page in a PDF, from 1, or 0 for other types.
 	Page int
-	// Heading is the headings above it, "Guide > Setup", in Markdown and HTML.
+	// Heading is the path of headings above the chunk, "Guide > Setup", in Markdown and HTML.
 	Heading string
 }
 
-// Error is a file that cannot be read as a document.
+// Error reports a file that cannot be read as a document.
 type Error struct {
-	// Problem is a sentence about the file without its name, such as "is empty".
+	// Problem describes the file without its name, such as "is empty".
 	Problem string
 }
 
@@ -37,8 +37,8 @@ func (e *Error) Error() string { return "the file " + e.Problem }
 
 func problem(format string, args ...any) error { return &Error{Problem: fmt.Sprintf(format, args...)} }
 
-// Read returns the chunks of a file of a media type that MediaType returned, in their order. s
-// breaks no rule. An error about the file is an *Error.
+// Read returns the chunks of a file in order. mediaType is one that MediaType returned, and s must
+// be valid. An error about the file is an *Error.
 func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([]Chunk, error) {
 	switch {
 	case len(content) == 0:
@@ -68,10 +68,10 @@ func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([
 	return chunks, err
 }
 
-// Empty is the error about a file of no bytes.
+// Empty returns the error for a file without bytes.
 func Empty() error { return problem("is empty") }
 
-// TooLarge is the error about a file of more than MaxBytes.
+// TooLarge returns the error for a file larger than MaxBytes.
 func TooLarge() error {
 	return problem("is larger than %d MiB, which is the most that is read", MaxBytes>>20)
 }

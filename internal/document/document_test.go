@@ -110,7 +110,8 @@ func TestHTMLShowsWhatAReaderSees(t *testing.T) {
 	}, chunks)
 }
 
-// Sizes count characters; a chunk ends with a sentence where that is possible, and no full stop begins one.
+// Sizes count characters. A chunk ends with a sentence if possible, and does not begin with a full
+// stop.
 func TestChineseIsSplitAtSentences(t *testing.T) {
 	t.Parallel()
 	sentence := "今天天气很好，我们一起去公园散步，“你喜欢吗？”她问。"

@@ -2,15 +2,16 @@ package document
 
 import "strings"
 
-// outline gathers a text under its headings.
+// outline collects a text by its headings.
 type outline struct {
 	chunks []Chunk
-	titles [6]string // the headings above, by level
+	titles [6]string // current headings, by level
 	text   strings.Builder
-	body   bool // text has more than headings
+	body   bool // the section has more than headings
 }
 
-// heading begins a section at a level from 1 to 6; line is how it stands in the text.
+// heading begins a section at a level from 1 to 6. line is the heading as written in the text. A
+// section that has only its heading continues with this one.
 func (o *outline) heading(level int, title, line string) {
 	if o.body {
 		o.end()
@@ -25,7 +26,7 @@ func (o *outline) add(text string) {
 	o.text.WriteString(text)
 }
 
-// end closes the section. One that is nothing but its heading goes on with the next.
+// end closes the section.
 func (o *outline) end() {
 	if text := tidy(o.text.String()); strings.TrimSpace(text) != "" {
 		o.chunks = append(o.chunks, Chunk{Text: text, Heading: o.path()})
@@ -34,7 +35,7 @@ func (o *outline) end() {
 	o.body = false
 }
 
-// path is the headings above, "Guide > Setup".
+// path joins the current headings, "Guide > Setup".
 func (o *outline) path() string {
 	var path []string
 	for _, title := range o.titles {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Elements whose text nobody reads, and those that stand apart from what is around them.
+// Elements whose text is not shown, and elements set apart from the text around them.
 var (
 	unseen = map[atom.Atom]bool{
 		atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Head: true, atom.Svg: true, atom.Math: true,
@@ -24,7 +24,7 @@ var (
 	levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 )
 
-// readHTML returns what a page shows, cut at its headings.
+// readHTML returns the text that a page shows, split at its headings.
 func readHTML(content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
@@ -41,15 +41,15 @@ func readHTML(content []byte) ([]Chunk, error) {
 	return w.chunks, nil
 }
 
-// pageText gathers what a page shows.
+// pageText collects the text that a page shows.
 type pageText struct {
 	outline
 	line    strings.Builder // since the last break
-	between string          // what comes before the next line
-	pre     int             // how many elements around keep spaces and line ends
+	between string          // separator before the next line
+	pre     int             // number of enclosing elements that keep spaces and line ends
 }
 
-const bullet = "- " // before an item of a list
+const bullet = "- " // before a list item
 
 func (w *pageText) node(n *html.Node) {
 	switch n.Type {
@@ -94,7 +94,7 @@ func (w *pageText) node(n *html.Node) {
 	w.breakLine(between)
 }
 
-// words adds text, in which any white space is one space.
+// words adds text, with each run of white space as one space.
 func (w *pageText) words(text string) {
 	if w.pre > 0 {
 		w.line.WriteString(text)
@@ -122,7 +122,8 @@ func (w *pageText) space() {
 	}
 }
 
-// breakLine ends the line, if there is one, and asks for what stands between it and the next.
+// breakLine ends the current line and sets the separator before the next, unless between is "" or
+// the line is only a bullet.
 func (w *pageText) breakLine(between string) {
 	if between == "" || w.line.String() == bullet {
 		return
@@ -150,7 +151,7 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-// textOf is the text of an element in one line.
+// textOf returns the text of an element as one line.
 func textOf(n *html.Node) string {
 	if n.Type == html.TextNode {
 		return n.Data

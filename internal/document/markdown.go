@@ -13,7 +13,7 @@ var (
 	noParagraph = regexp.MustCompile(`^(?: {4}|\t| {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|))`)
 )
 
-// readMarkdown cuts a text at its headings. The text stays as it is written, marks included.
+// readMarkdown splits a text at its headings. The text keeps its markup.
 func readMarkdown(content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
@@ -21,7 +21,7 @@ func readMarkdown(content []byte) ([]Chunk, error) {
 	}
 	lines := strings.Split(lineEnds.Replace(text), "\n")
 	var o outline
-	fence := "" // that of the code block around
+	fence := "" // of the enclosing code block
 	for i := frontMatter(lines, &o); i < len(lines); i++ {
 		line := lines[i]
 		mark := fenceOpen.FindStringSubmatch(line)
@@ -53,8 +53,8 @@ func readMarkdown(content []byte) ([]Chunk, error) {
 	return o.chunks, nil
 }
 
-// frontMatter takes over the block of settings at the beginning of a text, which has lines that look like headings. It
-// returns the number of the first line after it.
+// frontMatter copies the block of settings at the beginning of a text, whose lines can look like
+// headings. It returns the number of the first line after the block.
 func frontMatter(lines []string, o *outline) int {
 	if strings.TrimRight(lines[0], " \t") != "---" {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What is read. Other kinds of text are read as Text.
+// The media types that Read accepts. Other text types are read as Text.
 const (
 	Text     = "text/plain"
 	Markdown = "text/markdown"
@@ -30,8 +30,8 @@ var byName = map[string]string{
 	"application/json": Text, "application/xml": Text, "application/yaml": Text,
 }
 
-// MediaType returns how a file is to be read: as given, if that is not "", else by the ending of its name, else by what
-// stands in it.
+// MediaType returns the type to read a file as: given unless it is "", else by the extension of its
+// name, else by its contents.
 func MediaType(name, given string, content []byte) (string, error) {
 	if given != "" {
 		return named(given)
@@ -49,12 +49,12 @@ func MediaType(name, given string, content []byte) (string, error) {
 	case sniffed == HTML:
 		return HTML, nil
 	case strings.HasPrefix(sniffed, "text/"), sniffed == "application/octet-stream":
-		return Text, nil // what is no text after all is refused with a better reason when it is read
+		return Text, nil // if it is not text, Read gives a better reason
 	}
 	return "", problem("is of the type %s: %s", sniffed, readable)
 }
 
-// named returns the type of ours that a given one is read as.
+// named returns the supported type that a given type is read as.
 func named(given string) (string, error) {
 	plain, parameters, err := mime.ParseMediaType(given)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	pdfTime  = 2 * time.Minute // for a whole file: one can be made to take for ever
+	pdfTime  = 2 * time.Minute // for a whole file: a crafted one could take forever
 	maxPages = 50_000
-	maxDepth = 40 // of pages within pages, and of forms within forms
+	maxDepth = 40 // of nested pages and nested forms
 )
 
 var pdfHeader = []byte("%PDF-")
@@ -25,7 +25,7 @@ var pdfHeader = []byte("%PDF-")
 func readPDF(ctx context.Context, content []byte) ([]Chunk, error) {
 	if at := bytes.Index(content[:min(len(content), 1024)], pdfHeader); at < 0 {
 		return nil, problem("is no PDF: it does not begin with %s", pdfHeader)
-	} else if at > 0 { // what some programs put before it counts for no position in the file
+	} else if at > 0 { // offsets in the file ignore what some programs put before the header
 		content = content[at:]
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, pdfTime, problem("takes longer than %s to read", pdfTime))
@@ -35,7 +35,7 @@ func readPDF(ctx context.Context, content []byte) ([]Chunk, error) {
 		err    error
 	}
 	done := make(chan result, 1)
-	go func() { // what cannot be interrupted is left behind
+	go func() { // cannot be interrupted; abandoned when ctx ends
 		chunks, err := pagesOf(ctx, content)
 		done <- result{chunks, err}
 	}()
@@ -86,8 +86,8 @@ func pagesOf(ctx context.Context, content []byte) (chunks []Chunk, err error) {
 	return r.chunks, nil
 }
 
-// oldHeader shows a file of any version as one of 1.7, the last that the library accepts: the later
-// ones differ in nothing that matters to text.
+// oldHeader presents a file of any version as 1.7, the last that the library accepts: later
+// versions do not differ in anything that affects text.
 type oldHeader struct{ *bytes.Reader }
 
 func (h *oldHeader) ReadAt(p []byte, offset int64) (int, error) {
@@ -99,15 +99,15 @@ func (h *oldHeader) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// pdfReader gathers the text of pages.
+// pdfReader collects the text of pages.
 type pdfReader struct {
 	ctx    context.Context
 	chunks []Chunk
 	pages  int
-	fonts  map[string]*pdfFont // by what stands in their dictionaries
+	fonts  map[string]*pdfFont // by the contents of their dictionaries
 }
 
-// walk goes through a tree of pages. Resources are inherited.
+// walk walks a tree of pages. Pages inherit resources.
 func (r *pdfReader) walk(node, resources pdf.Value, depth int) error {
 	if own := node.Key("Resources"); !own.IsNull() {
 		resources = own
@@ -161,10 +161,10 @@ var (
 	wideBreak  = regexp.MustCompile(`([\p{Han}\p{Hiragana}\p{Katakana}，。、；：！？）」』》”])\n([\p{Han}\p{Hiragana}\p{Katakana}（「『《“，。、；：！？）」』》”])`)
 )
 
-// joined makes one of words, and of Chinese sentences, that were broken at the end of a line.
+// joined joins words and Chinese sentences broken at the end of a line.
 func joined(text string) string {
 	text = hyphenated.ReplaceAllString(ligatures.Replace(text), "$1$2")
-	for wideBreak.MatchString(text) { // a line of one character is in two matches
+	for wideBreak.MatchString(text) { // matches overlap at a line of one character
 		text = wideBreak.ReplaceAllString(text, "$1$2")
 	}
 	return text

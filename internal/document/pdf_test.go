@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pdfPage is a page of a PDF that a test makes.
+// pdfPage is a page of a test's PDF.
 type pdfPage struct {
 	text      string // its operators
-	resources string // "" for a font F1
+	resources string // "" for a page with one font, F1
 	objects   []string
 }
 
-// Objects of the page stand from number 10·n on.
+// The objects of page n are numbered from 10·n.
 const plainFont = `<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >> >> >>`
 
-// pdfOf writes a PDF with the pages, and in its trailer what else is given.
+// pdfOf writes a PDF with the pages.
 func pdfOf(pages ...pdfPage) []byte { return pdfWith("", pages...) }
 
 func pdfWith(trailer string, pages ...pdfPage) []byte {
@@ -73,7 +73,7 @@ func TestPDFHasPages(t *testing.T) {
 	require.Equal(t, []Chunk{{Text: "The first page.", Page: 1}, {Text: "The third page.", Page: 3}}, chunks)
 }
 
-// A PDF says where letters stand, and nothing of words and lines.
+// A PDF only positions letters; it does not mark words or lines.
 func TestPDFSpacesAreDistances(t *testing.T) {
 	t.Parallel()
 	for operators, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestPDFSpacesAreDistances(t *testing.T) {
 	}
 }
 
-// A font tells what its codes mean, each page's fonts for themselves, whatever their names.
+// A font defines what its codes mean. Each page has its own fonts, even if names repeat.
 func TestPDFFonts(t *testing.T) {
 	t.Parallel()
 	composite := func(first int) string {
@@ -145,7 +145,7 @@ func TestUnreadablePDFs(t *testing.T) {
 	}
 }
 
-// moved corrects the table of a PDF whose objects have moved.
+// moved corrects the cross-reference table of a PDF whose objects have moved.
 func moved(content []byte) []byte {
 	body, _, _ := bytes.Cut(content, []byte("xref\n0 "))
 	var out bytes.Buffer

@@ -10,16 +10,16 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// pdfFont tells which characters the bytes of a string are, and how wide they are drawn.
+// pdfFont maps the bytes of a string to characters and their widths.
 type pdfFont struct {
 	encoder   pdf.TextEncoding
-	unicode   *unicodeMap // what the font says of it itself; nil if it does not
-	composite bool        // a character has two bytes
-	first     int         // the code of the first of widths
-	widths    []float64   // in thousandths of the size
+	unicode   *unicodeMap // the font's own mapping; nil without one
+	composite bool        // characters have two bytes
+	first     int         // code of the first entry of widths
+	widths    []float64   // in thousandths of the font size
 }
 
-// font returns a font of a page's resources; each is read once.
+// font returns a font of a page's resources. It reads each font once.
 func (r *pdfReader) font(v pdf.Value) *pdfFont {
 	if v.IsNull() {
 		return nil
@@ -37,10 +37,10 @@ func (r *pdfReader) font(v pdf.Value) *pdfFont {
 	return f
 }
 
-// measured tells whether the widths are known.
+// measured reports whether the widths are known.
 func (f *pdfFont) measured() bool { return f != nil && len(f.widths) > 0 }
 
-// decode returns a string's text and its width.
+// decode returns a string's text and width.
 func (f *pdfFont) decode(raw string, size, space, wordy float64) (string, float64) {
 	text, codes := raw, len(raw)
 	switch {
@@ -76,15 +76,15 @@ func (f *pdfFont) decode(raw string, size, space, wordy float64) (string, float6
 	return text, width
 }
 
-// unicodeMap is a font's own table of what its codes mean.
+// unicodeMap is a font's own mapping from codes to text (ToUnicode).
 type unicodeMap struct {
-	lengths [5]bool // how many bytes a code may have
+	lengths [5]bool // lengths that codes have, in bytes
 	texts   map[string]string
 }
 
 const mostCodes = 1 << 17
 
-// readUnicodeMap reads the table; nil if there is none, or nothing in it.
+// readUnicodeMap reads the mapping. It returns nil if the mapping is missing or empty.
 func readUnicodeMap(stream pdf.Value) *unicodeMap {
 	if stream.Kind() != pdf.Stream {
 		return nil
@@ -94,7 +94,7 @@ func readUnicodeMap(stream pdf.Value) *unicodeMap {
 		return nil
 	}
 	m := &unicodeMap{texts: map[string]string{}}
-	var args []string // since the last keyword; "[" and "]" are among them
+	var args []string // since the last keyword, including "[" and "]"
 	for _, token := range tableTokens.FindAllString(string(table), -1) {
 		switch token[0] {
 		case '%', '(':
@@ -113,10 +113,11 @@ func readUnicodeMap(stream pdf.Value) *unicodeMap {
 
 const maxTable = 16 << 20
 
-// tableTokens are the parts of a table: comments and strings, which are passed over, codes, lists and keywords.
+// tableTokens matches the tokens of a mapping: comments and strings, which are skipped, codes,
+// lists and keywords.
 var tableTokens = regexp.MustCompile(`%[^\r\n]*|\((?:[^()\\]|\\.)*\)|<<|>>|<[0-9A-Fa-f\s]*>|\[|\]|\b(?:begin|end)[a-z]+`)
 
-// add takes over what stands before a keyword.
+// add adds the entries that precede a keyword.
 func (m *unicodeMap) add(keyword string, args []string) {
 	switch keyword {
 	case "endcodespacerange":
@@ -146,13 +147,13 @@ func (m *unicodeMap) add(keyword string, args []string) {
 	}
 }
 
-// unhex returns the bytes that <00 4a> stands for.
+// unhex returns the bytes of a token such as <00 4a>.
 func unhex(token string) string {
 	digits := strings.Join(strings.Fields(strings.Trim(token, "<>")), "")
 	if len(digits)%2 == 1 {
 		digits += "0"
 	}
-	code, _ := hex.DecodeString(digits) // the pattern lets nothing else pass
+	code, _ := hex.DecodeString(digits) // cannot fail: the pattern matches only hexadecimal digits
 	return string(code)
 }
 
@@ -164,7 +165,8 @@ func (m *unicodeMap) set(code, to string) {
 	m.texts[code] = decodeUTF16(to)
 }
 
-// span gives the codes from low to high the texts of a list, or those that follow a single one.
+// span maps the codes from low to high to the texts of a list, or to a single text and those that
+// follow it.
 func (m *unicodeMap) span(low, high string, to []string, list bool) {
 	from, until := number(low), number(high)
 	if len(low) == 0 || len(low) != len(high) || len(low) > 4 || until < from || until-from > 0xffff {
@@ -186,7 +188,7 @@ func (m *unicodeMap) span(low, high string, to []string, list bool) {
 	}
 }
 
-// decode takes the longest code that is known at each place.
+// decode matches the longest known code at each position.
 func (m *unicodeMap) decode(raw string) string {
 	var text strings.Builder
 next:
@@ -226,7 +228,7 @@ func bytesOf(n uint32, length int) string {
 	return string(b)
 }
 
-// decodeUTF16 reads big-endian UTF-16; a single byte stands for itself.
+// decodeUTF16 decodes big-endian UTF-16. A single byte is taken as one character.
 func decodeUTF16(raw string) string {
 	if len(raw) == 1 {
 		return string(rune(raw[0]))

@@ -9,12 +9,12 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// matrix is [a b c d e f] of PDF: it takes (x, y) to (ax + cy + e, bx + dy + f).
+// matrix is [a b c d e f] of PDF: it maps (x, y) to (ax + cy + e, bx + dy + f).
 type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// then returns what does m and then n.
+// then returns the matrix that applies m and then n.
 func (m matrix) then(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -25,15 +25,15 @@ func (m matrix) then(n matrix) matrix {
 
 func shift(x, y float64) matrix { return matrix{1, 0, 0, 1, x, y} }
 
-// state is what PDF's operators q and Q keep.
+// state is the graphics state that PDF's operators q and Q save and restore.
 type state struct {
 	ctm                                matrix
 	font                               *pdfFont
 	size, leading, scale, space, wordy float64
 }
 
-// pen follows a page's operators and writes down the text where it is drawn. Where the pen jumps,
-// there is a space, a line end or a blank line, since a PDF need not have any.
+// pen follows a page's operators and collects the text in drawing order. It inserts a space, a line
+// end or a blank line where the position jumps, since a PDF need not contain any.
 type pen struct {
 	state
 	reader     *pdfReader
@@ -41,12 +41,12 @@ type pen struct {
 	text       strings.Builder
 	last       rune // the last character of text
 	line, here matrix
-	moved      bool       // since the last text, by other means than the text itself
-	end        [2]float64 // where that ended
-	height     float64    // and how high it was
+	moved      bool       // since the last text, other than by drawing it
+	end        [2]float64 // end of the last text
+	height     float64    // height of the last text
 }
 
-// draw follows the operators of a stream.
+// draw executes the operators of a stream.
 func (p *pen) draw(stream, resources pdf.Value, depth int) {
 	pdf.Interpret(stream, func(stack *pdf.Stack, operator string) {
 		args := make([]pdf.Value, stack.Len())
@@ -61,7 +61,7 @@ func (p *pen) draw(stream, resources pdf.Value, depth int) {
 	})
 }
 
-// form draws what a page shows by name.
+// form draws a form that a page refers to by name.
 func (p *pen) form(form, resources pdf.Value, depth int) {
 	if form.Key("Subtype").Name() != "Form" || depth > maxDepth {
 		return
@@ -84,7 +84,7 @@ func matrixOf(arg func(int) pdf.Value) (m matrix) {
 	return m
 }
 
-// operands is how many each operator has that is followed here.
+// operands maps each supported operator to its number of operands.
 var operands = map[string]int{"cm": 6, "Tf": 2, "TL": 1, "Tz": 1, "Tc": 1, "Tw": 1, "Td": 2, "TD": 2, "Tm": 6, "Tj": 1, "TJ": 1, "'": 1, "\"": 3}
 
 func (p *pen) operate(operator string, args []pdf.Value, resources pdf.Value) {
@@ -145,13 +145,13 @@ func (p *pen) operate(operator string, args []pdf.Value, resources pdf.Value) {
 	}
 }
 
-// next goes to another line, or another place of this one.
+// next moves to another line or to another position in this one.
 func (p *pen) next(x, y float64) {
 	p.line = shift(x, y).then(p.line)
 	p.here, p.moved = p.line, true
 }
 
-// kern moves within a line, by a part of the font's size. TeX's spaces are made so.
+// kern moves within a line by a fraction of the font size. TeX sets spaces this way.
 func (p *pen) kern(distance float64) {
 	p.here = shift(distance*p.size*p.scale, 0).then(p.here)
 	if distance > 0.18 {
@@ -159,7 +159,7 @@ func (p *pen) kern(distance float64) {
 	}
 }
 
-// show writes a string down.
+// show adds the text of a string.
 func (p *pen) show(raw string) {
 	text, width := p.font.decode(raw, p.size, p.space, p.wordy)
 	at := p.here.then(p.ctm)
@@ -178,7 +178,8 @@ func (p *pen) show(raw string) {
 	p.end = [2]float64{end[4], end[5]}
 }
 
-// between is what a reader sees between the last text and what comes at a place.
+// between returns the separator that a reader sees between the last text and the text at a
+// position.
 func (p *pen) between(at matrix) string {
 	size := math.Hypot(at[0], at[1])
 	if p.last == 0 || size == 0 {
@@ -198,7 +199,8 @@ func (p *pen) between(at matrix) string {
 	return ""
 }
 
-// gap writes a space or line ends, unless there is one, or it would part Chinese characters.
+// gap adds a space or line ends, unless one is already there or it would separate Chinese
+// characters.
 func (p *pen) gap(between string, next rune) {
 	switch {
 	case between == "", p.last == 0, between == " " && (unicode.IsSpace(p.last) || unicode.IsSpace(next)):
@@ -210,7 +212,7 @@ func (p *pen) gap(between string, next rune) {
 	p.last, _ = utf8.DecodeLastRuneInString(between)
 }
 
-// wide tells characters of scripts that have no spaces between words.
+// wide reports whether r belongs to a script without spaces between words.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60
 }

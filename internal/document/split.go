@@ -10,11 +10,12 @@ import (
 	"github.com/tmc/langchaingo/textsplitter"
 )
 
-// Splitting says how large chunks are, in characters.
+// Splitting sets the size of chunks, in characters.
 type Splitting struct {
-	// Size is the most that a chunk has, 100 to 20,000.
+	// Size is the largest chunk, 100 to 20,000.
 	Size int
-	// Overlap is how much of the end of a chunk the next one may repeat, in whole sentences: 0 to half of Size.
+	// Overlap is how much of a chunk's end the next chunk may repeat, in whole sentences: 0 to half
+	// of Size.
 	Overlap int
 }
 
@@ -24,7 +25,7 @@ const (
 	DefaultSize      = 1000
 )
 
-// SizeRule is the rule that Size breaks, "" if it breaks none.
+// SizeRule returns the rule that Size breaks, or "" if it is valid.
 func (s Splitting) SizeRule() string {
 	if s.Size < MinSize || s.Size > MaxSize {
 		return fmt.Sprintf("must be between %d and %d characters", MinSize, MaxSize)
@@ -32,7 +33,7 @@ func (s Splitting) SizeRule() string {
 	return ""
 }
 
-// OverlapRule is the rule that Overlap breaks, "" if it breaks none.
+// OverlapRule returns the rule that Overlap breaks, or "" if it is valid.
 func (s Splitting) OverlapRule() string {
 	if s.Overlap < 0 || s.Overlap > s.Size/2 {
 		return fmt.Sprintf("must be between 0 and half of the chunk size, %d", s.Size/2)
@@ -40,19 +41,21 @@ func (s Splitting) OverlapRule() string {
 	return ""
 }
 
-// Marks stand in the text while it is split, since a separator of the splitter's own is lost or begins the next chunk,
-// where a full stop has no business. The text has no control characters.
+// Marks are inserted into the text while it is split, because the splitter drops a separator or
+// moves it to the next chunk, which must not begin with a full stop. The text has no control
+// characters.
 const (
 	endOfSentence = '\x1d'
 	endOfClause   = '\x1e'
-	anywhere      = '\x1f' // in what has no place to be cut at
+	anywhere      = '\x1f' // in a run without a place to cut
 	marks         = string(endOfSentence) + string(endOfClause) + string(anywhere)
 )
 
-// split cuts pieces that are too long: between paragraphs, else lines, sentences, clauses, words, else anywhere.
+// split splits pieces that are too long: between paragraphs, else lines, sentences, clauses, words,
+// else anywhere.
 func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 	splitter := textsplitter.NewRecursiveCharacter(
-		// the splitter forgets to count the separator after what it repeats
+		// The splitter does not count the separator after the repeated text.
 		textsplitter.WithChunkSize(s.Size-len("\n\n")),
 		textsplitter.WithChunkOverlap(s.Overlap),
 		textsplitter.WithSeparators([]string{"\n\n", "\n", string(endOfSentence), string(endOfClause), " ", string(anywhere)}),
@@ -80,7 +83,7 @@ func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 	return chunks, nil
 }
 
-// length counts characters.
+// length returns the number of characters.
 func length(text string) int {
 	n := utf8.RuneCountInString(text)
 	for _, mark := range marks {
@@ -97,12 +100,12 @@ func unmark(r rune) rune {
 	return r
 }
 
-// marked puts a mark after each sentence and each clause, and after every run of that many characters without one.
+// marked adds a mark after each sentence and clause, and after every run characters without one.
 func marked(text string, run int) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/16)
-	var before rune // the last character that was neither a closing quote nor a space
-	since := 0      // characters without a place to cut at
+	var before rune // last character that is not a closing quote or a space
+	since := 0      // characters since the last place to cut
 	runes := []rune(text)
 	for i, r := range runes {
 		b.WriteRune(r)

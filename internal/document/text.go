@@ -16,7 +16,7 @@ func readText(content []byte) ([]Chunk, error) {
 	return []Chunk{{Text: tidy(text)}}, nil
 }
 
-// decode returns the text of a file that must be UTF-8.
+// decode returns the text of a file, which must be UTF-8.
 func decode(content []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
@@ -35,7 +35,7 @@ func decode(content []byte) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-// strange counts bytes that no text has, in any encoding that is made of bytes.
+// strange counts bytes that occur in no text of any byte-based encoding.
 func strange(content []byte) (n int) {
 	for _, b := range content {
 		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) || b == 0x7f {
@@ -51,8 +51,8 @@ var (
 	blankLines = regexp.MustCompile(`\n{3,}`)
 )
 
-// tidy makes line ends of one kind, and takes out what is not seen: control characters, soft
-// hyphens, spaces at the ends of lines, and all but one of several blank lines.
+// tidy normalises line ends, and removes invisible text: control characters, soft hyphens, spaces
+// at line ends, and repeated blank lines.
 func tidy(text string) string {
 	text = lineEnds.Replace(text)
 	text = strings.Map(func(r rune) rune {

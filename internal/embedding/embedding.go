@@ -1,22 +1,22 @@
-// Package embedding defines embedders, which turn texts into vectors, and has the one that works offline.
+// Package embedding defines embedders, which turn texts into vectors, and contains the offline one.
 package embedding
 
 import "context"
 
-// MaxDimension is the longest vector that fits. A vector is stored uncompressed inside its row, and a row inside a page
-// of 8 kB: beside a user_id of 255 bytes, the longest that is allowed, PostgreSQL 15 takes 3,922 dimensions and no
-// more. This is the multiple of 512 below.
+// MaxDimension is the longest vector that fits in a row. A vector is stored uncompressed inside its
+// row, and a row inside a page of 8 kB. With a user_id of 255 bytes, the longest allowed,
+// PostgreSQL 15 accepts at most 3,922 dimensions. MaxDimension is the multiple of 512 below that.
 const MaxDimension = 3584
 
-// Embedder makes vectors of texts. It may be used by several goroutines at once.
+// Embedder computes vectors of texts. It is safe for concurrent use.
 type Embedder interface {
-	// Model identifies what made a vector, such as "openai:text-embedding-3-small". Vectors of different models cannot
-	// be compared.
+	// Model identifies the model, such as "openai:text-embedding-3-small". Vectors of different
+	// models are not comparable.
 	Model() string
 	// Dimension is the length of every vector, 1 to MaxDimension.
 	Dimension() int
-	// Embed returns a vector of length 1 for each text, in their order. The error is an *Error, or the context's. With
-	// an *Error of kind Permanent the vectors are returned too, nil for each text that was refused; with any other
-	// error there are none.
+	// Embed returns a vector of length 1 for each text, in order. The error is an *Error or that of
+	// the context. With an *Error of kind Permanent Embed also returns the vectors, nil for each
+	// refused text; with any other error it returns none.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

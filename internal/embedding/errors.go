@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Kind says what to do about an Error.
+// Kind classifies an Error by what to do about it.
 type Kind int
 
 const (
-	// Unavailable: the provider is down, slow, over its limits, or wrongly configured (key, model, address). Nothing
-	// is wrong with the texts: ask again later, after RetryAfter where it is set, and lose nothing.
+	// Unavailable: the provider is down, slow, over its limits, or wrongly configured (key, model,
+	// address). The texts are not at fault: ask again later, after RetryAfter if it is set.
 	Unavailable Kind = iota + 1
-	// Invalid: the provider answered, but not with the vectors that were asked for. Ask again.
+	// Invalid: the provider's answer does not contain the requested vectors. Ask again.
 	Invalid
-	// Permanent: the provider refuses the texts named by Texts, each alone and while it accepts others. The vectors of
-	// the other texts were returned.
+	// Permanent: the provider refuses each of the texts in Texts, even alone, while it accepts
+	// others. Embed returned the vectors of the other texts.
 	Permanent
 )
 
@@ -32,17 +32,18 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", int(k))
 }
 
-// Error is what Embed returns, for errors.As, unless its context ended. It never contains an API key or a text.
+// Error is the error of Embed, for errors.As, unless the context ended. It never contains an API
+// key or a text.
 type Error struct {
 	Kind  Kind
-	Model string // as Model() says it
-	// Status is the HTTP status, 0 if there was no answer.
+	Model string // as returned by Model()
+	// Status is the HTTP status, or 0 without an answer.
 	Status int
-	// RetryAfter is how long the provider asked to be left alone, 0 if it did not say; at most a day.
+	// RetryAfter is how long the provider asked to wait, at most a day; 0 if it did not say.
 	RetryAfter time.Duration
 	// Texts are the positions of the refused texts, ascending; only for Permanent.
 	Texts []int
-	// Message is what happened, or what the provider said.
+	// Message describes the failure, or is the provider's message.
 	Message string
 }
 

@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// LocalModel is the name recorded for vectors of Local. It changes whenever the same text would get another vector,
-// so that vectors of different making are never compared.
+// LocalModel is the recorded model name for vectors of Local. It changes whenever the same text
+// would get a different vector, so that incompatible vectors are never compared.
 const LocalModel = "local-v1"
 
 // LocalDimension is Local's default dimension. Fewer buckets mean more collisions between features.
 const LocalDimension = 1024
 
-// Weights of a feature. A vector's squared component is proportional to the weight that fell into its bucket, so these
-// are shares of the squared length. They are integers: sums do not depend on the order of addition, and a text has the
-// same vector, bit for bit, on every machine.
+// Weights of features. A vector's squared component is proportional to the weight in its bucket, so
+// weights are shares of the squared length. They are integers: sums do not depend on the order of
+// addition, and a text has the same vector, bit for bit, on every machine.
 const (
 	weightWord    = 240 // a word, by its stem
 	weightGrams   = 120 // all character n-grams of a word together
@@ -28,19 +28,21 @@ const (
 const (
 	minGram = 3
 	maxGram = 5
-	maxWord = 64 // runes; what is longer is cut into several words
+	maxWord = 64 // runes; longer words are split
 )
 
-// Local embeds text offline and deterministically: words (lightly stemmed), the character n-grams of words, single
-// characters and pairs of characters of Chinese, Japanese and Korean, and a small table of everyday concepts are hashed
-// into signed buckets. Similar wording gives a high cosine; it knows no meaning beyond that table.
+// Local embeds text offline and deterministically. It hashes features into signed buckets: words
+// (lightly stemmed), the character n-grams of words, single characters and pairs of characters of
+// Chinese, Japanese and Korean, and a small table of everyday concepts. Similar wording gives a
+// high cosine; Local knows no meaning beyond that table.
 //
 // It is safe for concurrent use.
 type Local struct {
 	dimension int
 }
 
-// NewLocal returns an embedder of vectors with the given dimension; a dimension below 2 means LocalDimension.
+// NewLocal returns an embedder of vectors with the given dimension. A dimension below 2 selects
+// LocalDimension.
 func NewLocal(dimension int) *Local {
 	if dimension < 2 {
 		dimension = LocalDimension
@@ -54,9 +56,9 @@ func (l *Local) Model() string { return LocalModel }
 // Dimension returns the length of every vector.
 func (l *Local) Dimension() int { return l.dimension }
 
-// Embed returns a vector of unit length for each text, in their order. Any text has one: invalid UTF-8 separates words,
-// and a text without words (empty, only punctuation) gets a vector that is orthogonal to that of every text with words.
-// The only error is that of ctx.
+// Embed returns a vector of unit length for each text, in order. Invalid UTF-8 separates words. A
+// text without words (empty, or only punctuation) gets a vector orthogonal to that of every text
+// with words. The only error is that of ctx.
 func (l *Local) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	flat := make([]float32, len(texts)*l.dimension)
@@ -75,11 +77,11 @@ func (l *Local) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 
 // features collects the weighted features of one text.
 type features struct {
-	buckets []int64 // bucket 0 is left to texts without any feature
-	word    []rune  // the word being read, in lower case
+	buckets []int64 // bucket 0 is for texts without features
+	word    []rune  // the current word, in lower case
 	capital bool    // whether it began with a capital
 	opening bool    // whether it is the first of its sentence
-	last    rune    // the character before this one, if both are of the scripts without spaces; else 0
+	last    rune    // the previous character if both are of scripts without spaces, else 0
 }
 
 func (f *features) reset() {
@@ -87,8 +89,8 @@ func (f *features) reset() {
 	f.word, f.last, f.opening = f.word[:0], 0, true
 }
 
-// vector writes the unit vector of what was collected. The square root tempers what is repeated in
-// a text, and makes the sum of the buckets the squared length, which is exact because it is an
+// vector writes the unit vector of the collected features. The square root dampens repeated
+// features and makes the sum of the buckets the squared length, which is exact because it is an
 // integer.
 func (f *features) vector(to []float32) {
 	var total int64
@@ -157,11 +159,12 @@ func (f *features) letter(r rune, capital bool) {
 	f.word = append(f.word, r)
 }
 
-// endWord adds the word that ended before r, if there is one.
+// endWord adds the word that ended before r, if any.
 func (f *features) endWord(r rune) {
 	if len(f.word) > 0 {
-		// A capital inside a sentence, or before the colon after a speaker, mostly means a name. Names are frequent in
-		// one person's memories and tell little there, yet a vector knows no frequencies.
+		// A capital inside a sentence, or before the colon after a speaker, usually marks a name.
+		// Names are frequent in one person's memories and distinguish little, but the vector has no
+		// word frequencies, so names weigh less.
 		name := f.capital && (!f.opening || r == ':')
 		f.addWord(name)
 		f.word, f.opening = f.word[:0], false
@@ -195,8 +198,8 @@ func (f *features) addWord(name bool) {
 	f.addGrams(weightGrams / divisor)
 }
 
-// addGrams shares weight among the n-grams of the word, which is taken to be <word>, so that its
-// ends count as characters.
+// addGrams shares weight among the n-grams of the word, written as <word> so that its ends count as
+// characters.
 func (f *features) addGrams(weight int64) {
 	n := len(f.word) + 2
 	if len(f.word) < minGram {
@@ -252,7 +255,8 @@ func (f *features) add(h uint64, weight int64) {
 	f.buckets[1+(h&math.MaxUint32)*uint64(len(f.buckets)-1)>>32] += weight
 }
 
-// unspaced reports whether r is of a script that writes words without spaces, or whose words are best cut into pairs.
+// unspaced reports whether r is of a script that writes words without spaces, or whose words are
+// best split into pairs.
 func unspaced(r rune) bool {
 	switch {
 	case r < 0x3005:
@@ -265,7 +269,7 @@ func unspaced(r rune) bool {
 	return false
 }
 
-// Features of different kinds never share a hash by being spelled alike.
+// Kinds keep features of different kinds that are spelled alike from sharing a hash.
 const (
 	kindWord = 1 + iota
 	kindGram
@@ -273,7 +277,8 @@ const (
 	kindConcept
 )
 
-// start, step and spread make an FNV-1a hash over runes whose bits are then mixed well enough to be cut anywhere.
+// start, step and spread compute an FNV-1a hash over runes and then mix its bits well enough that
+// any part of them is usable.
 func start(kind uint64) uint64 { return 14695981039346656037 ^ kind*0x9e3779b97f4a7c15 }
 
 func step(h uint64, r rune) uint64 { return (h ^ uint64(r)) * 1099511628211 }

@@ -2,9 +2,9 @@ package embedding
 
 import "strings"
 
-// concepts lets a text about a doctor find one about a hospital, and a question in one language an
-// answer in the other, without a model. It maps the hash of a word, and of its stem where that is
-// no word of another line, to its concept's hash.
+// concepts lets a text about a doctor match one about a hospital, and a question in one language
+// match an answer in the other, without a model. It maps the hash of a word, and of its stem unless
+// that is a word of another line, to the hash of its concept.
 var concepts = readConcepts()
 
 func readConcepts() map[uint64]uint64 {

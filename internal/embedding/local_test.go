@@ -46,8 +46,8 @@ func TestLocalNamesItself(t *testing.T) {
 	require.Equal(t, 256, NewLocal(256).Dimension())
 }
 
-// A vector stored by one version must stay comparable with the queries of the next. When this fails because the
-// features changed on purpose, LocalModel needs a new name.
+// A vector stored by one version must stay comparable with the queries of the next. If this test
+// fails because the features changed on purpose, LocalModel needs a new name.
 func TestLocalIsTheSameForEver(t *testing.T) {
 	t.Parallel()
 	golden := map[string]uint64{

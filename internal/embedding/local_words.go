@@ -11,7 +11,7 @@ import (
 //go:embed words/*.txt
 var wordFiles embed.FS
 
-// words has the lists that the local model knows.
+// words holds the word lists of the local model.
 var words = func() *lexis.Words {
 	files, err := fs.Sub(wordFiles, "words")
 	if err != nil {
@@ -20,7 +20,8 @@ var words = func() *lexis.Words {
 	return lexis.Must(files)
 }()
 
-// endings are what an English word loses to become its stem, longer ones first where one ends another.
+// endings are the suffixes removed from English words to get the stem. A suffix comes before any
+// other that it ends with.
 var endings = func() (all [][]rune) {
 	for _, e := range words.List("endings.en") {
 		all = append(all, []rune(e))
@@ -28,8 +29,8 @@ var endings = func() (all [][]rune) {
 	return all
 }()
 
-// stemLen returns how many runes of an English word make its stem. It is coarse on purpose: two words that should not
-// share a stem differ in their n-grams.
+// stemLen returns the length of an English word's stem, in runes. It is coarse on purpose: two
+// words that should not share a stem differ in their n-grams.
 func stemLen(word []rune) int {
 	n := len(word)
 	if word[n-1] >= 'a' && word[n-1] <= 'z' {
@@ -49,10 +50,10 @@ func stemLen(word []rune) int {
 	return n
 }
 
-// emptyWords are words that say nothing about what a text is about, by their hash.
+// emptyWords are the hashes of words that carry no topic.
 var emptyWords = wordSet(words.List("empty.en"))
 
-// emptyCharacters are the same in Chinese: particles, pronouns, prepositions, auxiliaries.
+// emptyCharacters are the same for Chinese: particles, pronouns, prepositions, auxiliaries.
 var emptyCharacters = runeSet(words.Runes("empty.zh"))
 
 func wordSet(list []string) map[uint64]bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reading the lists at all checks their form; here every list has a use.
+// Reading the lists checks their format; this test checks that every list is used.
 func TestWordsAreUsed(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, words.Unused())

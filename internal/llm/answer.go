@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxEntries  = 50  // of a list of proposals
-	maxEvidence = 200 // of a proposal
+	maxEntries  = 50  // in a list of proposals
+	maxEvidence = 200 // for a proposal
 )
 
-// reflectAnswer is what a model answers to a reflection, as reflectSchema demands it.
+// reflectAnswer is a model's answer to a reflection, as reflectSchema defines it.
 type reflectAnswer struct {
 	Patterns       []patternAnswer       `json:"patterns"`
 	Reinforcements []reinforcementAnswer `json:"reinforcements"`
@@ -60,8 +60,8 @@ type clusterAnswer struct {
 	Traits  []string `json:"traits"`
 }
 
-// decode reads an answer that is one JSON object with the members of into and no others. A fence around it, and what a
-// model thought aloud before it, are passed over.
+// decode decodes an answer that is one JSON object with only the members of into. It skips a fence
+// around the object and any thinking before it.
 func decode(answer string, into any) error {
 	answer = strings.TrimSpace(answer)
 	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
@@ -85,11 +85,11 @@ func decode(answer string, into any) error {
 	return nil
 }
 
-// misfit says why an answer could not be read. Errors are kept, and the names of members that
-// nobody asked for may say what memories say.
+// misfit says why an answer could not be decoded. It omits values and the names of unknown members:
+// errors are stored, and these may quote memories.
 func misfit(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		value, _, _ := strings.Cut(kind.Value, " ") // of a number that is too large, the digits follow
+		value, _, _ := strings.Cut(kind.Value, " ") // a number that is too large is followed by its digits
 		return fmt.Sprintf("the member %q must not be a JSON %s", kind.Field, value)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -101,7 +101,7 @@ func misfit(err error) string {
 	return "it has a member that the schema does not have"
 }
 
-// complete tells what is not there: an object that has nothing of it is no answer.
+// complete returns an error if a list is missing. A list without entries must be present.
 func (a reflectAnswer) complete() error {
 	for name, missing := range map[string]bool{"patterns": a.Patterns == nil, "reinforcements": a.Reinforcements == nil,
 		"contradictions": a.Contradictions == nil, "clusters": a.Clusters == nil} {
@@ -112,7 +112,7 @@ func (a reflectAnswer) complete() error {
 	return nil
 }
 
-// notes are of what is dropped.
+// notes lists what was dropped from an answer.
 type notes struct {
 	dropped []reasoner.Dropped
 }
@@ -125,7 +125,7 @@ func (n *notes) drop(what any, reason string, args ...any) {
 	n.dropped = append(n.dropped, reasoner.Dropped{What: provider.Beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
 }
 
-// resolving turns references into what they name, and notes what is dropped.
+// resolving resolves references and notes what it drops.
 type resolving struct {
 	*shown
 	notes
@@ -158,7 +158,8 @@ func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
 	return p
 }
 
-// bounded cuts a list. Of what is beyond it, the beginning is noted one by one, and the rest by number.
+// bounded cuts a list to maxEntries. It notes the first dropped entries one by one, and the rest as
+// a number.
 func bounded[T any](n *notes, list []T) []T {
 	surplus := list[min(len(list), maxEntries):]
 	for _, beyond := range surplus[:min(len(surplus), maxEntries)] {
@@ -189,7 +190,7 @@ func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
 		Evidence: evidence}, true
 }
 
-// about is what memories say about a trait that there is.
+// about resolves the evidence about an existing trait.
 func (r *resolving) about(ref string, given []evidenceAnswer, what any) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
 	trait, known := r.traits[ref]
 	if !known {
@@ -203,7 +204,7 @@ func (r *resolving) about(ref string, given []evidenceAnswer, what any) (trait u
 	return trait, evidence, len(evidence) > 0
 }
 
-// evidence resolves the memories that are named for something, each once.
+// evidence resolves the memories given as evidence, each once.
 func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Support {
 	type dropped struct {
 		evidenceAnswer
@@ -259,7 +260,7 @@ func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
 	return c, true
 }
 
-// knownContext is a context, or nothing.
+// knownContext returns the context if it is known, else "".
 func knownContext(context string) string {
 	if slices.Contains(contexts, context) {
 		return context

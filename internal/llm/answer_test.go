@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// reflected reflects on a batch with an answer that is taken at the first attempt.
+// reflected reflects on a batch with an answer that is accepted at the first attempt.
 func reflected(t *testing.T, given reasoner.Batch, answer llmtest.Reflection) reasoner.Proposals {
 	t.Helper()
 	b := setup(t)
@@ -32,7 +32,7 @@ func reasons(p reasoner.Proposals) (all []string) {
 	return all
 }
 
-// References that were not in the prompt are dropped, each with a word about it.
+// References that were not in the prompt are dropped and noted.
 func TestInvented(t *testing.T) {
 	t.Parallel()
 	given := batch()
@@ -80,7 +80,7 @@ func TestInvented(t *testing.T) {
 	}
 }
 
-// A memory that gives orders is no evidence, and orders are no traits.
+// A memory that contains instructions is not evidence, and instructions are not traits.
 func TestInjected(t *testing.T) {
 	t.Parallel()
 	given := batch()
@@ -237,7 +237,7 @@ func TestReviewOfAnEditedTrait(t *testing.T) {
 	require.True(t, b.server.Requests()[0].Data("trait")[0].Edited)
 }
 
-// FuzzAnswer: no answer does harm.
+// FuzzAnswer checks that no answer does harm.
 func FuzzAnswer(f *testing.F) {
 	given := batch()
 	f.Add(llmtest.Reflection{Patterns: []llmtest.Pattern{{Clue: "c1", Content: "runs", Evidence: llmtest.On("m1", "m2")}},
@@ -246,7 +246,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("<think></think>{")
 	f.Add(`{"patterns":[{"evidence":null}],"reinforcements":[{}],"contradictions":[{}],"clusters":[{}]}`)
 	known := map[string]bool{}
-	var traits []uuid.UUID // that were shown
+	var traits []uuid.UUID // the traits shown
 	for _, trait := range given.Traits[:2] {
 		traits = append(traits, trait.ID)
 	}

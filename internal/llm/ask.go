@@ -15,22 +15,23 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// question is what a model is asked.
+// question is a question to a model.
 type question struct {
-	purpose string // names the prompt
+	purpose string // name of the prompt
 	schema  *schema
-	data    any    // what the prompt is filled with
-	refused *notes // nil: the result has room for them
+	data    any    // values for the prompt
+	refused *notes // nil if the result records what was dropped
 }
 
 const (
 	maxAttempts   = 2    // the question, and one repair
-	quotedAnswer  = 4000 // characters of a bad answer that the model is shown, and that an error may keep
-	maxAdaptation = 6    // how often a question is asked again because a server does not know how to be asked so
+	quotedAnswer  = 4000 // characters of a bad answer that the repair shows and an error may keep
+	maxAdaptation = 6    // retries with other parameters if a server does not support them
 )
 
-// ask asks and lets read look at the answer. What read objects to, the model is told, once. The error is an
-// *UnavailableError, an *AnswerError, or the context's.
+// ask asks a question and passes the answer to read. If read finds a problem, ask reports it to the
+// model and asks once more. The error is an *UnavailableError, an *AnswerError, or that of the
+// context.
 func (r *Reasoner) ask(ctx context.Context, q question, read func(answer string) error) error {
 	bad := &reasoner.AnswerError{}
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
@@ -44,14 +45,15 @@ func (r *Reasoner) ask(ctx context.Context, q question, read func(answer string)
 	return bad
 }
 
-// problem is what is wrong with an answer, told to the model.
+// problem is an error in an answer, worded for the model.
 type problem string
 
 func (p problem) Error() string { return string(p) }
 
 func problemf(format string, args ...any) error { return problem(fmt.Sprintf(format, args...)) }
 
-// call asks once, in a way that the server knows, and records what it took. It returns the answer with a problem.
+// call asks once, with parameters that the server supports, and records the usage. If the answer
+// has a problem, it returns both.
 func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reasoner.AnswerError, read func(string) error) (string, error) {
 	for adapted := 0; ; adapted++ {
 		if err := ctx.Err(); err != nil {
@@ -78,7 +80,7 @@ func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reaso
 	}
 }
 
-// send makes one request and says why there is no answer that counts.
+// send makes one request. It returns an error if there is no usable answer.
 func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage) (string, *exchange, error) {
 	x := &exchange{schema: q.schema}
 	model, options, err := r.model(q, how)
@@ -113,6 +115,6 @@ func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []
 }
 
 func tokens(choice *llms.ContentChoice, name string) int {
-	n, _ := choice.GenerationInfo[name].(int) // what a server does not say is 0
+	n, _ := choice.GenerationInfo[name].(int) // 0 if the server does not report it
 	return max(n, 0)
 }

@@ -25,7 +25,7 @@ const (
 	ollamaURL = "http://127.0.0.1:11434"
 )
 
-// DefaultTimeout limits one request: a model that thinks, or has to be loaded first, takes its time.
+// DefaultTimeout limits one request. It allows for models that think or must be loaded first.
 const DefaultTimeout = 2 * time.Minute
 
 const (
@@ -33,26 +33,27 @@ const (
 	defaultContextTokens = 16384
 )
 
-// Config chooses a model.
+// Config selects a model.
 type Config struct {
 	// Provider is "openai" (any server that speaks OpenAI's /chat/completions) or "ollama". Required.
 	Provider string
 	// Model is the provider's name for the model. Required.
 	Model string
-	// URL is the server. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
 	URL string
-	// APIKey is sent as a bearer token. Required by OpenAI itself; other servers may need none.
+	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
 	APIKey string
-	// Timeout limits one request. Default DefaultTimeout.
+	// Timeout limits one request. Default: DefaultTimeout.
 	Timeout time.Duration
-	// MaxTokens limits an answer, what the model thinks before it included, 256 to 1,000,000. Default 8192.
+	// MaxTokens limits an answer, including any thinking before it, to 256 to 1,000,000 tokens.
+	// Default: 8192.
 	MaxTokens int
-	// ContextTokens is how much of a prompt and its answer Ollama makes room for, at least 2,048. Default 16384. Other
-	// servers decide that themselves.
+	// ContextTokens is the context size requested from Ollama for prompt and answer, at least
+	// 2,048. Default: 16384. Other servers set their own.
 	ContextTokens int
-	// Client is asked instead of a server. Provider and Model then only name it.
+	// Client replaces the server. Provider and Model then only name it.
 	Client llms.Model
-	// Transport carries the requests. Default http.DefaultTransport.
+	// Transport carries the requests. Default: http.DefaultTransport.
 	Transport http.RoundTripper
 }
 

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxRecalled = 50
-	maxMessage  = 4000 // characters of a new message of the user; of the others maxText
+	maxMessage  = 4000 // characters of a user's new message; maxText for the others
 )
 
 // Roles of messages.
@@ -21,20 +21,20 @@ const (
 	roleAssistant = "assistant"
 )
 
-// talk is a conversation as the model sees it.
+// talk is a conversation as shown to the model.
 type talk struct {
 	data     talkData
-	messages map[string]int // references to places in said
+	messages map[string]int // references to indexes of said
 	said     []saying
 	recalled map[string]reasoner.Held
 	unread   notes
 }
 
-// saying is a message as far as it was shown.
+// saying is a message as shown to the model.
 type saying struct {
 	reasoner.Message
 	folded  string
-	suspect bool // it reads as an instruction
+	suspect bool // it reads like an instruction
 }
 
 type talkData struct {
@@ -62,7 +62,7 @@ type heldShown struct {
 	Text     string `json:"text"`
 }
 
-// listen chooses what of a conversation is sent, and names it.
+// listen selects the messages to send and assigns references.
 func listen(c reasoner.Conversation) *talk {
 	t := &talk{messages: map[string]int{}, recalled: map[string]reasoner.Held{}}
 	t.data = talkData{Now: local(c.Now), Language: c.Language, Messages: []messageShown{}, Recalled: []heldShown{}}
@@ -97,7 +97,7 @@ func showHeld(ref string, h reasoner.Held) heldShown {
 		Text: provider.Beginning(h.Content, maxText)}
 }
 
-// worthAsking tells whether an answer could have anything in it.
+// worthAsking reports whether an answer could contain anything.
 func (t *talk) worthAsking() bool {
 	for _, m := range t.said {
 		if m.New && (m.Role == roleUser || m.Role == roleAssistant && len(t.recalled) > 0) {
@@ -107,17 +107,18 @@ func (t *talk) worthAsking() bool {
 	return false
 }
 
-// places for times as a model writes them; those without a zone are of the message's.
+// places are the layouts of times that models write. Times without a zone are in the message's
+// zone.
 var places = []string{
 	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04 -07:00", "Mon 2006-01-02 15:04 -07:00",
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly, "2006-01", "2006",
 }
 
-// maxYears is how far from its message a time may lie.
+// maxYears is the largest distance of a time from its message.
 const maxYears = 100
 
-// moment reads a time that a model gives for what was said at a moment. The day itself on which it was said is no other
-// time than that.
+// moment parses a time that the model gives for something said at said. The date of said itself
+// adds nothing and gives no time.
 func moment(text string, said time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	for _, place := range places {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	maxSources   = 50  // of a candidate
-	maxEntities  = 20  // of a candidate
-	maxRelations = 20  // of a candidate
+	maxSources   = 50  // for a candidate
+	maxEntities  = 20  // for a candidate
+	maxRelations = 20  // for a candidate
 	maxRelation  = 64  // bytes
-	maxName      = 100 // characters of an entity's name, or a speaker's
+	maxName      = 100 // characters of the name of an entity or speaker
 
 	defaultImportance = 0.5
 )
 
-// extractAnswer is what a model answers to an extraction, as extractSchema demands it.
+// extractAnswer is a model's answer to an extraction, as extractSchema defines it.
 type extractAnswer struct {
 	Candidates []candidateAnswer `json:"candidates"`
 	Used       []usedAnswer      `json:"used"`
@@ -44,7 +44,7 @@ type usedAnswer struct {
 	Reply  string `json:"reply"`
 }
 
-// complete tells what is not there.
+// complete returns an error if members are missing.
 func (a extractAnswer) complete() error {
 	switch {
 	case a.Candidates == nil:
@@ -55,7 +55,7 @@ func (a extractAnswer) complete() error {
 	return nil
 }
 
-// resolve turns an answer into what is proposed.
+// resolve turns an answer into an extraction.
 func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 	r := &hearing{talk: t, notes: notes{slices.Clone(t.unread.dropped)}}
 	for _, a := range bounded(&r.notes, a.Candidates) {
@@ -66,7 +66,7 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 		same := func(other reasoner.Candidate) bool {
 			return other.Type == c.Type && other.Speaker == c.Speaker && folded(other.Content) == folded(c.Content)
 		}
-		// said twice by the model is not mentioned twice by the user
+		// A repetition by the model is not a second mention by the user.
 		if at := slices.IndexFunc(e.Candidates, same); at >= 0 {
 			for _, source := range c.Sources {
 				if !slices.Contains(e.Candidates[at].Sources, source) {
@@ -95,19 +95,19 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 	return e
 }
 
-// hearing is a talk with what is dropped of one answer about it.
+// hearing is a talk with notes on what was dropped from one answer.
 type hearing struct {
 	*talk
 	notes
 }
 
-// note tells what became of a part of a candidate.
+// note records what was dropped from a candidate.
 func (r *hearing) note(content, part string, value any, reason string, args ...any) {
 	r.drop(map[string]any{part: value, "for": content}, reason, args...)
 }
 
-// candidate checks a candidate. What it cannot do without is its content, its type and a message of
-// the user; the rest is left out, or as if it had not been said, where it is of no use.
+// candidate checks a candidate. It requires the content, the type and a message of the user. Other
+// parts are dropped if they are invalid.
 func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	content, err := statement(a.Content, maxStatement)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 		return c, false
 	}
 	var texts []string
-	said := false // in these words
+	said := false // in the same words
 	for _, place := range sources {
 		texts = append(texts, r.said[place].Content)
 		said = said || strings.Contains(r.said[place].folded, folded(content))
@@ -163,9 +163,8 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	return c, true
 }
 
-// sources resolves the messages that are named for a candidate, each once, in the order in which
-// they were said. They are of one speaker: whoever spoke last, since what others said before may be
-// what was answered.
+// sources resolves the messages of a candidate, each once, in conversation order. They belong to
+// one speaker, the last to speak: earlier messages of others may be what was answered.
 func (r *hearing) sources(given []string, content string) []int {
 	var places []int
 	for i, ref := range given {
@@ -197,7 +196,7 @@ func (r *hearing) sources(given []string, content string) []int {
 	})
 }
 
-// recalls tells whether a text is one that was recalled.
+// recalls reports whether a text equals a recalled memory.
 func (r *hearing) recalls(content string) bool {
 	for _, held := range r.recalled {
 		if folded(held.Content) == folded(content) {
@@ -219,7 +218,7 @@ func (r *hearing) emotion(e *reasoner.Emotion, content string) *reasoner.Emotion
 	return &reasoner.Emotion{Label: label, Valence: clamp(e.Valence, -1, 1), Arousal: clamp(e.Arousal, 0, 1)}
 }
 
-// entities are those that the candidate or a message names.
+// entities returns the entities that the candidate or a message names.
 func (r *hearing) entities(given []reasoner.Entity, content string) (all []reasoner.Entity) {
 	for i, entity := range given {
 		if i == maxEntities {
@@ -247,8 +246,8 @@ func (r *hearing) entities(given []reasoner.Entity, content string) (all []reaso
 	return all
 }
 
-// relations are those whose ends the candidate names; an end without a name is who speaks. What
-// holds no longer is none.
+// relations returns the relations whose ends the candidate names. An end without a name is the
+// speaker. A relation that no longer holds is dropped.
 func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (all []reasoner.Relation) {
 	named := func(end string) (string, bool) {
 		if end == "" {
@@ -286,7 +285,7 @@ func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (al
 	return all
 }
 
-// names tells whether a name is in a candidate's content, or in the conversation.
+// names reports whether a name occurs in a candidate's content or in the conversation.
 func (r *hearing) names(name, content string) bool {
 	name = folded(name)
 	if strings.Contains(folded(content), name) {

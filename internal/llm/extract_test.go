@@ -16,8 +16,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// conversation is a message from before, a system's, two new ones of the user with an assistant's
-// between them, and a memory that was recalled.
+// conversation has an earlier message, a system message, two new messages of the user with one of
+// an assistant between them, and a recalled memory.
 func conversation() reasoner.Conversation {
 	message := func(minutes int, role, content string) reasoner.Message {
 		return reasoner.Message{ID: uuid.New(), Role: role, Content: content, Time: now.Add(time.Duration(minutes-30) * time.Minute), New: true}
@@ -34,7 +34,7 @@ func conversation() reasoner.Conversation {
 	return c
 }
 
-// extracted extracts from a conversation with an answer that is taken at the first attempt.
+// extracted extracts from a conversation with an answer that is accepted at the first attempt.
 func extracted(t *testing.T, given reasoner.Conversation, answer llmtest.Extraction) reasoner.Extraction {
 	t.Helper()
 	b := setup(t)
@@ -103,7 +103,7 @@ func TestExtract(t *testing.T) {
 		CompletionTokens: llmtest.CompletionTokens, StartedAt: call.StartedAt, Latency: call.Latency}, call)
 }
 
-// What the model sees: references, local time, roles; no ids, no numbers.
+// The prompt shows references, local times and roles, but no ids and no numbers.
 func TestExtractPrompt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -130,7 +130,7 @@ func TestExtractPrompt(t *testing.T) {
 	}
 }
 
-// A message cannot end the fence, whatever it says.
+// A message cannot close the fence, whatever it contains.
 func TestExtractFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -164,21 +164,21 @@ func TestNothingToExtract(t *testing.T) {
 	}
 	require.Empty(t, b.server.Requests())
 
-	reply := conversation() // a reply that may rest on a memory is a reason to ask
+	reply := conversation() // a reply that may use a memory is a reason to ask
 	reply.Messages = reply.Messages[3:4]
 	b.server.Next(llmtest.Say(llmtest.Extraction{Used: []llmtest.Used{{Memory: "h1", Reply: "m1"}}}.JSON()))
 	extraction, err := b.Extract(b.ctx, reply)
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{reply.Recalled[0].ID}, extraction.Used)
 
-	before := conversation() // what a reply rested on counts once
+	before := conversation() // a memory that a reply used counts once
 	before.Messages[3].New = false
 	extraction = extracted(t, before, llmtest.Extraction{Used: []llmtest.Used{{Memory: "h1", Reply: "m4"}}})
 	require.Empty(t, extraction.Used)
 	require.Equal(t, []string{"m4 is no new message of the assistant"}, whys(extraction.Dropped))
 }
 
-// References that were not in the prompt are dropped, each with a word about it.
+// References that were not in the prompt are dropped and noted.
 func TestExtractInvented(t *testing.T) {
 	t.Parallel()
 	given := conversation()
@@ -204,8 +204,8 @@ func TestExtractInvented(t *testing.T) {
 	require.Contains(t, e.Dropped[0].What, "Moved to Porto", "it is told what the reference was for")
 }
 
-// What others said than the user, or what was extracted from before, makes no memory; beside what
-// the user said, it is left out.
+// Messages of others, and messages extracted before, do not make a memory. As sources beside a
+// user's message, they are dropped.
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	given := conversation()
@@ -228,7 +228,7 @@ func TestExtractSources(t *testing.T) {
 	}
 }
 
-// Sources are of one speaker, and in the order of the conversation.
+// Sources have one speaker and are in conversation order.
 func TestExtractSpeakers(t *testing.T) {
 	t.Parallel()
 	given := conversation()
@@ -242,7 +242,7 @@ func TestExtractSpeakers(t *testing.T) {
 	require.Equal(t, []string{"the message is of another speaker"}, whys(e.Dropped))
 }
 
-// A message that gives orders is no source, and orders are no memories.
+// A message that contains instructions is not a source, and instructions are not memories.
 func TestExtractInjected(t *testing.T) {
 	t.Parallel()
 	given := conversation()
@@ -337,7 +337,7 @@ func TestMoment(t *testing.T) {
 	day := func(y int, m time.Month, d, h, min int) time.Time { return time.Date(y, m, d, h, min, 0, 0, shanghai) }
 	for text, want := range map[string]time.Time{
 		"":                            {},
-		"2025-11-03":                  {}, // the day itself says no more than the message
+		"2025-11-03":                  {}, // the date itself adds nothing to the message
 		"2025-11-02":                  day(2025, 11, 2, 0, 0),
 		" 2025-11-02T18:30 ":          day(2025, 11, 2, 18, 30),
 		"2025-11-02 18:30:00":         day(2025, 11, 2, 18, 30),
@@ -388,7 +388,7 @@ func TestExtractRecalled(t *testing.T) {
 	require.Len(t, extracted(t, given, answer).Candidates, 1, "said again, it is a mention")
 }
 
-// What a model says twice was not said twice.
+// A repetition by the model is not a second mention.
 func TestExtractTwice(t *testing.T) {
 	t.Parallel()
 	given := conversation()
@@ -430,7 +430,8 @@ func TestExtractBounds(t *testing.T) {
 		Reason: "only the first 4000 characters of the message were read"}}, e.Dropped)
 }
 
-// Bad answers are repaired once; two of them are the end. Nothing of what was answered or said is in an error.
+// A bad answer is repaired once; a second one is an error. The error contains nothing of the
+// answers or messages.
 func TestExtractRepair(t *testing.T) {
 	t.Parallel()
 	nothing := llmtest.Extraction{}.JSON()
@@ -478,7 +479,7 @@ func TestExtractRepair(t *testing.T) {
 	}
 }
 
-// What only waiting or a person can put right, for both of the questions.
+// Failures that only waiting or a person can fix, for both questions.
 func TestExtractorUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -548,7 +549,7 @@ func TestExtractOnOllama(t *testing.T) {
 	require.Equal(t, []reasoner.Resolution{{Operation: reasoner.Noop, Target: given[0].Similar[0].ID, Reason: "it says so"}}, resolutions)
 }
 
-// FuzzExtraction: no answer does harm.
+// FuzzExtraction checks that no answer does harm.
 func FuzzExtraction(f *testing.F) {
 	given := conversation()
 	f.Add(candidates(llmtest.Fact("Moved to Porto", "m3"), llmtest.Fact("我改喝绿茶", "m5")).JSON())
@@ -596,7 +597,7 @@ func FuzzExtraction(f *testing.F) {
 	})
 }
 
-// The ends of a relation are entities of the candidate, or the user; what it is called is data.
+// The ends of a relation are entities of the candidate, or the user. Its name is data.
 func TestExtractRelations(t *testing.T) {
 	t.Parallel()
 	moved := llmtest.Fact("Moved to Porto with my brother Tom", "m3")

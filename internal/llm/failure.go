@@ -10,9 +10,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// failed says why there is no answer. Only what is about the prompt itself is an *AnswerError,
-// which makes the caller ask about fewer memories; everything else may be put right without, and
-// loses nothing by waiting.
+// failed returns the error for an exchange without a usable answer. Only a problem with the prompt
+// itself is an *AnswerError, which makes the caller ask about fewer memories. All other failures
+// may be fixed otherwise, and waiting loses nothing.
 func (r *Reasoner) failed(x *exchange) error {
 	where := provider.WithoutSecrets(r.cfg.URL)
 	if x.status == 0 {
@@ -45,7 +45,8 @@ func (r *Reasoner) unavailable(x *exchange, format string, args ...any) error {
 	return &reasoner.UnavailableError{RetryAfter: x.retryAfter, Err: errors.New(text)}
 }
 
-// reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
+// reason returns a network error as one line. The error comes from below the HTTP client, which
+// would add the URL with its secrets.
 func (r *Reasoner) reason(err error) string {
 	switch {
 	case errors.Is(err, provider.ErrTimeout):
@@ -56,13 +57,14 @@ func (r *Reasoner) reason(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// tooLong tells whether the prompt, or the prompt with the room for its answer, is more than the model takes.
+// tooLong reports whether the prompt, or the prompt with room for its answer, exceeds the model's
+// limit.
 func (x *exchange) tooLong() bool {
 	said := strings.ToLower(x.message + " " + x.code)
 	switch x.status {
 	case http.StatusRequestEntityTooLarge:
 		return true
-	case http.StatusTooManyRequests: // a limit a minute that is less than this one prompt: waiting does not help
+	case http.StatusTooManyRequests: // a limit per minute below this one prompt: waiting does not help
 		return mentions(said, "request too large", "reduce the length", "reduce your message")
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return mentions(said, "context length", "context_length", "maximum context", "context window", "context size", "exceeds the context",

@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Bad answers are repaired once; two of them are the end.
+// A bad answer is repaired once; a second one is an error.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	nothing := llmtest.Reflection{}.JSON()
@@ -91,7 +91,7 @@ func TestTolerated(t *testing.T) {
 	require.Zero(t, b.calls[4].CompletionTokens)
 }
 
-// What only waiting or a person can put right, without a second call.
+// Failures that only waiting or a person can fix are not retried.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	elsewhere := llmtest.New(t)
@@ -170,7 +170,8 @@ func TestNobodyThere(t *testing.T) {
 	require.NotContains(t, err.Error(), "token")
 }
 
-// A prompt that is too long, or that a filter refuses, is no matter of waiting: fewer memories are.
+// If a prompt is too long or a filter refuses it, waiting does not help; asking about fewer
+// memories does.
 func TestPromptRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -195,7 +196,7 @@ func TestPromptRefused(t *testing.T) {
 	}
 }
 
-// A server that does not know a parameter is asked without, and from then on at once.
+// If a server does not support a parameter, it is asked without the parameter from then on.
 func TestAdapts(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(cfg *Config) { cfg.Model = "local" })
@@ -244,7 +245,7 @@ func TestAdaptsToNoFormat(t *testing.T) {
 	require.ErrorAs(t, err, new(*reasoner.UnavailableError))
 }
 
-// Room that was kept for the answer is given up before the prompt is called too long.
+// Room reserved for the answer is given up before the prompt counts as too long.
 func TestGivesUpRoom(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

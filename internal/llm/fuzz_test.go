@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// requireLine checks that a text is one line of at most so many characters that can be stored.
+// requireLine checks that a text is one storable line of at most most characters.
 func requireLine(t *testing.T, text string, most int) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text), "%q", text)
@@ -20,7 +20,7 @@ func requireLine(t *testing.T, text string, most int) {
 	require.LessOrEqual(t, utf8.RuneCountInString(text), most+1) // an ellipsis
 }
 
-// FuzzVerdict: no answer to a review does harm.
+// FuzzVerdict checks that no answer to a review does harm.
 func FuzzVerdict(f *testing.F) {
 	split := []llmtest.Tendency{{Context: "work", Tendency: "drinks what there is"}, {Context: "personal", Tendency: "在家手冲咖啡"}}
 	f.Add(llmtest.Verdict{Action: "split", Content: "makes coffee by hand at home", Tendencies: split, Reason: "it\ndepends"}.JSON(), false)
@@ -61,7 +61,7 @@ func FuzzVerdict(f *testing.F) {
 	})
 }
 
-// FuzzSummary: no summary is kept that is long, or in a language in which nothing was said.
+// FuzzSummary checks that no summary is kept that is too long or in a language that nobody used.
 func FuzzSummary(f *testing.F) {
 	f.Add(llmtest.Summary("The user lives in Bergen."), "I live in Bergen.")
 	f.Add("```json\n"+llmtest.Summary("用户住在卑尔根。")+"\n```", "我住在卑尔根")
@@ -82,7 +82,8 @@ func FuzzSummary(f *testing.F) {
 	})
 }
 
-// FuzzProvider: whatever a server answers, what is kept of it is short, and without the key.
+// FuzzProvider checks that whatever a server answers, the stored part is short and does not contain
+// the key.
 func FuzzProvider(f *testing.F) {
 	f.Add(200, `{"done_reason":"length"}`)
 	f.Add(429, `{"error":{"message":"slow down, sk-secret-key","code":"rate_limit"}}`)

@@ -1,8 +1,8 @@
 // Package llm is the reasoner that asks a language model: any server that speaks OpenAI's chat
-// completions, or Ollama, by way of langchaingo. The model is shown memories and messages as data
-// and answers in JSON; what it may not conclude is dropped here, and told; numbers that decide
-// about traits it is never asked for. docs/reasoner-llm.md says what is sent and how answers are
-// checked.
+// completions, or Ollama, through langchaingo. The model gets memories and messages as data and
+// answers in JSON. The package drops and reports conclusions that the model may not draw, and never
+// asks it for the numbers that decide about traits. docs/reasoner-llm.md describes what is sent and
+// how answers are checked.
 package llm
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Reasoner draws conclusions, and memories from conversations, by asking a model. It is safe for concurrent use.
+// Reasoner draws conclusions from memories, and extracts memories from conversations, by asking a
+// model. It is safe for concurrent use.
 type Reasoner struct {
 	cfg   Config
 	http  *transport
@@ -26,7 +27,7 @@ var (
 	_ reasoner.Summarizer = (*Reasoner)(nil)
 )
 
-// Open returns the reasoner that cfg describes. It does not talk to the provider. An error names
+// Open returns the reasoner that cfg describes. It does not contact the provider. An error names
 // the field and its value.
 func Open(cfg Config) (*Reasoner, error) {
 	cfg, err := cfg.withDefaults()
@@ -36,13 +37,13 @@ func Open(cfg Config) (*Reasoner, error) {
 	return &Reasoner{cfg: cfg, http: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}}}, nil
 }
 
-// Name is the provider and the model, such as "openai/gpt-5-mini".
+// Name returns the provider and the model, such as "openai/gpt-5-mini".
 func (r *Reasoner) Name() string { return r.cfg.Provider + "/" + r.cfg.Model }
 
-// Keys returns nil: which clues and traits a model will think of is not known before it is asked.
+// Keys returns nil: the clues and traits that a model will use are unknown before it is asked.
 func (r *Reasoner) Keys([]reasoner.Memory) []string { return nil }
 
-// Reflect asks what follows from a batch. Without memories nothing is asked.
+// Reflect asks what follows from a batch. It does not ask if the batch has no memories.
 func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals reasoner.Proposals, err error) {
 	if len(batch.Memories) == 0 {
 		return proposals, nil
@@ -62,7 +63,7 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 	return proposals, err
 }
 
-// Review asks what becomes of a trait.
+// Review asks what should become of a trait.
 func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasoner.Verdict, err error) {
 	err = r.ask(ctx, question{purpose: "review", schema: reviewSchema, data: showCase(c)}, func(answer string) error {
 		var read reviewAnswer
@@ -78,8 +79,8 @@ func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasone
 	return verdict, err
 }
 
-// Extract asks what the new messages of a conversation are worth remembering for. Where neither the user says something
-// new, nor a new reply may rest on what was recalled, nothing is asked.
+// Extract asks what is worth remembering from the new messages of a conversation. It does not ask
+// unless the user says something new or a new reply may use a recalled memory.
 func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extraction reasoner.Extraction, err error) {
 	talk := listen(c)
 	if !talk.worthAsking() {
@@ -99,9 +100,9 @@ func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extrac
 	return extraction, err
 }
 
-// Resolve asks what becomes of candidates, of as many at once as a prompt has room for. What
-// nothing is like is added without asking. What of an answer is about no conflict that was shown is
-// reported with the call (reasoner.Usage).
+// Resolve asks what should become of candidates, as many at once as fit a prompt. It adds a
+// candidate that resembles no memory without asking. Answers about conflicts that were not shown
+// are reported with the call (reasoner.Usage).
 func (r *Reasoner) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	resolutions := make([]reasoner.Resolution, len(conflicts))
 	for _, d := range dockets(now, conflicts, resolutions) {

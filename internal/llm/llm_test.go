@@ -18,7 +18,7 @@ import (
 
 const key = "sk-secret-0123456789"
 
-// bundle is a reasoner in front of a server, and what it recorded.
+// bundle is a reasoner with its server and the usage that it recorded.
 type bundle struct {
 	*Reasoner
 	server *llmtest.Server
@@ -57,7 +57,7 @@ var (
 	session2 = "01955555-aaaa-7000-8000-000000000002"
 )
 
-// batch is three memories of two sessions, two traits and a clue.
+// batch has three memories of two sessions, two traits and a clue.
 func batch() reasoner.Batch {
 	memory := func(days int, session, content string) reasoner.Memory {
 		return reasoner.Memory{ID: uuid.New(), Type: "episodic", Content: content, Session: session, Time: now.AddDate(0, 0, -days), Importance: 0.5}
@@ -118,7 +118,8 @@ func TestReflect(t *testing.T) {
 	require.Equal(t, "openai/gpt-5-mini", b.Name())
 }
 
-// Without a time zone the model sees dates alone, and is told to conclude nothing about hours.
+// Without a time zone the prompt shows dates only, and tells the model to conclude nothing about
+// hours.
 func TestPromptWithoutTimeZone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +144,8 @@ func TestPromptWithoutTimeZone(t *testing.T) {
 	}
 }
 
-// What the model sees: references, local time, sessions by number; no ids, no numbers, nothing dissolved.
+// The prompt shows references, local times and numbered sessions, but no ids, no numbers and no
+// dissolved traits.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -184,7 +186,7 @@ func TestPrompt(t *testing.T) {
 	require.Contains(t, r.Messages[1].Content, "It is Mon 2025-11-03 09:30 +08:00")
 }
 
-// A memory cannot end the fence, whatever it says.
+// A memory cannot close the fence, whatever it contains.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -220,7 +222,8 @@ func TestPromptBounds(t *testing.T) {
 	require.Len(t, []rune(r.Data("memories")[0].Text), maxText+1)
 }
 
-// What a person dissolved is named, so that the model does not propose it in other words; nothing can refer to it.
+// The prompt names traits that a person dissolved, so that the model does not propose them again in
+// other words. Nothing can refer to them.
 func TestRejectedTraitsAreNamed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -231,7 +234,7 @@ func TestRejectedTraitsAreNamed(t *testing.T) {
 	require.NoError(t, err)
 	r := b.server.Requests()[0]
 	require.Contains(t, string(r.Body), "is afraid of heights")
-	require.NotContains(t, string(r.Body), "collects stamps") // it dissolved by itself
+	require.NotContains(t, string(r.Body), "collects stamps") // it dissolved without a person
 	for _, trait := range r.Data("traits") {
 		require.NotEqual(t, "is afraid of heights", trait.Text)
 	}

@@ -12,21 +12,21 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 )
 
-// manner is how a server is asked. Servers that speak OpenAI's protocol differ in what they know of
-// it; where one refuses a parameter, it is asked without, from then on.
+// manner holds the parameters of a request. Servers that speak OpenAI's protocol support different
+// parts of it. If a server refuses a parameter, later requests omit it.
 type manner struct {
 	format      format
 	limit       limit
-	temperature float64 // 0: as it is for others; 1: the only one that models that think accept
+	temperature float64 // 0: the same as for others; 1: the only value that thinking models accept
 }
 
-// format is how JSON is demanded.
+// format is how JSON is requested.
 type format int
 
 const (
-	formatSchema format = iota // by schema; the server sees to it
+	formatSchema format = iota // by schema, which the server enforces
 	formatJSON                 // as any JSON; the prompt has the schema
-	formatNone                 // by the prompt alone
+	formatNone                 // by the prompt only
 )
 
 // limit is how the length of an answer is limited.
@@ -38,7 +38,7 @@ const (
 	limitNone
 )
 
-// terms are the manner in which the server was found to understand.
+// terms holds the manner that the server is known to support.
 type terms struct {
 	mu  sync.Mutex
 	how manner
@@ -50,7 +50,7 @@ func (t *terms) get() manner {
 	return t.how
 }
 
-// adapt finds another manner if the exchange was refused for the one it was made in. It reports whether to ask again.
+// adapt chooses another manner if the server refused the one used. It reports whether to ask again.
 func (t *terms) adapt(used manner, x *exchange) bool {
 	if x.status != http.StatusBadRequest && x.status != http.StatusUnprocessableEntity {
 		return false
@@ -59,7 +59,7 @@ func (t *terms) adapt(used manner, x *exchange) bool {
 	next := used
 	switch {
 	case x.tooLong():
-		// only room that was kept for the answer can be given up
+		// Only room reserved for the answer can be given up.
 		if !strings.Contains(said, "completion") || used.limit == limitNone {
 			return false
 		}
@@ -84,7 +84,7 @@ func (t *terms) adapt(used manner, x *exchange) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.how == used { // otherwise somebody else found another meanwhile
+	if t.how == used { // otherwise another request has adapted it meanwhile
 		t.how = next
 	}
 	return true
@@ -99,11 +99,11 @@ func mentions(text string, any ...string) bool {
 	return false
 }
 
-// model makes a client for one question: the library binds the schema to the client.
+// model creates a client for one question, because the library binds the schema to the client.
 func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption, error) {
 	client := &http.Client{
 		Transport: r.http,
-		// A redirect could carry key and memories to another host: it is an answer like any other.
+		// A redirect could send key and memories to another host, so it is not followed.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	options := []llms.CallOption{llms.WithTemperature(how.temperature)}
@@ -121,7 +121,7 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 	}
 	if r.cfg.Provider == ProviderOllama {
 		if how.format != formatNone {
-			options = append(options, llms.WithJSONMode()) // the transport puts the schema there
+			options = append(options, llms.WithJSONMode()) // the transport adds the schema
 		}
 		if _, err := url.Parse(r.cfg.URL); err != nil {
 			return nil, nil, err // the library would end the program
@@ -133,7 +133,7 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 		}
 		return model, options, nil
 	}
-	// Everything is given, since the library fills gaps from environment variables of its own. The
+	// Every option is set, because the library takes missing ones from environment variables. The
 	// transport replaces the token.
 	made := []openai.Option{openai.WithBaseURL(r.cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 		openai.WithModel(r.cfg.Model), openai.WithHTTPClient(client)}

@@ -14,25 +14,25 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// The prompts: for each purpose a file with what the model is (system) and what it is shown (data),
-// and what both have in common.
+// promptFiles are the prompts: for each purpose a file with the instructions (system) and the data
+// (data), and a file of shared parts.
 //
 //go:embed prompts/*.tmpl
 var promptFiles embed.FS
 
 var prompts = template.Must(template.New("").Funcs(template.FuncMap{
-	"fence": func(string, any) (string, error) { return "", nil }, // bound to a boundary for each prompt
+	"fence": func(string, any) (string, error) { return "", nil }, // each prompt binds it to its boundary
 }).ParseFS(promptFiles, "prompts/*.tmpl"))
 
-// filling is what a prompt is filled with.
+// filling holds the values for a prompt.
 type filling struct {
-	Boundary string // of what is data; new for each prompt, so that no memory can end it
-	Schema   string // empty where the server sees to it
+	Boundary string // of the data; random for each prompt, so that no memory can end it
+	Schema   string // "" if the server enforces it
 	Data     any
 	Problem  string // of a bad answer
 }
 
-// messages writes the question, and with a bad answer that answer and what is wrong with it.
+// messages returns the question and, for a repair, the bad answer and its problem.
 func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.MessageContent, error) {
 	f := filling{Boundary: rand.Text(), Data: q.data, Problem: bad.Problem}
 	if withSchema {
@@ -77,7 +77,7 @@ func (f filling) write(name string) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// fence writes data as a JSON array, an object a line, between two lines that hold the boundary.
+// fence writes data as a JSON array, one object per line, between two lines with the boundary.
 func (f filling) fence(name string, data any) (string, error) {
 	var items []json.RawMessage
 	raw, err := marshal(data)
@@ -99,7 +99,7 @@ func (f filling) fence(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// marshal writes JSON without \u003c and the like, which cost tokens and stand for nothing here.
+// marshal encodes JSON without escapes such as \u003c, which cost tokens and serve no purpose here.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	maxSimilar = 10    // memories of a conflict, the most similar
-	docketSize = 12000 // characters of candidates and memories in one prompt, unless a single conflict has more
+	maxSimilar = 10    // most similar memories of a conflict
+	docketSize = 12000 // characters of candidates and memories in a prompt; a single conflict may exceed it
 )
 
-// docket is what is asked about conflicts at once.
+// docket is a group of conflicts in one prompt.
 type docket struct {
 	data       resolveData
 	size       int            // characters
-	place      map[string]int // of a conflict among all
+	place      map[string]int // index of a conflict among all
 	candidates map[string]reasoner.Candidate
-	shown      map[string][]string // references of the memories of a conflict
+	shown      map[string][]string // references of a conflict's memories
 	held       map[string]reasoner.Held
 	refs       map[uuid.UUID]string
 }
@@ -45,7 +45,7 @@ type conflictShown struct {
 	Similar  []heldShown `json:"similar"`
 }
 
-// dockets sorts conflicts into what is asked at once. What needs no asking is decided.
+// dockets groups conflicts into prompts. It decides those that need no question.
 func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasoner.Resolution) (all []*docket) {
 	var d *docket
 	for i, c := range conflicts {
@@ -81,7 +81,7 @@ func newDocket(now time.Time) *docket {
 		shown: map[string][]string{}, held: map[string]reasoner.Held{}, refs: map[uuid.UUID]string{}}
 }
 
-// added is what becomes of a candidate where nothing else can be said.
+// added returns the resolution that adds a candidate, for the given reason.
 func added(reason string, args ...any) reasoner.Resolution {
 	return reasoner.Resolution{Operation: reasoner.Add, Reason: fmt.Sprintf(reason, args...)}
 }
@@ -105,7 +105,7 @@ func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
 	d.data.Conflicts = append(d.data.Conflicts, shown)
 }
 
-// resolveAnswer is what a model answers to conflicts, as resolveSchema demands it.
+// resolveAnswer is a model's answer to conflicts, as resolveSchema defines it.
 type resolveAnswer struct {
 	Resolutions []resolutionAnswer `json:"resolutions"`
 }
@@ -117,7 +117,7 @@ type resolutionAnswer struct {
 	Reason    string `json:"reason"`
 }
 
-// complete tells what is not there.
+// complete returns an error if members are missing.
 func (a resolveAnswer) complete() error {
 	if a.Resolutions == nil {
 		return problemf("the member %q is missing", "resolutions")
@@ -125,8 +125,8 @@ func (a resolveAnswer) complete() error {
 	return nil
 }
 
-// decide enters an answer into resolutions. What it says of a conflict, and cannot be followed,
-// stands there as the reason; it returns what is about no conflict.
+// decide enters an answer into resolutions. An instruction that cannot be followed becomes the
+// reason of that resolution. decide returns notes on entries that match no conflict.
 func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (refused notes) {
 	for _, place := range d.place {
 		resolutions[place] = added("no answer")

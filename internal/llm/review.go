@@ -4,7 +4,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// reviewAnswer is what a model answers to a review, as reviewSchema demands it.
+// reviewAnswer is a model's answer to a review, as reviewSchema defines it.
 type reviewAnswer struct {
 	Action     string           `json:"action"`
 	Content    string           `json:"content"`
@@ -17,7 +17,7 @@ type tendencyAnswer struct {
 	Tendency string `json:"tendency"`
 }
 
-// verdict checks what an action needs; what it does not need is passed over.
+// verdict checks the members that the action needs and ignores the others.
 func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
 	v := reasoner.Verdict{Action: reasoner.Action(a.Action), Reason: remark(a.Reason)}
 	switch v.Action {

@@ -6,13 +6,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// schema is a JSON schema, in the part of the language that OpenAI's strict mode knows: every
-// member is required, others are not allowed.
+// schema is a JSON schema, limited to what OpenAI's strict mode supports: every member is required,
+// and no others are allowed.
 type schema = openai.ResponseFormatJSONSchemaProperty
 
-// What a model may choose from.
+// The values that a model may choose from.
 var (
-	contexts   = []string{"work", "personal", "social", "learning", "general"} // in which a trait may show
+	contexts   = []string{"work", "personal", "social", "learning", "general"} // contexts of a trait
 	types      = []string{"fact", "episodic"}
 	categories = []string{string(reasoner.Identity), string(reasoner.StablePreference), string(reasoner.ShortPreference),
 		string(reasoner.Objective), string(reasoner.Skill), string(reasoner.Temporary)}

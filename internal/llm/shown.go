@@ -15,17 +15,18 @@ import (
 const (
 	maxTraits    = 100
 	maxClues     = 50
-	maxSightings = 10   // of a clue, the latest
+	maxSightings = 10   // latest sightings of a clue
 	maxText      = 1000 // characters of a memory
 )
 
-// shown is a batch as the model sees it: short references stand for what they name, and all others name nothing.
+// shown is a batch as shown to the model. Short references stand for ids; unknown references
+// resolve to nothing.
 type shown struct {
 	data     reflectData
 	memories map[string]uuid.UUID
-	suspect  map[uuid.UUID]bool // memories that read as an instruction
+	suspect  map[uuid.UUID]bool // memories that read like instructions
 	traits   map[string]uuid.UUID
-	clues    map[string]string // to keys
+	clues    map[string]string // references to keys
 }
 
 type reflectData struct {
@@ -70,7 +71,7 @@ type sightingRef struct {
 	Session string `json:"session"`
 }
 
-// sessions gives each conversation a short name.
+// sessions gives each session a short name.
 type sessions map[string]string
 
 func (s sessions) name(session string) string {
@@ -80,11 +81,11 @@ func (s sessions) name(session string) string {
 	return s[session]
 }
 
-// local is a time as its user's clock and calendar show it.
+// local formats a time in its own zone.
 func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") }
 
-// clock returns how times are shown for reflection: without a known time zone as dates alone, since
-// the hour and the day of the week would be those of UTC.
+// clock returns how reflection formats times. Without a known time zone it formats dates only,
+// since the hour and the day of the week would be those of UTC.
 func clock(zoneKnown bool) func(time.Time) string {
 	if zoneKnown {
 		return local
@@ -92,7 +93,7 @@ func clock(zoneKnown bool) func(time.Time) string {
 	return func(t time.Time) string { return t.Format(time.DateOnly) }
 }
 
-// show chooses what of a batch is sent, and names it.
+// show selects what to send of a batch and assigns references.
 func show(b reasoner.Batch) *shown {
 	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{}, clues: map[string]string{}}
 	s.data = reflectData{Now: local(b.Now), ZoneKnown: b.ZoneKnown, Language: b.Language, Memories: []memoryShown{},
@@ -122,7 +123,7 @@ func show(b reasoner.Batch) *shown {
 		shown.Ref = refs[t.ID]
 		s.data.Traits = append(s.data.Traits, shown)
 	}
-	for _, t := range b.Traits { // now that all have references: a parent may come later than its parts
+	for _, t := range b.Traits { // after all have references: a parent may come later than its parts
 		if i := slices.IndexFunc(s.data.Traits, func(shown traitShown) bool { return shown.Ref == refs[t.ID] }); i >= 0 {
 			s.data.Traits[i].PartOf = refs[t.Parent]
 		}
@@ -147,12 +148,12 @@ func showTrait(t reasoner.Trait) traitShown {
 	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited, Text: provider.Beginning(t.Content, maxText)}
 }
 
-// reviewData is a case as the model sees it.
+// reviewData is a case as shown to the model.
 type reviewData struct {
 	Now           string
 	ZoneKnown     bool
 	Language      string
-	Trait         []traitShown // one
+	Trait         []traitShown // exactly one
 	Supporting    []memoryShown
 	Contradicting []memoryShown
 }

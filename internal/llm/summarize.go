@@ -9,19 +9,19 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// summaryAnswer is what a model answers to a conversation, as summarizeSchema demands it.
+// summaryAnswer is a model's summary of a conversation, as summarizeSchema defines it.
 type summaryAnswer struct {
 	Summary *string `json:"summary"`
 }
 
-// summaryData is what the prompt of a summary is filled with.
+// summaryData holds the values for the prompt of a summary.
 type summaryData struct {
 	talkData
-	Before []string // the summary so far, or nothing
+	Before []string // the summary so far, or none
 }
 
-// Summarize asks for a summary of what was told so far. Messages that read as instructions are not
-// shown. Where nobody but an assistant said something new, nothing is asked.
+// Summarize asks for a summary of the conversation so far. It leaves out messages that read like
+// instructions. It does not ask unless someone other than an assistant has said something new.
 func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
 	messages := slices.DeleteFunc(slices.Clone(told.Messages), func(m reasoner.Message) bool { return instructs(m.Content) })
 	talk := listen(reasoner.Conversation{Now: told.Now, Language: told.Language, Messages: messages})
@@ -29,7 +29,7 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 		return told.Before, nil
 	}
 	data := summaryData{talkData: talk.data, Before: []string{}}
-	texts := []string{told.Before} // in whose language it is to be
+	texts := []string{told.Before} // their languages are allowed in the summary
 	if told.Before != "" && !instructs(told.Before) {
 		data.Before = append(data.Before, provider.Beginning(told.Before, reasoner.MaxSummary))
 	}
@@ -49,8 +49,8 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 	return summary, err
 }
 
-// check takes a summary that can be kept: short, in one paragraph, in a language in which something
-// was said, and no instruction.
+// check returns a summary that can be stored: short, in one paragraph, in a language that someone
+// used, and not an instruction.
 func (a summaryAnswer) check(from []string) (string, error) {
 	if a.Summary == nil {
 		return "", problemf("the member %q is missing: an empty text if there is nothing to tell", "summary")

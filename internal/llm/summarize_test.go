@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// told is two messages of the user with one of the assistant between them, after a summary.
+// told has two messages of the user with one of the assistant between them, after a summary.
 func told() reasoner.Told {
 	message := func(minutes int, role, content string) reasoner.Message {
 		return reasoner.Message{ID: uuid.New(), Role: role, Content: content, Time: now.Add(time.Duration(minutes-30) * time.Minute), New: true}

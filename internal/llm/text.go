@@ -13,19 +13,19 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// How long a text may be, in characters.
+// The longest texts, in characters.
 const (
 	maxSentence  = 300  // of a trait
 	maxStatement = 1000 // of a memory
 )
 
 var (
-	// A full stop counts after a word of four letters, since shorter ones may be abbreviations.
+	// A full stop counts after four letters, since shorter words may be abbreviations.
 	latinEnd = regexp.MustCompile(`(?:[!?]|[\p{L}\d]{4}\.)["')\]]*\s+\p{Lu}`)
 	cjkEnd   = regexp.MustCompile(`[。！？][”」』）]*\s*[^\s”」』）]`)
 )
 
-// sentence checks what a trait may say: one short sentence, and no instruction.
+// sentence checks the content of a trait: one short sentence that is not an instruction.
 func sentence(text string) (string, error) {
 	text, err := statement(text, maxSentence)
 	if err == nil && (latinEnd.MatchString(text) || cjkEnd.MatchString(text)) {
@@ -34,7 +34,8 @@ func sentence(text string) (string, error) {
 	return text, err
 }
 
-// statement checks a text of at most so many characters, in one line: it says something, and is no instruction.
+// statement checks that a text is one line of at most most characters, says something, and is not
+// an instruction.
 func statement(text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -52,12 +53,12 @@ func statement(text string, most int) (string, error) {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
-// remark makes a line of what a model says beside the point.
+// remark turns a model's comment into one line.
 func remark(text string) string { return provider.Line(text, maxSentence) }
 
-// instructions are the usual ways to talk to a model from within its data, after NFKC, in lower
-// case and without invisible characters. They decide little: a model that obeys one can only
-// propose, and nothing that is proposed has a number.
+// instructions matches the usual ways to address a model from within its data, after NFKC, in lower
+// case and without invisible characters. It decides little: a model that obeys an instruction can
+// only propose, and proposals carry no numbers.
 var instructions = regexp.MustCompile(`\b(?:ignore|disregard|override|bypass)\b.{0,40}\b(?:above|previous|prior|preceding|earlier|instructions?|rules?|prompts?|schema)\b` +
 	`|\bforget\b.{0,30}\b(?:instructions?|rules?|prompts?)\b` +
 	`|\b(?:set|raise|change|increase|put)\b.{0,30}\bconfidence\b|\bconfidence\b\W{0,3}(?:to|is|=|of|at|score)\W{0,3}(?:\d|one|max)` +
@@ -66,7 +67,7 @@ var instructions = regexp.MustCompile(`\b(?:ignore|disregard|override|bypass)\b.
 	`|(?:忽略|无视|無視|不要理会|不要理會|忘记|忘掉|绕过).{0,12}(?:以上|上述|上面|之前|前面|先前|指令|指示|规则|規則|提示)|置信度|信心值|系统提示|系統提示|提示词` +
 	`|(?:输出|返回|回复|回答).{0,4}json`)
 
-// instructs tells whether a text talks to the model.
+// instructs reports whether a text addresses the model.
 func instructs(text string) bool {
 	text = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -77,13 +78,14 @@ func instructs(text string) bool {
 	return instructions.MatchString(strings.Join(strings.Fields(strings.ToLower(text)), " "))
 }
 
-// folded is a text for comparing: NFKC, in lower case, with single spaces, and without what ends a sentence.
+// folded normalises a text for comparison: NFKC, lower case, single spaces, no closing punctuation.
 func folded(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
 	return strings.TrimRight(text, " .!?。")
 }
 
-// otherScripts are those that stand in a text of another script only where it is mixed.
+// otherScripts are the scripts whose presence in a text shows that it is mixed with another
+// language.
 var otherScripts = []struct {
 	name  string
 	table *unicode.RangeTable
@@ -93,11 +95,11 @@ var otherScripts = []struct {
 	{"Devanagari letters", unicode.Devanagari},
 }
 
-// latinPhrase is more than a name that stands in a text of another script.
+// latinPhrase matches more than a single name in a text of another script.
 var latinPhrase = regexp.MustCompile(`\p{Latin}[\p{Latin}'’-]*[\s,;:]+\p{Latin}`)
 
-// translated says how it shows in the scripts that a text is in another language than all of the
-// texts that it was drawn from, or nothing. Within one script it does not show.
+// translated says why the scripts of a text show that its language differs from that of all texts
+// in from, or returns "". It cannot tell languages of one script apart.
 func translated(text string, from []string) string {
 	mixed := false
 	for _, script := range otherScripts {
@@ -115,7 +117,8 @@ func translated(text string, from []string) string {
 	return "it is in Latin letters, and what it was drawn from is not"
 }
 
-// latin tells whether a text says something in Latin letters: beside other ones, more than a name.
+// latin reports whether a text has a phrase in Latin letters. In a text of another script a single
+// name does not count.
 func latin(text string) bool {
 	for _, script := range otherScripts {
 		if hasScript(text, script.table) {

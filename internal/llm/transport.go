@@ -12,16 +12,16 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// maxAnswer is many times what a model writes in one answer, in bytes.
+// maxAnswer is many times the size of an answer, in bytes.
 const maxAnswer = 8 << 20
 
-// exchange is what the client library does not tell about a request: how it ended.
+// exchange records how a request ended, which the client library does not report.
 type exchange struct {
 	schema     *schema       // of the answer
 	status     int           // 0 without an answer
 	retryAfter time.Duration // of the answer
-	message    string        // the provider's, of an answer that is no success
-	code       string        // of the error, in OpenAI's words
+	message    string        // the provider's message, if the status is not a success
+	code       string        // OpenAI's error code
 	failure    error         // why there was no answer
 	doneReason string        // why Ollama stopped
 }
@@ -32,8 +32,8 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// transport sends the key, limits the time and the size of an answer, notes how it ended, and tells
-// Ollama what the library has no option for.
+// transport adds the key, limits the time and the size of an answer, records how the request ended,
+// and sends Ollama the options that the library lacks.
 type transport struct {
 	server provider.Server
 }
@@ -62,8 +62,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// tellOllama demands the answer's schema where the library can only demand JSON, and that a prompt that is too long is
-// refused, and not shortened until the rules at its beginning are gone.
+// tellOllama sets the answer's schema, where the library can only request JSON. It also makes
+// Ollama refuse a prompt that is too long, instead of dropping the rules at its beginning.
 func tellOllama(req *http.Request, demanded *schema) error {
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -86,7 +86,8 @@ func tellOllama(req *http.Request, demanded *schema) error {
 	return nil
 }
 
-// note finds what the server says of an error, and why Ollama stopped, which it says in the last line of a success.
+// note records the server's error and the reason Ollama stopped, which is in the last line of a
+// successful answer.
 func (t *transport) note(body []byte, x *exchange) {
 	if x.status == http.StatusOK {
 		lines := bytes.Split(bytes.TrimSpace(body), []byte("\n"))
@@ -95,7 +96,7 @@ func (t *transport) note(body []byte, x *exchange) {
 	var answer struct {
 		DoneReason string `json:"done_reason"`
 	}
-	_ = json.Unmarshal(body, &answer) // another form: it says nothing
+	_ = json.Unmarshal(body, &answer) // another form has no such fields
 	x.doneReason = answer.DoneReason
 	x.message, x.code = t.server.Problem(body)
 }

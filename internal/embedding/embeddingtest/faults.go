@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Fault is a way to misbehave. The zero value is none.
+// Fault is a way to misbehave. The zero value does not misbehave.
 type Fault struct {
 	respond   func(s *Server, w http.ResponseWriter, r *http.Request) (done bool)
 	change    func(vectors []any) []any
@@ -22,8 +22,8 @@ func Status(code int, message string) Fault {
 	}}
 }
 
-// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative
-// time it does not say.
+// TooManyRequests answers with status 429 and a Retry-After header in whole seconds, or without the
+// header if after is negative.
 func TooManyRequests(after time.Duration) Fault {
 	return Fault{respond: func(_ *Server, w http.ResponseWriter, _ *http.Request) bool {
 		if after >= 0 {
@@ -34,7 +34,7 @@ func TooManyRequests(after time.Duration) Fault {
 	}}
 }
 
-// Unavailable answers with status 503 and a date at which to come back.
+// Unavailable answers with status 503 and a Retry-After header with a date.
 func Unavailable(until time.Time) Fault {
 	return Fault{respond: func(_ *Server, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", until.UTC().Format(http.TimeFormat))
@@ -60,13 +60,13 @@ func EchoKey() Fault {
 	}}
 }
 
-// EchoRequest answers with status 422 and the request, in the way of some frameworks.
+// EchoRequest answers with status 422 and the request, as some frameworks do.
 func EchoRequest() Fault {
 	return Fault{respond: func(s *Server, w http.ResponseWriter, _ *http.Request) bool {
 		sent := s.Requests()
 		body, err := json.Marshal(map[string]any{"detail": []any{map[string]any{"input": sent[len(sent)-1].Texts}}})
 		if err != nil {
-			panic(err) // texts are always JSON
+			panic(err) // texts always encode as JSON
 		}
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		_, _ = w.Write(body) // the client may be gone
@@ -74,7 +74,8 @@ func EchoRequest() Fault {
 	}}
 }
 
-// Hang says nothing until the client gives up or the server ends. Hanging tells when it has begun.
+// Hang does not answer until the client gives up or the server ends. Hanging reports when it has
+// begun.
 func Hang() Fault {
 	return Fault{respond: func(s *Server, _ http.ResponseWriter, r *http.Request) bool {
 		s.hanging <- struct{}{}
@@ -100,7 +101,7 @@ func Truncated() Fault {
 	}}
 }
 
-// Garbage answers with something that is no JSON.
+// Garbage answers with a body that is not JSON.
 func Garbage() Fault { return Raw("<html>gateway</html>") }
 
 // Raw answers with status 200 and body.
@@ -128,17 +129,17 @@ func ShortVector() Fault {
 	return changeLast(func(v []float32) any { return v[:len(v)-1] })
 }
 
-// ZeroVector makes the last vector all zero.
+// ZeroVector makes the last vector all zeros.
 func ZeroVector() Fault {
 	return changeLast(func(v []float32) any { return make([]float32, len(v)) })
 }
 
-// NullVector makes the last vector of nulls.
+// NullVector fills the last vector with nulls.
 func NullVector() Fault {
 	return changeLast(func(v []float32) any { return make([]any, len(v)) })
 }
 
-// HugeNumbers makes numbers of the last vector greater than single precision holds.
+// HugeNumbers fills the last vector with numbers beyond single precision.
 func HugeNumbers() Fault {
 	return changeLast(func(v []float32) any {
 		huge := make([]float64, len(v))
@@ -154,12 +155,13 @@ func OneLess() Fault {
 	return Fault{change: func(vectors []any) []any { return vectors[:len(vectors)-1] }}
 }
 
-// OneMore gives the last vector twice.
+// OneMore repeats the last vector.
 func OneMore() Fault {
 	return Fault{change: func(vectors []any) []any { return append(vectors, vectors[len(vectors)-1]) }}
 }
 
-// Backwards gives the vectors in reverse order, each with the right index. It is no fault: OpenAI's protocol allows it.
+// Backwards returns the vectors in reverse order, each with the right index. OpenAI's protocol
+// allows this.
 func Backwards() Fault { return Fault{backwards: true} }
 
 func changeLast(change func([]float32) any) Fault {
@@ -173,7 +175,7 @@ func changeLast(change func([]float32) any) Fault {
 func writeStatus(w http.ResponseWriter, code int, message string) {
 	body, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": "test"}})
 	if err != nil {
-		panic(err) // a string is always JSON
+		panic(err) // a string always encodes as JSON
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

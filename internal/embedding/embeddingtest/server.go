@@ -1,5 +1,5 @@
-// Package embeddingtest is the far end of an embedding provider: an HTTP server that speaks OpenAI's /v1/embeddings and
-// Ollama's /api/embed, and misbehaves when told to.
+// Package embeddingtest imitates an embedding provider: an HTTP server that speaks OpenAI's
+// /v1/embeddings and Ollama's /api/embed, and misbehaves on request.
 package embeddingtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Server answers with the vectors of Vector until it is told otherwise. It is safe for concurrent use.
+// Server answers with the vectors of Vector unless a fault is set. It is safe for concurrent use.
 type Server struct {
 	dimension int
 	http      *httptest.Server
@@ -24,21 +24,21 @@ type Server struct {
 
 	mu       sync.Mutex
 	once     []Fault // for the next requests, one each
-	always   Fault   // for all others
+	always   Fault   // for all other requests
 	refuse   func(texts []string) bool
 	requests []Request
 }
 
-// Request is one that the server got.
+// Request is a request that the server received.
 type Request struct {
 	Path          string
 	Authorization string // the whole header
 	Model         string
-	Dimensions    int // 0 if it was not asked for
+	Dimensions    int // 0 if not requested
 	Texts         []string
 }
 
-// New starts a server of vectors with the given dimension. It ends with the test.
+// New starts a server of vectors with the given dimension. The server ends with the test.
 func New(t testing.TB, dimension int) *Server {
 	t.Helper()
 	s := &Server{dimension: dimension, hanging: make(chan struct{}, 1024), closing: make(chan struct{})}
@@ -56,28 +56,28 @@ func (s *Server) OpenAIURL() string { return s.http.URL + "/v1" }
 // OllamaURL is the address to configure for Ollama.
 func (s *Server) OllamaURL() string { return s.http.URL }
 
-// Next makes the next requests fail, one for each fault, before the rest is answered as before.
+// Next makes the next requests fail, one for each fault.
 func (s *Server) Next(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.once = append(s.once, faults...)
 }
 
-// Always makes every request fail that Next does not speak of. Always(Fault{}) ends that.
+// Always makes every request fail that has no fault from Next. Always(Fault{}) ends that.
 func (s *Server) Always(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.always = fault
 }
 
-// Refuse answers with status 400 whenever refuse says so of a request's texts; nil ends that.
+// Refuse answers with status 400 to requests for whose texts refuse returns true. nil ends that.
 func (s *Server) Refuse(refuse func(texts []string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = refuse
 }
 
-// Requests returns what came in so far.
+// Requests returns the requests received so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,8 @@ func (s *Server) Requests() []Request {
 // Hanging yields once for each request that begins to hang.
 func (s *Server) Hanging() <-chan struct{} { return s.hanging }
 
-// Vector is what the server gives for a text: always the same, of no particular length, near to nothing else.
+// Vector returns the server's vector for a text: always the same, of no particular length, and
+// close to no other.
 func Vector(text string, dimension int) []float32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails
@@ -116,7 +117,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	texts := []string{""}
 	if json.Unmarshal(body.Input, &texts) != nil {
 		texts = make([]string, 1)
-		_ = json.Unmarshal(body.Input, &texts[0]) // neither form: an empty text
+		_ = json.Unmarshal(body.Input, &texts[0]) // neither form: taken as an empty text
 	}
 
 	s.mu.Lock()
@@ -166,7 +167,7 @@ func writeOpenAI(w http.ResponseWriter, model string, vectors []any, backwards b
 func write(w http.ResponseWriter, answer any) {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(fmt.Sprintf("embeddingtest: %v", err)) // a fault that is no JSON has to write it itself
+		panic(fmt.Sprintf("embeddingtest: %v", err)) // a fault whose body is not JSON must write it itself
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // the client may be gone

@@ -1,4 +1,4 @@
-// Package providers opens embedders: the local one, and those of providers reached through langchaingo.
+// Package providers opens embedders: the local one, and remote ones through langchaingo.
 package providers
 
 import (
@@ -24,32 +24,35 @@ const (
 	ollamaURL = "http://127.0.0.1:11434"
 )
 
-// Config chooses an embedder. The zero value is the local one.
+// Config selects an embedder. The zero value selects the local one.
 type Config struct {
 	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
 	Provider string
-	// Model is the provider's name for the model. Required, except for local, which has one.
+	// Model is the provider's name for the model. Required, except for local.
 	Model string
-	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for local, which has a
-	// default.
+	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for
+	// local, which has a default.
 	Dimension int
-	// SendDimension asks an OpenAI-compatible server for vectors of that length, which models that have only one
-	// length refuse. OpenAI's text-embedding-3 models, which can give any, are always asked.
+	// SendDimension asks an OpenAI-compatible server for vectors of that length. Models that have
+	// only one length refuse. OpenAI's text-embedding-3 models, which support any, are always
+	// asked.
 	SendDimension bool
-	// URL is the server. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
 	URL string
-	// APIKey is sent as a bearer token. Required by OpenAI itself; other servers may need none.
+	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
 	APIKey string
-	// Timeout limits one request. Default 30 seconds, for Ollama, which may have to load the model first, 2 minutes.
+	// Timeout limits one request. Default: 30 seconds, or 2 minutes for Ollama, which may have to
+	// load the model first.
 	Timeout time.Duration
-	// BatchSize is how many texts go into one request, 1 to 2048. Default 128. Ollama gets one at a time.
+	// BatchSize is the number of texts in a request, 1 to 2048. Default: 128. Ollama always gets
+	// one.
 	BatchSize int
-	// Transport carries the requests. Default http.DefaultTransport.
+	// Transport carries the requests. Default: http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
-// Open returns the embedder that cfg describes. It does not talk to the provider. An error names the field and its
-// value.
+// Open returns the embedder that cfg describes. It does not contact the provider. An error names
+// the field and its value.
 func Open(cfg Config) (embedding.Embedder, error) {
 	switch cfg.Provider {
 	case "", ProviderLocal:
@@ -97,7 +100,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.BatchSize = 128
 	}
 	if !openAI {
-		cfg.BatchSize = 1 // its client sends one text a request anyway; so one that is refused spoils no other
+		cfg.BatchSize = 1 // its client sends one text per request anyway; a refused text then affects no other
 	}
 	if strings.HasPrefix(cfg.Model, "text-embedding-3") {
 		cfg.SendDimension = true

@@ -18,7 +18,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// remote is a provider behind HTTP.
+// remote is a provider reached over HTTP.
 type remote struct {
 	cfg    Config
 	client embeddings.EmbedderClient
@@ -28,7 +28,7 @@ func newRemote(cfg Config) (*remote, error) {
 	client := &http.Client{
 		Transport: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout,
 			MaxAnswer: maxAnswer}},
-		// A redirect could carry key and texts to another host: it is an answer like any other.
+		// A redirect could send key and texts to another host, so it is not followed.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var made embeddings.EmbedderClient
@@ -36,8 +36,8 @@ func newRemote(cfg Config) (*remote, error) {
 	if cfg.Provider == ProviderOllama {
 		made, err = ollama.New(ollama.WithServerURL(cfg.URL), ollama.WithModel(cfg.Model), ollama.WithHTTPClient(client))
 	} else {
-		// Everything is given, since the library fills gaps from environment variables of its own. The transport
-		// replaces the token.
+		// Every option is set, because the library takes missing ones from environment variables.
+		// The transport replaces the token.
 		options := []openai.Option{
 			openai.WithBaseURL(cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 			openai.WithModel(cfg.Model), openai.WithEmbeddingModel(cfg.Model), openai.WithHTTPClient(client),
@@ -77,13 +77,14 @@ type batch struct {
 	*remote
 	texts   []string
 	vectors [][]float32
-	probed  bool             // it is known that the provider accepts a harmless text
+	probed  bool             // the provider is known to accept a harmless text
 	refused []int            // positions
 	last    *embedding.Error // why the last of them was refused
 }
 
-// embed fills vectors[from:to]. A refusal may be for one text or for the sum of them, so the half is asked for, down to
-// single texts; unless the provider refuses a harmless text too, for then it is not the texts.
+// embed fills vectors[from:to]. A refusal may concern one text or their total size, so embed tries
+// each half, down to single texts. If the provider also refuses a harmless text, the texts are not
+// the cause.
 func (b *batch) embed(ctx context.Context, from, to int) error {
 	vectors, err := b.request(ctx, b.texts[from:to])
 	if err == nil {
@@ -110,8 +111,9 @@ func (b *batch) embed(ctx context.Context, from, to int) error {
 	return b.shorten(ctx, from, refused)
 }
 
-// shorten embeds the beginning of a text that is refused whole: most often it is too long for the model, and its
-// beginning is better than nothing. A short text is refused for another reason.
+// shorten embeds the beginning of a text that is refused as a whole. The text is most often too
+// long for the model, and its beginning is better than nothing. A short text is refused for another
+// reason.
 func (b *batch) shorten(ctx context.Context, at int, refused *embedding.Error) error {
 	const short = 1024 // bytes
 	for text := firstHalf(b.texts[at]); len(text) >= short; text = firstHalf(text) {
@@ -136,7 +138,7 @@ func firstHalf(text string) string {
 	return text[:cut]
 }
 
-// refusal marks an Error that may be about the texts.
+// refusal marks an Error that the texts may have caused.
 type refusal struct{ about *embedding.Error }
 
 func (r refusal) Error() string { return r.about.Error() }
@@ -149,7 +151,7 @@ func asRefusal(err error) *embedding.Error {
 	return nil
 }
 
-// unrefused takes the doubt away: the provider refuses everything.
+// unrefused unwraps a refusal: the provider refuses everything.
 func unrefused(err error) error {
 	if e := asRefusal(err); e != nil {
 		return e
@@ -157,7 +159,7 @@ func unrefused(err error) error {
 	return err
 }
 
-// request asks for the vectors of a few texts at once and checks what comes back.
+// request requests the vectors of a few texts and checks the answer.
 func (r *remote) request(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// failed says why there is no answer that counts.
+// failed returns the error for an exchange without a usable answer.
 func (r *remote) failed(x *exchange) error {
 	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter,
 		Message: x.message}
@@ -208,7 +210,8 @@ func (r *remote) failed(x *exchange) error {
 	return e
 }
 
-// reason is a network error in a line. It comes from below the HTTP client, which would add the URL with its secrets.
+// reason returns a network error as one line. The error comes from below the HTTP client, which
+// would add the URL with its secrets.
 func (r *remote) reason(err error) string {
 	switch {
 	case errors.Is(err, provider.ErrTimeout):
@@ -224,8 +227,8 @@ func (r *remote) invalid(format string, args ...any) error {
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// normalize checks one vector and gives it length 1, so that its numbers fit a half-precision column and keep their
-// angle, which is all that is compared.
+// normalize checks one vector and scales it to length 1, so that its numbers fit a half-precision
+// column. The angle, which is all that is compared, does not change.
 func (r *remote) normalize(v []float32) error {
 	if len(v) != r.cfg.Dimension {
 		return r.invalid("a vector has %d dimensions and the configuration says %d: set the dimension of the model", len(v),

@@ -10,26 +10,27 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// maxAnswer is more than 2,048 vectors of embedding.MaxDimension take as text.
+// maxAnswer is more bytes than 2,048 vectors of embedding.MaxDimension take as text.
 const maxAnswer = 256 << 20
 
-// exchange is what the client library does not tell about a request: how it ended.
+// exchange records how a request ended, which the client library does not report.
 type exchange struct {
 	status     int           // 0 without an answer
 	retryAfter time.Duration // of the answer
-	message    string        // the provider's, of an answer that is no success
+	message    string        // the provider's message, if the status is not a success
 	failure    error         // why there was no answer
 }
 
 type exchangeKey struct{}
 
-// withExchange returns a context whose requests are noted in the exchange; the last one stands.
+// withExchange returns a context that records its requests in the exchange. The last request wins.
 func withExchange(ctx context.Context) (context.Context, *exchange) {
 	x := &exchange{}
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// transport sends the key, limits the time of a request, notes how it ended, and puts an OpenAI answer in order.
+// transport adds the key, limits the time of a request, records how it ended, and sorts an OpenAI
+// answer.
 type transport struct {
 	server provider.Server
 }
@@ -56,9 +57,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// inOrder sorts the vectors of an OpenAI answer by the position of their text. The protocol allows any order and gives
-// each its position, which the library ignores: texts would get each other's vectors. An answer of another form is
-// returned as it is.
+// inOrder sorts the vectors of an OpenAI answer by the position of their text. The protocol allows
+// any order and numbers the vectors, but the library ignores the numbers, so texts would get each
+// other's vectors. inOrder returns an answer of another form unchanged.
 func inOrder(body []byte) []byte {
 	var answer struct {
 		Data []json.RawMessage `json:"data"`
@@ -77,10 +78,10 @@ func inOrder(body []byte) []byte {
 			Index *int `json:"index"`
 		}
 		if json.Unmarshal(raw, &item) != nil || item.Index == nil {
-			return body // a server that gives no positions keeps the order
+			return body // a server that sends no positions keeps the order
 		}
 		if *item.Index < 0 || *item.Index >= len(taken) || taken[*item.Index] {
-			return []byte(`{"data": []}`) // positions that contradict each other: no vector can be trusted
+			return []byte(`{"data": []}`) // contradictory positions: no vector can be trusted
 		}
 		taken[*item.Index] = true
 		places[i] = place{*item.Index, raw}

@@ -2,7 +2,7 @@ package llmtest
 
 import "encoding/json"
 
-// Reflection is an answer to a reflection. Its lists are written also where they are empty.
+// Reflection is an answer to a reflection. Empty lists are written too.
 type Reflection struct {
 	Patterns       []Pattern       `json:"patterns"`
 	Reinforcements []Reinforcement `json:"reinforcements"`
@@ -10,7 +10,7 @@ type Reflection struct {
 	Clusters       []Cluster       `json:"clusters"`
 }
 
-// Pattern is a pattern of an answer.
+// Pattern is a pattern in an answer.
 type Pattern struct {
 	Clue      string     `json:"clue"`
 	Content   string     `json:"content"`
@@ -20,27 +20,27 @@ type Pattern struct {
 	Evidence  []Evidence `json:"evidence"`
 }
 
-// Reinforcement is a reinforcement of an answer.
+// Reinforcement is a reinforcement in an answer.
 type Reinforcement struct {
 	Trait    string     `json:"trait"`
 	Evidence []Evidence `json:"evidence"`
 }
 
-// Contradiction is a contradiction of an answer.
+// Contradiction is a contradiction in an answer.
 type Contradiction struct {
 	Trait    string     `json:"trait"`
 	Reason   string     `json:"reason"`
 	Evidence []Evidence `json:"evidence"`
 }
 
-// Cluster is a cluster of an answer.
+// Cluster is a cluster in an answer.
 type Cluster struct {
 	Level   string   `json:"level"`
 	Content string   `json:"content"`
 	Traits  []string `json:"traits"`
 }
 
-// Evidence names a memory.
+// Evidence refers to a memory.
 type Evidence struct {
 	Memory  string `json:"memory"`
 	Stated  bool   `json:"stated"`
@@ -55,13 +55,13 @@ type Verdict struct {
 	Reason     string     `json:"reason"`
 }
 
-// Tendency is what holds in a context.
+// Tendency is the tendency in a context.
 type Tendency struct {
 	Context  string `json:"context"`
 	Tendency string `json:"tendency"`
 }
 
-// On names memories as evidence that shows in no particular context.
+// On returns evidence from memories in no particular context.
 func On(memories ...string) []Evidence {
 	evidence := []Evidence{}
 	for _, m := range memories {
@@ -70,7 +70,7 @@ func On(memories ...string) []Evidence {
 	return evidence
 }
 
-// JSON is the answer as a model writes it.
+// JSON returns the answer as a model writes it.
 func (a Reflection) JSON() string {
 	a.Patterns = append([]Pattern{}, a.Patterns...)
 	a.Reinforcements = append([]Reinforcement{}, a.Reinforcements...)
@@ -79,24 +79,25 @@ func (a Reflection) JSON() string {
 	return written(a)
 }
 
-// JSON is the answer as a model writes it.
+// JSON returns the answer as a model writes it.
 func (v Verdict) JSON() string {
 	v.Tendencies = append([]Tendency{}, v.Tendencies...)
 	return written(v)
 }
 
-// Summary is the answer that tells of a conversation, as a model writes it.
+// Summary returns a summary as a model writes it.
 func Summary(text string) string { return written(map[string]string{"summary": text}) }
 
 func written(answer any) string {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // texts are always JSON
+		panic(err) // texts always encode as JSON
 	}
 	return string(text)
 }
 
-// Nothing concludes nothing, keeps every trait, proposes no memory, adds every candidate, and tells nothing.
+// Nothing answers that nothing follows: it keeps every trait, proposes no memory, adds every
+// candidate, and summarizes nothing.
 func Nothing(r Request) Reply {
 	switch r.Purpose {
 	case "review":
@@ -115,9 +116,9 @@ func Nothing(r Request) Reply {
 	return Say(Reflection{}.JSON())
 }
 
-// Conclude makes an answer for Server.Answer that sees content in all memories that contain any of
-// the words: as a reinforcement where a trait says it already, and otherwise as a pattern, of the
-// clue that says it if there is one. Every trait is kept.
+// Conclude returns an answer for Server.Answer that concludes content from all memories that
+// contain any of the words. It reinforces an existing trait with that content. Otherwise it
+// proposes a pattern, with the clue of that content if one exists. It keeps every trait.
 func Conclude(content string, containing ...string) func(Request) Reply {
 	return func(r Request) Reply {
 		memories := r.Memories(containing...)

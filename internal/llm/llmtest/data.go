@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Item is a memory, a trait, a clue, a message or a conflict as a prompt shows it; what does not
-// belong to its kind is empty.
+// Item is a memory, a trait, a clue, a message or a conflict as a prompt shows it. Fields of other
+// kinds are empty.
 type Item struct {
 	Ref     string `json:"ref"`
 	Time    string `json:"time"`
@@ -31,8 +31,9 @@ type Item struct {
 	Text     string `json:"text"`
 }
 
-// Data returns what the prompt shows under a name: memories, traits, clues; of a review trait,
-// supporting, contradicting; of an extraction messages, recalled; of a resolution conflicts.
+// Data returns the items that the prompt shows under a name: memories, traits or clues; in a review
+// trait, supporting or contradicting; in an extraction messages or recalled; in a resolution
+// conflicts.
 func (r Request) Data(name string) []Item {
 	for _, m := range r.Messages {
 		if m.Role != "user" {
@@ -53,7 +54,7 @@ func (r Request) Data(name string) []Item {
 	return nil
 }
 
-// lines yields each line of a text, with what follows it.
+// lines yields each line of a text with the text that follows it.
 func lines(text string) func(yield func(line, rest string) bool) {
 	return func(yield func(line, rest string) bool) {
 		for text != "" {
@@ -66,15 +67,15 @@ func lines(text string) func(yield func(line, rest string) bool) {
 	}
 }
 
-// Memories returns the references of the memories that the prompt shows and whose text contains any
-// of the words; without words, of all.
+// Memories returns the references of the shown memories whose text contains any of the words, or of
+// all without words.
 func (r Request) Memories(containing ...string) []string { return refs(r.Data("memories"), containing) }
 
 // Traits does the same for traits.
 func (r Request) Traits(containing ...string) []string { return refs(r.Data("traits"), containing) }
 
-// Said returns the references of the new messages of the user whose text contains any of the words;
-// without words, of all.
+// Said returns the references of the user's new messages whose text contains any of the words, or
+// of all without words.
 func (r Request) Said(containing ...string) []string {
 	var said []Item
 	for _, m := range r.Data("messages") {

@@ -1,12 +1,12 @@
 package llmtest
 
-// Extraction is an answer to an extraction. Its lists are written also where they are empty.
+// Extraction is an answer to an extraction. Empty lists are written too.
 type Extraction struct {
 	Candidates []Candidate `json:"candidates"`
 	Used       []Used      `json:"used"`
 }
 
-// Candidate is a memory of an answer.
+// Candidate is a memory in an answer.
 type Candidate struct {
 	Content    string     `json:"content"`
 	Type       string     `json:"type"`
@@ -21,27 +21,27 @@ type Candidate struct {
 	Sources    []string   `json:"sources"`
 }
 
-// Emotion is what a candidate expresses.
+// Emotion is an emotion of a candidate.
 type Emotion struct {
 	Label   string  `json:"label"`
 	Valence float64 `json:"valence"`
 	Arousal float64 `json:"arousal"`
 }
 
-// Relation is how entities of a candidate belong together.
+// Relation is a relation between entities of a candidate.
 type Relation struct {
 	From     string `json:"from"`
 	Relation string `json:"relation"`
 	To       string `json:"to"`
 }
 
-// Entity is what a candidate names.
+// Entity is an entity of a candidate.
 type Entity struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// Used says on what recalled memory a reply rests.
+// Used reports the recalled memory that a reply uses.
 type Used struct {
 	Memory string `json:"memory"`
 	Reply  string `json:"reply"`
@@ -50,7 +50,7 @@ type Used struct {
 // Resolutions are an answer to conflicts.
 type Resolutions []Resolution
 
-// Resolution is what becomes of a conflict's candidate.
+// Resolution decides a conflict's candidate.
 type Resolution struct {
 	Conflict  string `json:"conflict"`
 	Operation string `json:"operation"`
@@ -58,12 +58,12 @@ type Resolution struct {
 	Reason    string `json:"reason"`
 }
 
-// Fact is a candidate that says something in particular, of no particular kind, drawn from messages.
+// Fact returns a factual candidate drawn from messages, with defaults for all else.
 func Fact(content string, sources ...string) Candidate {
 	return Candidate{Content: content, Type: "fact", Category: "fact", Importance: 0.5, Context: "general", Emotion: Emotion{Label: "none"}, Sources: sources}
 }
 
-// JSON is the answer as a model writes it.
+// JSON returns the answer as a model writes it.
 func (a Extraction) JSON() string {
 	a.Candidates = append([]Candidate{}, a.Candidates...)
 	for i := range a.Candidates {
@@ -75,14 +75,14 @@ func (a Extraction) JSON() string {
 	return written(a)
 }
 
-// JSON is the answer as a model writes it.
+// JSON returns the answer as a model writes it.
 func (a Resolutions) JSON() string {
 	return written(map[string]Resolutions{"resolutions": append(Resolutions{}, a...)})
 }
 
-// Remember makes an answer for Server.Answer that proposes content as a fact where new messages of
-// the user contain any of the words. A candidate that a memory says already in the same words is
-// mentioned, every other one added; of the rest nothing follows.
+// Remember returns an answer for Server.Answer that proposes content as a fact if new messages of
+// the user contain any of the words. A candidate that equals a memory counts as a mention; every
+// other one is added. It concludes nothing else.
 func Remember(content string, containing ...string) func(Request) Reply {
 	return func(r Request) Reply {
 		if said := r.Said(containing...); r.Purpose == "extract" && len(said) > 0 {

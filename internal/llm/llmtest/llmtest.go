@@ -1,5 +1,6 @@
-// Package llmtest is the far end of a language model: an HTTP server that speaks OpenAI's /v1/chat/completions, without
-// streaming, and Ollama's /api/chat, and says what a test lets it say.
+// Package llmtest imitates a language model: an HTTP server that speaks OpenAI's
+// /v1/chat/completions, without streaming, and Ollama's /api/chat, and gives the answers that a
+// test sets.
 package llmtest
 
 import (
@@ -14,10 +15,10 @@ import (
 	"testing"
 )
 
-// Server answers with what Answer was given; until then, that nothing follows from the memories,
-// that a trait is to be kept, that nothing was said worth remembering or telling, and that a
-// candidate is to be added. It is safe for concurrent use. A request that is none of the protocol's
-// fails the test.
+// Server gives the answers set by Answer. Until then it answers that nothing follows from the
+// memories, that a trait is kept, that nothing is worth remembering or summarizing, and that a
+// candidate is added. It is safe for concurrent use. A request that violates the protocol fails the
+// test.
 type Server struct {
 	t       testing.TB
 	http    *httptest.Server
@@ -30,13 +31,13 @@ type Server struct {
 	requests []Request
 }
 
-// Message is one of a conversation.
+// Message is a message of a request.
 type Message struct {
 	Role    string `json:"role"` // system, user, assistant
 	Content string `json:"content"`
 }
 
-// Request is one that the server got.
+// Request is a request that the server received.
 type Request struct {
 	Path          string
 	Authorization string // the whole header
@@ -44,13 +45,13 @@ type Request struct {
 	Messages      []Message
 	Format        string          // json_schema, json_object, or empty
 	Purpose       string          // reflect, review, extract, resolve or summarize
-	Schema        json.RawMessage // that the answer is to fit; nil where only the prompt has it
-	MaxTokens     int             // in any of the protocol's members; 0: no limit
+	Schema        json.RawMessage // schema of the answer; nil if only the prompt has it
+	MaxTokens     int             // from any of the protocol's members; 0: no limit
 	Temperature   *float64
 	Body          []byte
 }
 
-// New starts a server. It ends with the test.
+// New starts a server. The server ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, hanging: make(chan struct{}, 1024), closing: make(chan struct{}), answer: Nothing}
@@ -68,21 +69,22 @@ func (s *Server) URL() string { return s.http.URL + "/v1" }
 // OllamaURL is the address to configure for Ollama.
 func (s *Server) OllamaURL() string { return s.http.URL }
 
-// Answer lets the server answer so from now on. It may be called at the same time for several requests.
+// Answer sets how the server answers from now on. Several requests may call answer at the same
+// time.
 func (s *Server) Answer(answer func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// Next gives the next requests these replies, one each, before Answer is asked again.
+// Next gives the next requests these replies, one each, before Answer's function is called again.
 func (s *Server) Next(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.once = append(s.once, replies...)
 }
 
-// Requests returns what came in so far.
+// Requests returns the requests received so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	answer(request).write(s, w, r, request)
 }
 
-// read takes a request apart and checks its shape.
+// read parses a request and checks its shape.
 func read(r *http.Request, raw []byte) (Request, error) {
 	var body struct {
 		Model               string    `json:"model"`

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Reply is what the server does with a request. Say and the like make one.
+// Reply is what the server does with a request. Say and similar functions create one.
 type Reply struct {
 	write func(s *Server, w http.ResponseWriter, r *http.Request, request Request)
 }
 
-// PromptTokens and CompletionTokens are what the server says of each answer.
+// PromptTokens and CompletionTokens are the usage that the server reports for each answer.
 const (
 	PromptTokens     = 1200
 	CompletionTokens = 80
@@ -22,22 +22,22 @@ const (
 // Say answers with a text.
 func Say(text string) Reply { return say(text, "stop", true) }
 
-// SayUncounted answers with a text and does not say what it took.
+// SayUncounted answers with a text and reports no usage.
 func SayUncounted(text string) Reply { return say(text, "stop", false) }
 
-// Truncated answers with a text that the limit of tokens cut off.
+// Truncated answers with a text cut off at the token limit.
 func Truncated(text string) Reply { return say(text, "length", true) }
 
-// Filtered answers that the provider's filter withheld the answer.
+// Filtered reports that the provider's filter withheld the answer.
 func Filtered() Reply { return say("", "content_filter", true) }
 
 // Fenced answers with a text in a Markdown fence.
 func Fenced(text string) Reply { return Say("```json\n" + text + "\n```") }
 
-// Prose answers with a text that is no JSON.
+// Prose answers with a text that is not JSON.
 func Prose() Reply { return Say("Sure! This person seems to like running. Shall I tell you more?") }
 
-// BrokenJSON answers with JSON that breaks off, and does not say that it does.
+// BrokenJSON answers with JSON that breaks off without reporting it.
 func BrokenJSON() Reply { return Say(`{"patterns": [{"clue": "", "content": "runs bef`) }
 
 func say(text, finish string, counted bool) Reply {
@@ -77,7 +77,7 @@ func send(w http.ResponseWriter, status int, answers ...any) {
 // Status answers with an HTTP status and a message in OpenAI's form.
 func Status(code int, message string) Reply { return StatusCode(code, "", message) }
 
-// StatusCode does so with OpenAI's code of the error.
+// StatusCode is Status with OpenAI's error code.
 func StatusCode(status int, code, message string) Reply {
 	return Reply{func(_ *Server, w http.ResponseWriter, _ *http.Request, _ Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -90,8 +90,8 @@ func ContextExceeded() Reply {
 	return StatusCode(http.StatusBadRequest, "context_length_exceeded", "This model's maximum context length is 8192 tokens, however your messages resulted in 9001 tokens.")
 }
 
-// TooManyRequests answers with status 429 and, in whole seconds, when to come back; with a negative
-// time it does not say.
+// TooManyRequests answers with status 429 and a Retry-After header in whole seconds, or without the
+// header if after is negative.
 func TooManyRequests(after time.Duration) Reply {
 	return Reply{func(s *Server, w http.ResponseWriter, r *http.Request, request Request) {
 		if after >= 0 {
@@ -116,7 +116,8 @@ func Redirect(to string) Reply {
 	}}
 }
 
-// Hang says nothing until the client gives up or the server ends. Hanging tells when it has begun.
+// Hang does not answer until the client gives up or the server ends. Hanging reports when it has
+// begun.
 func Hang() Reply {
 	return Reply{func(s *Server, _ http.ResponseWriter, r *http.Request, _ Request) {
 		s.hanging <- struct{}{}
@@ -149,7 +150,7 @@ func Endless() Reply {
 	}}
 }
 
-// Raw answers with status 200 and a body that is none of the protocol's.
+// Raw answers with status 200 and a body outside the protocol.
 func Raw(body string) Reply {
 	return Reply{func(_ *Server, w http.ResponseWriter, _ *http.Request, _ Request) {
 		_, _ = w.Write([]byte(body)) // the client may be gone
