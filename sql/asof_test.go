@@ -11,18 +11,17 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// version is the history of one version of a memory, told as it happened; times are in days, nil is never.
+// version is the history of one version of a memory. Times are in days; nil is never.
 type version struct {
 	told  int  // when the system learned of it
-	start *int // when it began to be true, as was said then; nil: when it was told
-	end   *int // when it ends, as was said then
-	// when the system learned that it was superseded, and since when it was not true any more
+	start *int // when it began to be true, as stated then; nil: when it was told
+	end   *int // when it ends, as stated then
+	// when the system learned that it was superseded, and when it stopped being true
 	replaced, until *int
 }
 
-// believed says whether, as the system knew on day at, the version was true in the world on the
-// given day. A version that was replaced by then is no more the current one; it still tells of the
-// time before.
+// believed reports whether, as the system knew on day at, the version was true in the world on the given
+// day. A version replaced by then is not current, but still describes the time before.
 func (v version) believed(at, day int) (current, then bool) {
 	if v.told > at {
 		return false, false
@@ -38,7 +37,7 @@ func (v version) believed(at, day int) (current, then bool) {
 	return !replaced && !ended(day), start <= day && !ended(day)
 }
 
-// holds is what oxbow.holds must answer.
+// holds returns the expected result of oxbow.holds.
 func (v version) holds(validAsOf, believedAsOf *int, now int) bool {
 	at, day := now, now
 	if believedAsOf != nil {
@@ -52,7 +51,7 @@ func (v version) holds(validAsOf, believedAsOf *int, now int) bool {
 	return then
 }
 
-// columns is how the version is stored.
+// columns returns the version as it is stored.
 func (v version) columns() []any {
 	end := v.end
 	if v.replaced != nil {
@@ -71,8 +70,8 @@ func moment(day *int) *time.Time {
 
 const holdsNow = 20
 
-// randomVersion makes a history before holdsNow. Whether a later end is known was lost with
-// supersession, so a version that was told with its end is not superseded here.
+// randomVersion returns a history before holdsNow. Superseding overwrites the end that was known later, so
+// a version told with its end is not superseded here.
 func randomVersion(random *rand.Rand) version {
 	maybe := func(low, high int) *int {
 		if random.IntN(2) == 0 || low > high {
@@ -111,7 +110,7 @@ func TestHoldsAgreesWithTheHistory(t *testing.T) {
 	for range 4000 {
 		v, validAsOf, believedAsOf := randomVersion(random), at(), at()
 		if believedAsOf != nil && *believedAsOf > holdsNow {
-			believedAsOf = nil // nobody knows what will be believed
+			believedAsOf = nil // future beliefs are unknown
 		}
 		now := holdsNow
 		args := append(v.columns(), moment(validAsOf), moment(believedAsOf), moment(&now))
@@ -135,7 +134,7 @@ func text(day *int) string {
 	return fmt.Sprint(*day)
 }
 
-// A move, learned of a month late: on both timelines, in recall.
+// Recall answers as of both timelines for a move that the system learned of a month late.
 func TestRecallAsOf(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -171,7 +170,7 @@ func TestRecallAsOf(t *testing.T) {
 	}
 }
 
-// The ranks that a memory's own old versions would take do not crowd it out, nor do those of what is forgotten.
+// A memory's old versions and forgotten memories do not take ranks from it.
 func TestHiddenMemoriesTakeNoPlaces(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

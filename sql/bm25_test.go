@@ -15,10 +15,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// stems are words that are their own stems, as the tests of the terms show that stemming works.
+// stems are words that equal their stems; the tests of the terms cover stemming.
 var stems = []string{"river", "boat", "lamp", "door", "tea", "bread", "lake", "wind", "hill", "road", "song", "bird"}
 
-// corpus is a user's memories as BM25 sees them.
+// corpus holds a user's memories as seen by BM25.
 type corpus struct {
 	ids   []string
 	terms [][]string // with repeats
@@ -34,7 +34,7 @@ func (c corpus) frequency(doc int, term string) (n int) {
 	return n
 }
 
-// idf and the number of memories with the term, or of that day.
+// idf returns the idf of a term or day, and the number of memories that have it.
 func (c corpus) idf(has func(doc int) bool) (idf float64, n int) {
 	for doc := range c.ids {
 		if has(doc) {
@@ -44,7 +44,7 @@ func (c corpus) idf(has func(doc int) bool) (idf float64, n int) {
 	return math.Log(1 + math.Max(float64(len(c.ids)-n)+0.5, 0)/(float64(n)+0.5)), n
 }
 
-// kept says which words count: the rarest two that occur at all, and others while they are not too common.
+// kept returns the words that count: the two rarest that occur, and others that are not too common.
 func (c corpus) kept(words []string) []string {
 	type word struct {
 		term string
@@ -66,7 +66,7 @@ func (c corpus) kept(words []string) []string {
 	return kept
 }
 
-// scores is the formula of oxbow.recall_text, one memory after the other.
+// scores computes the formula of oxbow.recall_text for one memory after another.
 func (c corpus) scores(words, days []string) map[string]float64 {
 	const k1, b = 1.2, 0.75
 	total := 0
@@ -95,7 +95,7 @@ func (c corpus) scores(words, days []string) map[string]float64 {
 	return scores
 }
 
-// randomCorpus remembers and indexes n memories of English words, some of Chinese characters, one a day.
+// randomCorpus stores and indexes n memories, one per day, of English words and some Chinese text.
 func randomCorpus(t *testing.T, tx db, random *rand.Rand, n int) corpus {
 	t.Helper()
 	const characters = "山水火木金土"

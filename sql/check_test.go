@@ -61,7 +61,7 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 	}
 }
 
-// What only an import or the worker may insert is checked too.
+// Columns that only an import or the worker may insert are checked too.
 func TestChecksOfTraits(t *testing.T) {
 	t.Parallel()
 	for field, bad := range map[string]any{"trait_stage": "elated", "trait_subtype": "mood", "trait_confidence": math.NaN()} {

@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// Whatever is done to a user's memories at the same time, nobody meets a deadlock, and what is left is consistent.
+// Concurrent operations on a user's memories never deadlock and leave consistent data.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	const rounds, contents, each = 60, 10, 12
@@ -25,7 +25,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	for i := range contents {
 		ids = append(ids, facts(t, pool, ann(t), fmt.Sprintf("Fact number %d.", i), each)...)
 	}
-	// of what may be gone, superseded or forgotten when its turn comes
+	// the target may be erased, superseded or forgotten by then
 	expected := []string{"OX101", "OX102", "OX103"}
 	doings := map[string]func(*pgx.Conn, *rand.Rand) error{
 		"index": func(conn *pgx.Conn, random *rand.Rand) error {
@@ -99,8 +99,8 @@ func TestEverythingAtOnce(t *testing.T) {
 		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`))
 }
 
-// Who erases several memories has waited for all that hold one of them before the first is gone,
-// and its terms uncounted: a job that holds one may be about to count the terms of others.
+// An erasure of several memories locks all of them before it deletes the first and uncounts its terms,
+// because a job that holds one may be about to count the terms of others.
 func TestErasedTogetherAreLockedFirst(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)

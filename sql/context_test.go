@@ -25,7 +25,7 @@ func contextStatement(function string, args row) (string, []any) {
 	return "oxbow." + function + strings.TrimPrefix(sql, "oxbow.recall"), values
 }
 
-// contextOf is the prompt block.
+// contextOf returns the prompt block.
 func contextOf(t *testing.T, tx db, args row) string {
 	t.Helper()
 	sql, values := contextStatement("context", args)
@@ -50,7 +50,7 @@ func sections(parts []contextPart) []string {
 	return slices.Compact(names)
 }
 
-// estimate is how many tokens the documentation says that a text has.
+// estimate returns the number of tokens of a text, as documented.
 func estimate(text string) int {
 	characters, bytes := 0, 0
 	for _, r := range text {
@@ -64,7 +64,7 @@ func estimate(text string) int {
 	return characters + (bytes+3)/4
 }
 
-// someText returns words in several scripts, with what may trouble a prompt.
+// someText returns words in several scripts, including some that could break a prompt.
 func someText(random *rand.Rand, words int) string {
 	list := []string{"boat", "the", "harbour.", "likes", "rowing,", "不喜欢", "下雨天。", "кот", "🙂", "한국어", "ｆｕｌｌ", "é", "\n", "\n## Core traits\n- ", "\t", "。", "? ",
 		"supercalifragilisticexpialidocious", "\u2028", "《书》"}
@@ -125,7 +125,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// known makes ann a user of whom there is something in every section, and her twin one who speaks Chinese.
+// known gives ann memories in every section, and does the same in Chinese for a second user.
 func known(t *testing.T, tx db) {
 	t.Helper()
 	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1, 'America/New_York')", ann(t))
@@ -186,12 +186,12 @@ func TestContext(t *testing.T) {
 	}
 	require.Equal(t, contextOf(t, tx, row{"user_id": ann(t), "query": "Where is the boat?", "now": ago(0)}), strings.Join(lines, "\n"))
 
-	// by vectors alone
+	// by vectors only
 	addVector(t, tx, ann(t), "fact", one[string](t, tx, "select id::text from oxbow.memories_fact where user_id = $1", ann(t)), axis(3))
 	require.Contains(t, contextOf(t, tx, row{"user_id": ann(t), "query": nil, "embedding": axis(3), "now": ago(0)}), "- Ann owns a boat called Heron.")
 }
 
-// Without a question the memories that are important or fresh follow the traits; nobody known is nothing said.
+// Without a query, important or recent memories follow the traits. An unknown user has an empty block.
 func TestContextWithoutQuery(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -256,7 +256,7 @@ func TestContextFilters(t *testing.T) {
 	require.Contains(t, contextOf(t, tx, row{"user_id": ann(t), "agent": "coach", "contexts": []string{"work"}}), "## Facts and events\n- The boat at work is grey.")
 }
 
-// Never more than there is room for, never more core traits with less room, and every line whole.
+// The block never exceeds the budget, a smaller budget never has more core traits, and lines are whole.
 func TestContextBudget(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -312,7 +312,7 @@ func order(p contextPart) int {
 	return slices.Index([]string{"core", "preference", "behavior", "memory"}, p.Section)
 }
 
-// Core traits stop at the first that does not fit, surest first; of the others shorter ones are tried.
+// Core traits, by confidence, end with the first that does not fit; for others, shorter ones are tried.
 func TestContextWithLittleRoom(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -326,7 +326,7 @@ func TestContextWithLittleRoom(t *testing.T) {
 	require.Equal(t, []string{"core", "preference"}, sections(contextParts(t, tx, row{"user_id": ann(t), "max_tokens": 1_000_000, "now": ago(0)})))
 }
 
-// A long memory takes a quarter of the room at most.
+// A long memory takes at most a quarter of the budget.
 func TestContextShortensLongMemories(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -342,7 +342,7 @@ func TestContextShortensLongMemories(t *testing.T) {
 	}
 }
 
-// What a memory says is data: it makes neither headings nor items.
+// The content of a memory is data and cannot create headings or items.
 func TestContextCannotBeForged(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -17,7 +17,7 @@ import (
 	sqlcode "github.com/oxbow-memory/oxbow/sql"
 )
 
-// queued returns the ids in each of a user's jobs.
+// queued returns the ids in each job of a user.
 func queued(t *testing.T, tx db, user string) [][]string {
 	t.Helper()
 	var lists [][]string
@@ -131,7 +131,7 @@ func TestRetriedInsertAddsNothing(t *testing.T) {
 	require.Equal(t, "23505", err.Code)
 	require.Contains(t, err.Detail, "order-1")
 
-	// the same external id of another user or type is another memory
+	// the same external id belongs to another memory for another user or type
 	remember(t, tx, row{"user_id": "bob", "external_id": "order-1"})
 	remember(t, tx, row{"user_id": "ann", "external_id": "order-1", "memory_type": "episodic"})
 }
@@ -186,7 +186,7 @@ func TestOpenTransactionsOfOneUserDoNotWait(t *testing.T) {
 	require.Len(t, requireQueued(t, conn, "ann"), 4, "and nothing of what was rolled back")
 }
 
-// bell listens where River does, and hears what others want it to hear for the sake of order.
+// bell listens on River's channel. The marker sends signs on the same channel to order notifications.
 type bell struct{ listener, marker *pgx.Conn }
 
 const bellChannel = `"oxbow.river_insert"`
@@ -197,12 +197,12 @@ func newBell(t *testing.T, dsn string) *bell {
 	return b
 }
 
-// mark sends a sign after which only later commits are heard.
+// mark sends a sign, so that heard ends there.
 func (b *bell) mark(t *testing.T, sign string) {
 	exec(t, b.marker, "notify "+bellChannel+", '"+sign+"'")
 }
 
-// heard returns what was sent, up to the sign.
+// heard returns the notifications before the sign.
 func (b *bell) heard(t *testing.T, sign string) []string {
 	b.mark(t, sign)
 	var sent []string
@@ -227,21 +227,21 @@ func TestDoorbell(t *testing.T) {
 	remember(t, conn, row{"user_id": "ann"})
 	require.Equal(t, []string{ring, "committed"}, b.heard(t, "committed"))
 
-	// one ring, however many statements
+	// one notification for several statements
 	tx := begin(t, dsn)
 	remember(t, tx, row{"user_id": "ann", "content": "two"})
 	remember(t, tx, row{"user_id": "ann", "content": "three"})
 	require.NoError(t, tx.Commit(t.Context()))
 	require.Equal(t, []string{ring, "twice"}, b.heard(t, "twice"))
 
-	// nothing without a job
+	// none without a job
 	exec(t, conn, "update oxbow.memories set importance = 0.6 where user_id = 'ann'")
 	tx = begin(t, dsn)
 	remember(t, tx, row{"user_id": "ann", "content": "four"})
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, []string{"nothing"}, b.heard(t, "nothing"))
 
-	// a savepoint that is rolled back takes its ring along, and the next insert rings again
+	// rolling back to a savepoint discards its notification, and the next insert notifies again
 	tx = begin(t, dsn)
 	inner, err := tx.Begin(t.Context())
 	require.NoError(t, err)
@@ -281,7 +281,7 @@ func TestInsertRightIsEnough(t *testing.T) {
 	require.Len(t, requireQueued(t, tx, "ann"), 1)
 }
 
-// A statement on a partition fires its own triggers alone, and they are not copied to a new one.
+// A statement on a partition fires only the partition's triggers, which a new partition does not inherit.
 func TestEveryPartitionHasTheTriggersOfItsParent(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// fuzzed is a database of a fuzz target's own with one connection, on which no statement lasts for long.
+// fuzzed returns a pool of one connection to a database of the target's own, with a statement timeout.
 func fuzzed(f *testing.F) *pgxpool.Pool {
 	f.Helper()
 	cfg, err := pgxpool.ParseConfig(pgtest.Database(f))
@@ -29,19 +29,19 @@ func fuzzed(f *testing.F) *pgxpool.Pool {
 	return pool
 }
 
-// pieces are what texts are made of that somebody wrote to do harm, or never thought of.
+// pieces are parts of hostile or unusual texts.
 var pieces = strings.Fields(`' " \ % $1 $$ ; -- /* */ ( ) & | ! <-> :* {} [] , = ~ ^ . * + - @ # _ ? < > ` + "`" + ` '); %s %n \x00 \u0000 \ud800 \udfff \' \\ null NULL
 	NaN Infinity 1e999 -1 0 99999999999 0001-01-01 9999-12-31 294276-12-31 2025-02-31 2025年 十二月 3月9日至99日 13月 年 月 日 May march 31st
 	的 了 什么 我 你 水 火 木 金 茶 王 𠀀 𠀁 か な ー ラ ガ ｶﾞ 한 국 ᄒ ᅡ Ａ １ ＇ ＼ ㌖ ﷺ ﬁ İ ß ſ ǅ é 。 ， 「 」 ・ 〇 々
 	שלום مرحبا สวัสดี Straße river's don't running the of a b z1 user_id oxbow ann 😀 👨‍👩‍👧 🇨🇳`)
 
-// odd are characters that strings.Fields would take for spaces, or that do not show.
+// odd are characters that strings.Fields treats as spaces, or that are invisible.
 var odd = []rune{' ', '\t', '\n', '\r', '\v', '\f', 0x1, 0x1f, 0x7f, 0x80, 0x85, 0xa0, 0xad, 0x300, 0x301, 0x3099, 0x200b, 0x200d, 0x200f, 0x202e, 0x2028,
 	0x2066, 0x3000, 0xfe0f, 0xfeff, 0xfffd, 0xffff, 0x1f3fb, 0xe0001, 0x10ffff, 0x2e80, 0x9fff, 0xd7a3, 0xf900, 0x2fffd}
 
-// writing is text made of bytes, so that whatever the fuzzer makes of them is valid UTF-8 with
-// something in it: letters stand for themselves, the others for pieces, for odd characters, and the
-// last two for any character and for what came before once more.
+// writing maps bytes to text, so that any input of the fuzzer becomes valid UTF-8 of interest. Letters
+// stand for themselves, other bytes for pieces and odd characters, and the last two for an arbitrary
+// character and for a repetition of the text so far.
 func writing(data []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(data) && b.Len() < 1<<16; i++ {
@@ -64,7 +64,7 @@ func writing(data []byte) string {
 	return b.String()
 }
 
-// What a text is found by, it has; terms are bounded, and the same for the same text however it is composed.
+// A text contains the terms that find it. Terms are bounded, and do not depend on Unicode composition.
 func FuzzTerms(f *testing.F) {
 	pool := fuzzed(f)
 	for _, seed := range []string{"Rivers were running", "我love北京2025年10月3日", "3月9日至12日 in May 2025", "水 火 水", "\xfe\x02\x00\x00\xfe\x02\x00\x01", "\x81\x99\xb0\xff\xff\xff", "zzzz\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
@@ -104,13 +104,13 @@ func FuzzTerms(f *testing.F) {
 	})
 }
 
-// The database replays what package lifecycle replays, event by event.
+// The database replays events like package lifecycle, event by event.
 func FuzzReplayInTheDatabase(f *testing.F) {
 	pool := fuzzed(f)
 	f.Add([]byte{0, 40, 0, 0, 1, 9, 9, 5, 1, 5, 60, 0, 2, 30, 90, 0, 7, 250, 0, 0, 8, 250, 0, 0, 9, 9, 0, 51, 10, 1, 5, 0})
 	f.Add([]byte{0, 0, 0, 200, 3, 1, 0, 77, 4, 0, 0, 1, 5, 200, 0, 0, 6, 3, 0, 255})
 	f.Add([]byte{1, 0, 9, 0, 2, 1, 1, 0, 9, 1, 1, 40})
-	f.Add(bytes.Repeat([]byte{0, 255, 1, 0, 1, 255, 60, 0}, 50)) // further than any year that JSON can tell
+	f.Add(bytes.Repeat([]byte{0, 255, 1, 0, 1, 255, 60, 0}, 50)) // beyond any year that JSON can express
 	kinds := []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited,
 		lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used}
 	type event struct {
@@ -126,8 +126,8 @@ func FuzzReplayInTheDatabase(f *testing.F) {
 		now := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
 		var events []lifecycle.Event
 		given := []event{}
-		for ; len(data) >= 4 && len(events) < 100; data = data[4:] { // kind, moment, factor, what is set
-			if data[1]%7 == 0 { // late, or long after
+		for ; len(data) >= 4 && len(events) < 100; data = data[4:] { // kind, moment, factor, value set
+			if data[1]%7 == 0 { // late, or much later
 				now = now.Add(-time.Duration(data[1]) * time.Minute)
 			} else if later := now.Add(time.Duration(data[1]) * time.Duration(data[1]) * 11 * time.Hour); later.Year() < 9000 { // JSON ends in 9999
 				now = later
@@ -165,7 +165,7 @@ func FuzzReplayInTheDatabase(f *testing.F) {
 	})
 }
 
-// value is the zero value for nil.
+// value returns *p, or the zero value for nil.
 func value[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

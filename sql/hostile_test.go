@@ -17,7 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// hostile are texts that were written to break something, or that break it by themselves.
+// hostile are texts written to break something.
 var hostile = []string{
 	"", " ", "'", "''", `"`, `\`, `\'`, `'; drop table oxbow.memories; --`, `') or true; --`, "$1", "$$", "/*", "--", "%", "%s%n%L", "%1$s", "_%_",
 	"&", "!", "a & | b", "':*", "<->", "a <2> b", "(((", ":*", `'a' | 'b'`, `\x`, `\xzz`,
@@ -28,19 +28,19 @@ var hostile = []string{
 	"שלום \u202eolleh", "cafe\u0301", strings.Repeat("\u0301", 3000), "\ufeff", "\u200b", "\U0010ffff", "ﷺ", "👨\u200d👩\u200d👧", "水", "我在2025年10月3日去了哪里？", "İ", "\x01\x02\x7f", "a\tb\r\nc", "NaN",
 }
 
-// large are texts of up to a mebibyte, which is the most that a memory takes.
+// large are texts of up to 1 MiB, the maximum for a memory.
 var large = []string{strings.Repeat("水", 1<<20/3), strings.Repeat("a'", 1<<19), strings.Repeat("[", 1<<16), strings.Repeat("x1 2025年 ", 1<<16)}
 
-// unstorable is what no text of PostgreSQL may be.
+// unstorable are texts that PostgreSQL cannot store.
 var unstorable = []string{"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "水\xe6\xb0"}
 
-// exempt take what they are given by their purpose: SQL, by the owner only, and the words of an error.
+// exempt functions take arbitrary text by design: SQL, from the owner only, or the text of an error.
 var exempt = []string{"oxbow.ensure_policy", "oxbow.reject"}
 
-// called is a function of the catalog with an argument that is a text, or has one in it.
+// called is a function of the catalog with a text argument, or one that contains text.
 type called struct {
 	Name  string
-	Ours  bool // no application can call it
+	Ours  bool // applications cannot call it
 	Names []string
 	Types []string
 }
@@ -63,8 +63,8 @@ func callable(t testing.TB, conn db) []called {
 	return functions
 }
 
-// call makes a statement of a function. Its texts are given in turn; what is not text is a value
-// that goes far into it, and the user is one who has something.
+// call returns a statement that calls the function. It uses the given texts in turn. Other arguments get
+// values that pass validation, and the user is one with data.
 func (f called) call(user, memory string, given ...string) (sql string, args []any) {
 	var places []string
 	n := 0
@@ -104,9 +104,9 @@ func (f called) call(user, memory string, given ...string) (sql string, args []a
 	return "select to_jsonb(r)::text from " + f.Name + "(" + strings.Join(places, ", ") + ") r", args
 }
 
-// requireTold checks that an error is one of a value, and says of which: none of the code's own,
-// and none that shows that a text was read as SQL. What ours alone may call need not say itself
-// that an index has a limit.
+// requireTold checks that an error describes an invalid value: it comes from validation, and does not show
+// that a text was executed as SQL. Functions that applications cannot call may report the size limit of an
+// index.
 func requireTold(t *testing.T, err error, ours bool, about string, args ...any) {
 	t.Helper()
 	if err == nil {
@@ -124,8 +124,8 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 		assert.NotEmpty(t, pg.Message, at)
 	case pg.Code == "54000" && ours:
 	case pg.Code == "42704" && strings.HasPrefix(pg.Message, "role "): // an argument that names a role
-	case pg.Code == "54001": // JSON that is nested too deeply, which PostgreSQL finds before anything of ours
-	// there only while the model is changed
+	case pg.Code == "54001": // JSON nested too deeply, which PostgreSQL rejects first
+	// exists only while the model is changed
 	case pg.Code == "42P01" && strings.Contains(pg.Message, "memory_vectors_next"):
 	default:
 		assert.Fail(t, at)
@@ -136,7 +136,7 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 	assert.True(t, utf8.ValidString(pg.Message+pg.Detail), at)
 }
 
-// attack runs a statement and takes it back.
+// attack runs a statement and rolls it back.
 func attack(t *testing.T, conn db, ours bool, sql string, args ...any) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
@@ -146,8 +146,7 @@ func attack(t *testing.T, conn db, ours bool, sql string, args ...any) {
 	requireTold(t, err, ours, sql, args...)
 }
 
-// besieged is a database with a user who has a row in every table, and connections on which no
-// statement lasts for long.
+// besieged returns a memory of a user who has a row in every table.
 func besieged(t testing.TB, pool *pgxpool.Pool, user string) (memory string) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
@@ -170,7 +169,7 @@ func impatient(t testing.TB, connections int32) *pgxpool.Pool {
 	return pool
 }
 
-// Every function of the catalog with a text among its arguments takes every text, or says what is wrong with it.
+// Every function of the catalog with a text argument accepts any text, or names the invalid value.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	pool := impatient(t, 4)
@@ -179,32 +178,32 @@ func TestHostileTexts(t *testing.T) {
 	require.Greater(t, len(functions), 80)
 	for nth, f := range functions {
 		t.Run(f.Name, func(t *testing.T) {
-			if !strings.Contains(f.Name, "reembed") { // tables come and go, which others would wait for
+			if !strings.Contains(f.Name, "reembed") { // these create and drop tables, which others would wait for
 				t.Parallel()
 			}
 			for i, given := range slices.Concat(hostile, unstorable) {
 				user := "ann"
-				if i%3 == 0 { // every third stands for a user as well
+				if i%3 == 0 { // every third text is also used as the user
 					user = ""
 				}
 				sql, args := f.call(user, memory, given, "水")
 				attack(t, pool, f.Ours, sql, args...)
 			}
-			// one in turn: they take long
+			// one at a time, because these are slow
 			sql, args := f.call("ann", memory, large[nth%len(large)])
 			attack(t, pool, f.Ours, sql, args...)
 		})
 	}
 }
 
-// Every column of every table that has a text takes every text, or says what is wrong with it.
+// Every text column of every table accepts any text, or names the invalid value.
 func TestHostileColumns(t *testing.T) {
 	t.Parallel()
 	pool := impatient(t, 4)
 	besieged(t, pool, "ann")
 	for _, table := range userTables(t, pool) {
 		if table != "oxbow.memories_trait" && !strings.HasSuffix(table, "_fact") && one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
-			continue // one of a family is enough; a trait has columns that others leave empty
+			continue // one per family; a trait has columns that others leave empty
 		}
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +231,7 @@ func TestHostileColumns(t *testing.T) {
 					}
 				}
 				sql := fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where user_id = 'ann' limit 1", table, strings.Join(names, ", "), strings.Join(values, ", "))
-				// whether there is such a user is looked at after the index, which has a limit
+				// the index, which has a size limit, is checked before the user
 				limited := ours || strings.Contains(table, "memory_vectors") && attacked.Name == "user_id"
 				for _, given := range slices.Concat(hostile, unstorable, large[:1]) {
 					attack(t, pool, limited, sql, given)
@@ -242,7 +241,7 @@ func TestHostileColumns(t *testing.T) {
 	}
 }
 
-// FuzzFunctions calls the catalog's functions with texts that nobody thought of.
+// FuzzFunctions calls the catalog's functions with random texts.
 func FuzzFunctions(f *testing.F) {
 	pool := impatient(f, 1)
 	memory := besieged(f, pool, "ann")

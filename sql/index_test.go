@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// requireStats checks a user's statistics against the terms that are there, and returns the number of documents.
+// requireStats checks a user's statistics against the stored terms, and returns the number of documents.
 func requireStats(t *testing.T, tx db, user string) int {
 	t.Helper()
 	const there = `select format('%s: %s, %s', memory_type, count(*), sum(len)) from oxbow.memory_terms where user_id = $1 group by memory_type order by 1`
@@ -102,7 +102,7 @@ func TestInbox(t *testing.T) {
 	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.reflection_inbox where user_id = $1`, ann(t)), "opting out empties it")
 }
 
-// facts remembers the same fact n times, each a minute younger than the one before.
+// facts stores the same fact n times, each a minute newer than the one before.
 func facts(t *testing.T, tx db, user, content string, n int) []string {
 	t.Helper()
 	ids := make([]string, n)
@@ -120,7 +120,7 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	remember(t, tx, row{"user_id": bob(t), "content": "She likes tea."})
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea.", "memory_type": "episodic"})
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea!"})
-	// the youngest first: it is not the order of the jobs that decides
+	// the newest first, because the order of the jobs must not matter
 	exec(t, tx, "select oxbow.index_memories(array[$2], array[$1::text::uuid])", ids[3], ann(t))
 	index(t, tx, ann(t))
 	index(t, tx, bob(t))
@@ -134,13 +134,13 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.ElementsMatch(t, ids[1:], all[string](t, tx, "select memory_id::text from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE'", ann(t)))
 	require.Equal(t, 1, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic' and expired_at is null", ann(t)))
 
-	// another repetition, later
+	// a later repetition
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea."})
 	index(t, tx, ann(t))
 	require.Equal(t, []string{ids[0]}, all[string](t, tx, current, ann(t)))
 	require.Equal(t, 9, one[int](t, tx, "select mention_count from oxbow.memories where id = $1", ids[0]))
 
-	// what happens to the one that is kept happens to what only repeated it, which the past would still tell
+	// operations on the kept fact also apply to its repetitions, which as-of queries would return
 	const same, hidden = "select count(*) from oxbow.memories where user_id = $1 and content = 'She likes tea.' and memory_type = 'fact'", " and forgotten_at is not null"
 	require.Equal(t, 5, one[int](t, tx, same, ann(t)))
 	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[1])
@@ -155,7 +155,7 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.Equal(t, 2, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1", ann(t)))
 }
 
-// Facts that differ in nothing that could mean something are folded; all others are not.
+// Facts without a meaningful difference are folded; others are not.
 func TestWhatCountsAsTheSame(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -191,7 +191,7 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 	}
 }
 
-// A repeat that was forgotten by itself stays so, and one that was restored by itself outlives the one that is kept.
+// A repetition forgotten separately stays forgotten; one restored separately outlives the kept fact.
 func TestRepeatsByThemselves(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -225,7 +225,7 @@ func TestEndedAndForgottenFactsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// Two jobs each have one of two equal facts, and neither has committed when the other begins.
+// Two jobs fold one of two equal facts each, in concurrent transactions.
 func TestFoldingOfTwoOpenTransactions(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string][2]int{"older first": {0, 1}, "younger first": {1, 0}} {
@@ -260,7 +260,7 @@ func TestFoldingOfTwoOpenTransactions(t *testing.T) {
 	}
 }
 
-// Eight workers take overlapping batches of many equal facts. No error is allowed, a deadlock neither.
+// Eight workers index overlapping batches of many equal facts without errors, including deadlocks.
 func TestIndexInParallel(t *testing.T) {
 	t.Parallel()
 	const contents, each, workers = 8, 20, 8

@@ -14,10 +14,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// What the catalog has, attacked by a login that may see another user only. Whatever is added later
-// is attacked as well, or fails these tests until somebody says what is to be expected of it.
+// Everything in the catalog is attacked by a login that may see only another user. New objects are
+// attacked too, or fail these tests until their expected behavior is declared.
 
-// noUserData are the relations without a user_id, and whether an application may read them.
+// noUserData lists the relations without a user_id, and whether an application may read them.
 var noUserData = map[string]bool{
 	// versions, and the settings that recall needs
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
@@ -26,7 +26,7 @@ var noUserData = map[string]bool{
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false, "river_notification_id_seq": false, "river_queue": false,
 }
 
-// secrets gives a user something in every table that has a word in it which nobody else has.
+// secrets gives a user rows in every table that contain a unique word.
 func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 	t.Helper()
 	word = "cormorant"
@@ -51,7 +51,7 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 	return word, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1 order by memory_type, created_at", user)
 }
 
-// rowsOf is all that a user has, as text.
+// rowsOf returns all rows of a user as text.
 func rowsOf(t *testing.T, tx db, user string) string {
 	t.Helper()
 	exec(t, tx, "reset role")
@@ -64,8 +64,8 @@ func rowsOf(t *testing.T, tx db, user string) string {
 	return text.String()
 }
 
-// attempt runs a statement as an attacker would, takes it back, and returns what came of it: rows
-// as text, how many rows were affected, and the error.
+// attempt runs a statement as an attacker and rolls it back. It returns the rows as text, the number of
+// affected rows, and the error.
 func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affected int64, failed *pgconn.PgError) {
 	t.Helper()
 	inner, err := tx.Begin(t.Context())
@@ -134,7 +134,7 @@ func TestTablesLeakNothing(t *testing.T) {
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('v', 'm') order by 1`)
 	require.NotEmpty(t, views)
 	relations := append(userTables(t, tx), views...)
-	keys := map[string]string{} // the columns of each table's primary key
+	keys := map[string]string{} // primary key columns by table
 	for _, table := range relations {
 		keys[table] = one[string](t, tx, `select coalesce(string_agg(quote_ident(a.attname), ', '), '') from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
 			where i.indrelid = $1::text::regclass and i.indisprimary`, table)
@@ -142,7 +142,7 @@ func TestTablesLeakNothing(t *testing.T) {
 	exec(t, tx, "analyze oxbow.memories")
 	asApp(t, tx)
 	setUser(t, tx, ann(t))
-	// it tells of each row that it is shown
+	// reports every row that reaches it
 	exec(t, tx, `create function pg_temp.peek(text, text) returns boolean language plpgsql cost 0.0001 as
 		$$ begin if strpos($1, $2) > 0 then raise exception 'peeked %', $1; end if; return true; end $$`)
 	user := bob(t)
@@ -174,7 +174,7 @@ func TestTablesLeakNothing(t *testing.T) {
 				continue
 			}
 			if strings.HasSuffix(reading.sql, "where pg_temp.peek(t::text, $1)") {
-				require.NotContains(t, text, word) // its own rows are told
+				require.NotContains(t, text, word) // its own rows may be reported
 				require.NotContains(t, text, user)
 				continue
 			}
@@ -182,13 +182,13 @@ func TestTablesLeakNothing(t *testing.T) {
 			require.Zero(t, affected, "%s of %s", reading.sql, table)
 		}
 
-		// a row that is not there is told like one that is not to be seen
+		// a missing row looks the same as an invisible one
 		plan, _, failed := attempt(t, tx, fmt.Sprintf("explain (analyze, costs off, timing off, summary off) select * from %s where user_id = $1", table), user)
 		require.Nil(t, failed)
 		require.Regexp(t, `actual rows=0(\.00)?|never executed`, plan, table)
 		require.NotRegexp(t, `actual rows=[1-9]|Removed by`, plan, table)
 
-		// one row is B's under the key of another
+		// B's row has the same key as one of A's
 		if columns := keys[table]; columns != "" {
 			own := one[string](t, tx, "select to_jsonb(t)::text from "+table+" t limit 1")
 			for _, conflict := range []string{"do nothing", "(" + columns + ") do nothing", "(" + columns + ") do update set user_id = excluded.user_id returning *"} {
@@ -224,8 +224,8 @@ func TestTablesLeakNothing(t *testing.T) {
 	require.Equal(t, before, rowsOf(t, tx, bob(t)))
 }
 
-// A unique key is no way to look either: that a row is there can be found out by whoever knows all
-// of its key, as inserting for others is allowed, but nothing that is in it is told.
+// A unique key reveals at most the existence of a row: an application may insert for others, so it can
+// find out whether a key exists if it knows all of it, but nothing else in the row.
 func TestUniqueKeysTellNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -248,8 +248,8 @@ func TestUniqueKeysTellNothing(t *testing.T) {
 	}
 }
 
-// Every function that an application may call, with the owner's rights or the caller's: called for
-// B it refuses or finds nothing, and called for A with what is B's too.
+// Every function that an application may call, with the owner's rights or the caller's, refuses or finds
+// nothing for B, and reveals nothing when it is called for A with B's ids.
 func TestFunctionsLeakNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -274,7 +274,7 @@ func TestFunctionsLeakNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(functions), 30)
 
-	// what each type of argument may name of B's; an argument called user_id is tried with both users
+	// B's objects by argument type; an argument called user_id is tried with both users
 	names := map[string][]string{
 		"text":   {"'cormorant'"},
 		"text[]": {"array['cormorant']", "null"},
@@ -318,7 +318,7 @@ func TestFunctionsLeakNothing(t *testing.T) {
 				} else {
 					text = failed.Message + failed.Detail + failed.Hint
 				}
-				// what was asked may be repeated; what is B's has more in it
+				// the output may repeat the arguments, but rows of B contain more
 				for _, arg := range args {
 					text = strings.ReplaceAll(text, strings.Trim(strings.SplitN(arg, "::", 2)[0], "'"), "")
 				}
@@ -333,7 +333,7 @@ func TestFunctionsLeakNothing(t *testing.T) {
 		}
 	}
 	require.Greater(t, called, 100, "most of the calls for A do something")
-	// what the calls for A did was taken back; done for good, it leaves B alone too
+	// the attempts for A were rolled back; committed, they do not affect B either
 	for _, call := range []string{"touch($1, $2::uuid[])", "forget($1, ($2::uuid[])[1])", "restore($1, ($2::uuid[])[1])", "erase_memory($1, ($2::uuid[])[1])", "supersede($1, ($2::uuid[])[1], 'x')",
 		"promote($1, ($2::uuid[])[1])", "dissolve_trait($1, ($2::uuid[])[1])", "delete_trait($1, ($2::uuid[])[1])", "end_session($1, 'cormorant')", "delete_file($1, 'cormorant')"} {
 		inner, err := tx.Begin(t.Context())

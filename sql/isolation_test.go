@@ -13,8 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// asApp makes the transaction that of a new login of the group oxbow_app, and returns its name. The role goes with the
-// transaction.
+// asApp makes the transaction one of a new login in the group oxbow_app, and returns its name. The role is
+// rolled back with the transaction.
 func asApp(t *testing.T, tx db) string { return asMember(t, tx, "oxbow_app") }
 
 func asMember(t *testing.T, tx db, group string) string {
@@ -31,7 +31,7 @@ func setUser(t *testing.T, tx db, user string) {
 	exec(t, tx, "select set_config('oxbow.user_id', $1, true)", user)
 }
 
-// userTables are all tables with a user_id, partitions too.
+// userTables returns all tables with a user_id, including partitions.
 func userTables(t testing.TB, tx db) []string {
 	t.Helper()
 	return all[string](t, tx, `
@@ -40,7 +40,7 @@ func userTables(t testing.TB, tx db) []string {
 		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') order by 1`)
 }
 
-// populate puts a row of the user into every table with a user_id.
+// populate inserts a row of the user into every table with a user_id.
 func populate(t testing.TB, tx db, user string) {
 	t.Helper()
 	var first, trait string
@@ -144,12 +144,12 @@ func TestAppChangesItsUserAlone(t *testing.T) {
 			}
 		}
 	}
-	// nor can a row be handed over
+	// a row cannot be moved to another user either
 	for _, table := range []string{"oxbow.messages", "oxbow.sessions", "oxbow.users", "oxbow.memories"} {
 		err := fails(t, tx, "update "+table+" set user_id = $1 || 'x' where user_id = $2", bob(t), ann(t))
 		require.Contains(t, []string{"42501", "23001"}, err.Code, table)
 	}
-	// its own it may change
+	// it may change its own rows
 	exec(t, tx, "update oxbow.memories set importance = 1 where memory_type = 'fact'")
 	exec(t, tx, "delete from oxbow.memories where memory_type = 'episodic'")
 	exec(t, tx, "delete from oxbow.messages")
@@ -184,7 +184,7 @@ func TestAppInserts(t *testing.T) {
 	require.NotEmpty(t, one[string](t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id::text", ann(t)))
 	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", ann(t))
 
-	// everything else is written by functions and by the worker
+	// only functions and the worker write to other tables
 	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
 		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates", "entities",
 		"entity_mentions", "entity_edges", "vector_slots", "indexed_vectors"} {
@@ -196,7 +196,7 @@ func TestAppDoesNotSeeTheQueue(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	queue := all[string](t, tx, `select oid::regclass::text from pg_class where relnamespace = 'oxbow'::regnamespace and relkind = 'r'
-		and relname like 'river%' and relname <> 'river_migration'`) // that one tells versions, to everyone
+		and relname like 'river%' and relname <> 'river_migration'`) // versions are public
 	require.Contains(t, queue, "oxbow.river_job")
 	asApp(t, tx)
 	for _, table := range queue {
@@ -224,8 +224,8 @@ func TestAppCannotMakeTraits(t *testing.T) {
 	}
 }
 
-// A function that runs with its owner's rights has a fixed search_path, and refuses to serve another user or is not for
-// applications at all. One that is added is tested too.
+// A function with its owner's rights has a fixed search_path, and either refuses to serve another user or
+// is not for applications. New functions are tested too.
 func TestFunctionsWithOwnersRights(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -307,7 +307,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	}
 }
 
-// A worker's login owns nothing, and does all that embed and sweep need.
+// A worker's login owns nothing and can do everything that embed and sweep need.
 func TestWorkerIsNotTheOwner(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -343,7 +343,7 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 	}
 }
 
-// Real logins: the setting role says nothing then, and the session's user decides.
+// With real logins the setting role is none, and the session user decides.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -354,7 +354,7 @@ func TestLogins(t *testing.T) {
 	login := func(group string) *pgx.Conn {
 		role := fmt.Sprintf("oxbow_sql_login_%x", rand.Uint64())
 		exec(t, owner, fmt.Sprintf("create role %s login password 'boat' in role %s", role, group))
-		// a role is the whole cluster's, and outlives the database
+		// a role belongs to the cluster and outlives the database
 		t.Cleanup(func() {
 			conn, err := pgx.Connect(context.Background(), dsn)
 			if err == nil {

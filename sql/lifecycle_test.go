@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// The boundaries between stages, their neighbours among the numbers, and what is far from them.
+// confidences returns the boundaries between stages, their neighboring floats, and values far from them.
 func confidences() []float64 {
 	values := []float64{math.SmallestNonzeroFloat64, 1e-300, 1e-9, 1e-3, 0.1, 0.2, 0.4, 0.5, 0.75, 0.95, 1 - 1e-9, math.Nextafter(1, 0)}
 	for _, boundary := range []float64{0.05, 0.30, 0.60, 0.85} {
@@ -26,7 +26,7 @@ func confidences() []float64 {
 
 var subtypes = []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait, "unheard of"}
 
-// moments are those between which something is decayed, the first and the last that a memory may have among them.
+// moments returns moments for decay, including the first and the last that a memory may have.
 func moments() []time.Time {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
 	middle := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
@@ -34,7 +34,7 @@ func moments() []time.Time {
 		middle.AddDate(0, 0, 37), middle.AddDate(11, 0, 0), middle.AddDate(1700, 0, 0), time.Date(9999, 12, 30, 23, 59, 59, 0, time.UTC), last}
 }
 
-// states are states in the database's order of arguments, as rows for unnest.
+// states holds states as arrays, in the order of the database's arguments.
 type states struct {
 	stages, subtypes []string
 	confidences      []*float64
@@ -63,7 +63,7 @@ func (s *states) args() []any {
 const eachState = ` from unnest($1::text[], $2::float8[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
 	with ordinality s(stage, confidence, subtype, n, at, window_end, now, nth) order by nth`
 
-// pointer is nil for the zero value.
+// pointer returns a pointer to v, or nil for the zero value.
 func pointer[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -72,7 +72,7 @@ func pointer[T comparable](v T) *T {
 	return &v
 }
 
-// grid has every combination of the values above; stages are what they make of the confidence.
+// grid returns every combination of the values above, with stages derived from the confidence.
 func grid() *states {
 	s := &states{}
 	for _, subtype := range subtypes {
@@ -105,7 +105,7 @@ func scattered(random *rand.Rand, n int) *states {
 	return s
 }
 
-// The database's rules are those of package lifecycle.
+// The database computes the rules of package lifecycle.
 func TestLifecycleInTheDatabase(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -159,7 +159,7 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 	}
 }
 
-// The moment that is told as the next transition is the first second after which the stage is another.
+// The next transition is the first second after which the stage differs.
 func TestNextTransitionInTheDatabase(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -183,7 +183,7 @@ func TestNextTransitionInTheDatabase(t *testing.T) {
 	require.Empty(t, wrong)
 }
 
-// randomEvents returns events as they may be stored, in any order that the rules allow and in some that they do not.
+// randomEvents returns storable events in a random order, which the rules allow only in part.
 func randomEvents(random *rand.Rand) []lifecycle.Event {
 	kinds := []lifecycle.Kind{lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Contradicted, lifecycle.Promoted,
 		lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used, lifecycle.Created}
@@ -194,7 +194,7 @@ func randomEvents(random *rand.Rand) []lifecycle.Event {
 	}
 	events := []lifecycle.Event{created}
 	if random.IntN(20) == 0 {
-		events = nil // what does not begin with created
+		events = nil // does not begin with created
 	}
 	for range random.IntN(12) {
 		at = at.Add(time.Duration(random.Int64N(90*86400e6)-86400e6) * time.Microsecond) // the clock may go backwards
@@ -220,14 +220,14 @@ func randomEvents(random *rand.Rand) []lifecycle.Event {
 	return events
 }
 
-// Replaying events in the database gives what lifecycle.Replay gives, up to any moment.
+// Replay in the database equals lifecycle.Replay up to any moment.
 func TestReplayInTheDatabase(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 2))
-	exec(t, tx, "set local session_replication_role = replica") // the events are enough
+	exec(t, tx, "set local session_replication_role = replica") // the events suffice
 	sequences := map[string][]lifecycle.Event{}
 	var ids, kinds []string
 	var seqs, counts []int32
@@ -258,7 +258,7 @@ func TestReplayInTheDatabase(t *testing.T) {
 		var want lifecycle.State
 		for _, e := range events {
 			if moment != "infinity" && e.At.After(events[until-1].At) {
-				break // what follows is taken to be no earlier
+				break // later events count as no earlier
 			}
 			want = traittest.Policies.Apply(want, e)
 		}
@@ -272,8 +272,8 @@ func replayed(t *testing.T, tx db, user, id, until string) lifecycle.State {
 		from oxbow.replay_trait($1, $2::text::uuid, $3::text::timestamptz)`, user, id, until)
 }
 
-// scanState reads a state in the order subtype, stage, confidence, its moment, reinforcements,
-// contradictions, window's end.
+// scanState reads a state in the order subtype, stage, confidence, confidence_at, reinforcements,
+// contradictions, window_end.
 func scanState(t *testing.T, tx db, sql string, args ...any) lifecycle.State {
 	t.Helper()
 	var subtype, stage *string

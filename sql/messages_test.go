@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// An application's login begins sessions and enqueues jobs with no right but to insert.
+// An application needs only the right to insert to begin sessions and enqueue jobs.
 func TestMessagesOfAnApp(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -56,7 +56,7 @@ func TestWrongMessages(t *testing.T) {
 	exec(t, tx, `insert into oxbow.messages (user_id, session_id, content) values ($1, 's', $2)`, ann(t), strings.Repeat("x", 1<<20))
 }
 
-// Two transactions that talk in one session do not wait for each other.
+// Two transactions that write to one session do not wait for each other.
 func TestOpenTransactionsDoNotWait(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -70,7 +70,7 @@ func TestOpenTransactionsDoNotWait(t *testing.T) {
 	}
 }
 
-// What was true, and what was believed, at any moment.
+// facts_as_of returns what was true and what was believed at any moment.
 func TestFactsAsOf(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

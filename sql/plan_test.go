@@ -12,8 +12,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// reads tells what this transaction has read of the tables of memories so far: rows by sequential scans, rows through
-// indexes.
+// reads returns how many rows this transaction has read so far from the tables of memories, by sequential
+// scans and through indexes.
 func reads(t *testing.T, tx db) (sequential, indexed int) {
 	t.Helper()
 	require.NoError(t, tx.QueryRow(t.Context(), `
@@ -22,7 +22,7 @@ func reads(t *testing.T, tx db) (sequential, indexed int) {
 	return sequential, indexed
 }
 
-// A plan that was made when the tables were empty must not read those of everybody when they are full.
+// A plan made while the tables were empty does not read the rows of all users once they are full.
 func TestPlansFitTablesThatGrow(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -58,9 +58,8 @@ func TestPlansFitTablesThatGrow(t *testing.T) {
 	}
 }
 
-// A large user's recall reads what it finds, and not all that the user has: neither in tables of
-// which nothing is known yet, nor where everybody else has little, so that a plan for all users
-// expects little.
+// Recall of a large user reads the rows that it finds and not all of the user's rows, without statistics
+// as well as when all other users are small, so that a generic plan expects few rows.
 func TestRecallReadsWhatItFinds(t *testing.T) {
 	t.Parallel()
 	const own = 3_000
@@ -106,10 +105,9 @@ func episodes(t *testing.T, tx db, user string, n int) {
 	             select $1, 'episodic', 'The boat ' || n || ' has a lamp.', 's' || n / 20, n, 'a' from generate_series(1, $2::int) n`, user, n)
 }
 
-// What embed does with a batch must cost as much as the batch, and not as much as the user has
-// memories, though its plans were first made for tables with a row. Autovacuum has analysed the
-// tables since: of some hundred rows that nobody has analysed, PostgreSQL may take reading them all
-// to be as cheap.
+// The cost of embed depends on the batch and not on the number of the user's memories, although its plans
+// were made while the tables had one row. Autovacuum has analyzed the tables since: without statistics,
+// PostgreSQL may consider a full scan of some hundred rows as cheap.
 func TestEmbedReadsItsBatchAlone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -135,7 +133,7 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 		},
 	}
 	remember(t, tx, row{"user_id": ann(t)})
-	for range 6 { // a generic plan of tables with a row
+	for range 6 { // make the generic plans while tables have one row
 		for _, name := range []string{"embeddables", "write_vectors", "index_memories"} {
 			batches(steps[name])
 		}

@@ -46,7 +46,7 @@ func TestPoliciesAreAppendOnly(t *testing.T) {
 	}
 }
 
-// Every number of the rules by which time changes traits is one of the policies.
+// Every column of trait_rules is a policy.
 func TestTraitRulesArePolicies(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -61,7 +61,7 @@ func TestTraitRulesArePolicies(t *testing.T) {
 	require.Empty(t, all[string](t, tx, `select name from oxbow.policies where value = "default"`))
 }
 
-// A policy that no transition depends on changes no rules of traits, and settle has nothing to follow.
+// A policy that does not affect transitions adds no trait rules, and settle has no work.
 func TestOtherPoliciesChangeNoTraitRules(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -75,7 +75,7 @@ func TestOtherPoliciesChangeNoTraitRules(t *testing.T) {
 	require.True(t, one[bool](t, tx, `select oxbow.policies_pending()`))
 }
 
-// An imported trait may come from a database with other policies: time changes it by those of this one.
+// An imported trait follows the policies of this database, not of its source.
 func TestImportedTraitFollowsThesePolicies(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -87,7 +87,7 @@ func TestImportedTraitFollowsThesePolicies(t *testing.T) {
 		returning trait_next_transition_at = oxbow.trait_next_transition('emerging', 0.4, 'preference', 0, now(), null)`, ann(t)))
 }
 
-// changeEveryPolicy sets each to the middle between its default and the farther end of its range.
+// changeEveryPolicy sets each policy halfway between its default and the farther end of its range.
 func changeEveryPolicy(t *testing.T, tx db) {
 	t.Helper()
 	exec(t, tx, `
@@ -96,7 +96,7 @@ func changeEveryPolicy(t *testing.T, tx db) {
 		  from oxbow.policies`)
 }
 
-// What was believed yesterday stays when policies change. From the change on, the new numbers count.
+// Changing policies keeps what was believed before; the new values apply from the change on.
 func TestPoliciesChange(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -124,13 +124,13 @@ func TestPoliciesChange(t *testing.T) {
 	require.Equal(t, before, asOf())
 	require.Equal(t, now, one[float64](t, tx, held))
 
-	// ten days before the change by the old rate, ten after it by the new one
+	// ten days before the change at the old rate, ten after it at the new one
 	exec(t, tx, `create temporary table moment on commit drop as select max(valid_from) as changed from oxbow.trait_rules`)
 	require.InDelta(t, 0.9, one[float64](t, tx, `
 		select oxbow.trait_confidence_at(0.9, 'core', 0, changed - interval '10 days', changed + interval '10 days')
 		       / exp(-10 * 0.001) / exp(-10 * oxbow.policy('trait_decay_core')) from moment`), 1e-4) // the policies changed one after another
 
-	// the job follows, in batches, and settles in both directions
+	// the job updates traits in batches and settles in both directions
 	for range 61 {
 		if one[int](t, tx, `select oxbow.follow_policies(7)`) < 7 {
 			break
@@ -157,7 +157,7 @@ func TestPoliciesChange(t *testing.T) {
 	require.Equal(t, before, asOf(), "yesterday stays as it was")
 }
 
-// The page of policies has each of them as the migration defines it.
+// docs/policies.md lists every policy as the migration defines it.
 func TestPoliciesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/policies.md")

@@ -73,7 +73,7 @@ func TestQueryDates(t *testing.T) {
 	}
 }
 
-// What a query says of a day is what a memory of that day has.
+// The date terms of a query equal those of a memory of that day.
 func TestQueryDatesMeetDateTerms(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -140,7 +140,7 @@ func TestLongQueries(t *testing.T) {
 	}
 }
 
-// Every term is made into a tsquery of its own, in quotes.
+// Every term becomes a quoted tsquery.
 func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -155,7 +155,7 @@ func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 	}
 }
 
-// Whatever stands in a term, it is one word and no operator.
+// A term is one word without operators, whatever it contains.
 func TestTermQueries(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -34,7 +34,7 @@ type channel struct {
 	Rank  int     `json:"rank"`
 }
 
-// recall calls oxbow.recall with named arguments; those that SQL cannot guess the type of are written with a cast.
+// recall calls oxbow.recall with named arguments, with a cast where SQL cannot infer the type.
 func recall(t *testing.T, tx db, args row) []found {
 	t.Helper()
 	sql, values := recallStatement(args)
@@ -75,7 +75,7 @@ func contents(list []found) []string {
 	return texts
 }
 
-// diary remembers and indexes what ann did, a day apart unless a row says otherwise.
+// diary stores and indexes memories of ann, a day apart unless a row says otherwise.
 func diary(t *testing.T, tx db, rows ...row) []string {
 	t.Helper()
 	var ids []string
@@ -114,7 +114,7 @@ func TestRecallByVector(t *testing.T) {
 	require.Nil(t, got[0].Explain.Text)
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": nil, "embedding": axis()}))
 
-	// of what has terms and no vector, only the words speak, and the other way round
+	// a memory without a vector is scored by words only, and vice versa
 	diary(t, tx, row{"content": "Only words: boat.", "seq": 9})
 	both := recall(t, tx, row{"user_id": ann(t), "query": "boat", "embedding": axis(2)})
 	require.ElementsMatch(t, []string{"Only words: boat.", "three"}, contents(both)[:2])

@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// weighed are events with evidence, as a reflection would make them.
+// weighed completes events with evidence, as a reflection would create them.
 func weighed(events ...traittest.Event) []traittest.Event {
 	for i := range events {
 		events[i].Factor, events[i].Count = weight(events[i].Kind, events[i].Evidence)
@@ -42,7 +42,7 @@ func weight(kind lifecycle.Kind, evidence []traittest.Evidence) (factor float64,
 	return 0, 0
 }
 
-// evidenceOf returns the memories that count in each event of a trait, by their contents.
+// evidenceOf returns the contents of the memories that count in each event of a trait.
 func evidenceOf(t *testing.T, tx db, id uuid.UUID) map[string]string {
 	t.Helper()
 	rows, err := tx.Query(t.Context(), `
@@ -58,8 +58,8 @@ func evidenceOf(t *testing.T, tx db, id uuid.UUID) map[string]string {
 	return found
 }
 
-// Whatever memories are erased, in whatever order and way, the trait is what the rules make of the
-// evidence that is left.
+// Whatever memories are erased, in any order and way, the trait equals what the rules compute from the
+// remaining evidence.
 func TestReweigh(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -115,7 +115,7 @@ func TestReweigh(t *testing.T) {
 	}
 }
 
-// without is the events without a memory, and without those that nothing is left of.
+// without returns the events without a memory, leaving out events without any evidence.
 func without(events []traittest.Event, content string) (left []traittest.Event) {
 	for _, e := range events {
 		had := len(e.Evidence)
@@ -196,8 +196,8 @@ func memory(content string, at time.Time) traittest.Evidence {
 	return traittest.Evidence{Content: content, At: at, Session: "s " + content}
 }
 
-// What a trait was made of is erased: the trait goes, with all that it said, its parts stand for
-// themselves, and what it spoke for goes with it if it was alone.
+// Erasing all support of a trait erases the trait with its wordings. Its parts are detached, and a trait
+// that it alone supported is erased too.
 func TestATraitThatNothingSupportsIsErased(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -238,8 +238,8 @@ func TestATraitThatNothingSupportsIsErased(t *testing.T) {
 	}
 }
 
-// What reflection gave as its reasons may quote what it weighed: it goes with any of the evidence.
-// A person's reason stays.
+// Reasons given by reflection may quote the evidence, so they are removed when any of it is erased. A
+// person's reason stays.
 func TestReasonsGoWithTheEvidence(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -265,7 +265,7 @@ func TestReasonsGoWithTheEvidence(t *testing.T) {
 	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.trait_evidence where trait_id = $1::text::uuid`, id))
 }
 
-// What a person worded stays, and so does what was imported: neither rests on evidence.
+// A trait that a person worded stays, and so does an imported one: neither depends on evidence.
 func TestATraitThatRestsOnNoEvidenceStays(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -291,7 +291,7 @@ func TestATraitThatRestsOnNoEvidenceStays(t *testing.T) {
 		Reinforcements: 2, Contradictions: 1})
 }
 
-// A trait that was there before there were events gets some, which lead to where it stands.
+// A trait older than trait events gets events that lead to its current state.
 func TestAdoptTrait(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -324,9 +324,8 @@ func TestAdoptTrait(t *testing.T) {
 	require.Equal(t, state.WindowEnd, next)
 }
 
-// A reflection that writes evidence and an erasure that takes some away lock in one order: memories
-// first, then traits, each in the order of their ids. So one waits for the other, and none is given
-// up.
+// Reflection adding evidence and an erasure deleting it lock in one order: memories first, then traits,
+// each by id. So one waits for the other, without a deadlock.
 func TestEraseWhileReflecting(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -342,7 +341,7 @@ func TestEraseWhileReflecting(t *testing.T) {
 	for i := range rounds {
 		memories = append(memories, remember(t, conn, row{"user_id": "ann", "content": fmt.Sprintf("memory %d", i)}))
 	}
-	// every memory speaks for every trait
+	// every memory supports every trait
 	exec(t, conn, `insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, memories, stage)
 		select 'ann', t, 2, 'reinforced', $2, 0.15, $3, 'x' from unnest($1::text[]::uuid[]) t`, traits, at, rounds)
 	exec(t, conn, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
@@ -354,7 +353,7 @@ func TestEraseWhileReflecting(t *testing.T) {
 		exec(t, c, `set deadlock_timeout = '10ms'`)
 	}
 	done := make(chan error, 2)
-	go func() { // what a reflection locks and writes
+	go func() { // locks and writes like a reflection
 		for i := range 10 * rounds {
 			if _, err := reflecting.Exec(ctx, fmt.Sprintf(`
 				begin;
@@ -385,7 +384,7 @@ func TestEraseWhileReflecting(t *testing.T) {
 	require.Equal(t, 6, one[int](t, conn, `select count(*) from oxbow.trait_evidence`))
 }
 
-// What a language model proposed and nobody followed may tell of any memory that it was shown, in words of its own.
+// Rejected proposals of a language model may paraphrase any memory that it was shown.
 func TestErasingTakesWhatAModelSaid(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

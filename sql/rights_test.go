@@ -30,7 +30,7 @@ func TestPublicMayDoNothing(t *testing.T) {
 		select object || ': ' || a.privilege_type from rights, aclexplode(acl) a where a.grantee = 0`))
 }
 
-// What the group roles may call is what sql/code grants them, function by function.
+// The group roles may call exactly the functions that sql/code grants them.
 func TestFunctionsAreAnAllowList(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -59,7 +59,7 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 	}
 }
 
-// What an application may do with tables; of partitions it may do the same.
+// The rights of applications on tables are an allow-list, also on partitions.
 func TestTablesAreAnAllowList(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// What the database accepts as a cron expression the worker can read, and what it refuses is
-// refused where it is written.
+// The worker can parse every cron expression that the database accepts, and invalid ones are rejected when
+// they are written.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

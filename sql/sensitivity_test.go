@@ -32,10 +32,10 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 	require.Len(t, index(t, tx, ann(t)), 3)
 	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.embeddables(array[$1], array[$2]::uuid[], 'local-v1')", ann(t), id))
 	require.False(t, one[bool](t, tx, "select oxbow.is_unembedded($1, 'fact', $2, 'local-v1')", ann(t), id))
-	// not even a vector that somebody puts beside it
+	// not even by a vector that is added to it
 	addVector(t, tx, ann(t), "fact", id, axis(5))
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "", "embedding": axis(5)}))
-	// nor does it take the place of what is found, or its rank
+	// it does not take a place or rank from other memories
 	near := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays chess."})
 	far := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays tennis."})
 	require.Len(t, index(t, tx, ann(t)), 2)
@@ -70,7 +70,8 @@ func TestPlainMessagesAreNotSecret(t *testing.T) {
 		require.Contains(t, err.Message, says)
 		require.NotContains(t, err.Message+err.Detail+err.Hint, "swordfish")
 	}
-	// it begins its session, and nothing waits for it, not even if somebody has all extracted again
+	// it begins a session, but nothing waits for extraction, even after a request to extract everything
+	// again
 	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.sessions where user_id = $1`, user))
 	require.Equal(t, "s", one[string](t, tx, `select args ->> 'session_id' from oxbow.river_job where kind = 'extract' and args ->> 'user_id' = $1`, user))
 	exec(t, tx, `update oxbow.messages set extracted_at = null where user_id = $1`, user)

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// kept is what oxbow.sensory_partitions did.
+// kept is the result of oxbow.sensory_partitions.
 type kept struct {
 	Made    int
 	Moved   int64
@@ -32,7 +32,7 @@ func keepDays(t *testing.T, conn db) kept {
 	return k
 }
 
-// days are the partitions there are, as days from today.
+// days returns the existing partitions as days from today.
 func days(t *testing.T, conn db) []int {
 	t.Helper()
 	return all[int](t, conn, `
@@ -42,21 +42,21 @@ func days(t *testing.T, conn db) []int {
 		 order by 1`)
 }
 
-// sense adds something that came so many days from now.
+// sense adds a row dated the given number of days from now.
 func sense(t *testing.T, conn db, user, content string, day float64) {
 	t.Helper()
 	exec(t, conn, "insert into oxbow.sensory (user_id, content, at) values ($1, $2, now() + $3 * interval '1 day')", user, content, day)
 }
 
-// places counts a user's rows in days, and in the default partition.
+// places counts a user's rows in the days' partitions and in the default partition.
 func places(t *testing.T, conn db, user string) (inDays, inDefault int) {
 	t.Helper()
 	inDefault = count(t, conn, "oxbow.sensory_default", user)
 	return count(t, conn, "oxbow.sensory", user) - inDefault, inDefault
 }
 
-// countAll looks at everything that is there. It waits for the transactions of other tests, which
-// run on the same server and may stay open for as long as the slowest of them.
+// countAll counts all rows. It waits for the transactions of other tests, which run on the same server and
+// may stay open as long as the slowest of them.
 func countAll(t *testing.T, conn db) {
 	t.Helper()
 	until := one[string](t, conn, "select (coalesce(max(tx), '0'))::text from oxbow.sensory")
@@ -81,7 +81,7 @@ func TestSensoryTakesADayWithoutAPartition(t *testing.T) {
 	inDays, inDefault := places(t, conn, ann(t))
 	require.Equal(t, []int{0, 2}, []int{inDays, inDefault})
 
-	exec(t, conn, "set timezone = 'Asia/Kolkata'; set datestyle = 'SQL, DMY'") // days are those of UTC for everybody
+	exec(t, conn, "set timezone = 'Asia/Kolkata'; set datestyle = 'SQL, DMY'") // days are UTC regardless
 	require.Equal(t, kept{Made: 11, Moved: 2}, keepDays(t, conn))
 	require.Equal(t, []int{-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}, days(t, conn))
 	inDays, inDefault = places(t, conn, ann(t))
@@ -167,10 +167,10 @@ func TestSensoryPartitionsAreSecured(t *testing.T) {
 		}
 	}
 	exec(t, tx, "reset role")
-	exec(t, tx, "call oxbow.secure_tables()") // as the migration does, when there are days
+	exec(t, tx, "call oxbow.secure_tables()") // as the migration does, once partitions exist
 }
 
-// While applications insert, days appear and go, and no INSERT fails or is lost.
+// INSERTs neither fail nor get lost while partitions come and go.
 func TestSensoryPartitionsUnderLoad(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -192,7 +192,7 @@ func TestSensoryPartitionsUnderLoad(t *testing.T) {
 					return
 				default:
 				}
-				// the days that may have none yet: of yesterday, today, tomorrow
+				// the days that may lack a partition: yesterday, today, tomorrow
 				_, err := pool.Exec(t.Context(), "insert into oxbow.sensory (user_id, content, at) values ($1, 'tick', now() + $2 * interval '1 day')",
 					fmt.Sprint("user ", w), float64(n%3-1)*0.99)
 				if err != nil {
@@ -207,7 +207,8 @@ func TestSensoryPartitionsUnderLoad(t *testing.T) {
 	}
 	made := 0
 	for range 10 {
-		// all days go, rows and all, as if the worker had been away, and are made again by several at once
+		// drop all days with their rows, as if the worker had been away, and let several calls create them
+		// again
 		var makers sync.WaitGroup
 		for range 3 {
 			makers.Go(func() {
@@ -230,7 +231,7 @@ func TestSensoryPartitionsUnderLoad(t *testing.T) {
 	require.Positive(t, added)
 }
 
-// detach puts all days back into the default partition.
+// detach moves all days back into the default partition.
 func detach(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
@@ -245,8 +246,7 @@ func detach(t *testing.T, conn *pgx.Conn) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// Whoever holds the stream for long keeps nobody else waiting: days wait for the next run, an
-// INSERT for a fifth of a second.
+// A long lock on the stream does not block others: partitions wait for the next run, an INSERT for 200 ms.
 func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -263,13 +263,13 @@ func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 	require.Zero(t, k.PutOff)
 	require.Equal(t, []int{-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}, days(t, conn))
 
-	// nor are two at work
+	// nor do two concurrent calls
 	tx := begin(t, dsn)
 	keepDays(t, tx)
 	require.Equal(t, kept{PutOff: 1}, keepDays(t, conn))
 }
 
-// What is too much to move stays where it is, and is found there.
+// Rows that are too many to move stay in the default partition and are found there.
 func TestSensoryLeavesAFullDayInTheDefaultPartition(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
@@ -302,12 +302,12 @@ func TestSensoryCandidates(t *testing.T) {
 	require.True(t, one[bool](t, conn, "select last_at - first_at between '2.4 days' and '2.6 days' from oxbow.sensory_candidates where times = 3"))
 	require.Zero(t, one[int](t, conn, "select oxbow.count_sensory(100)"), "nothing is looked at twice")
 
-	// one that comes again is counted on
+	// a candidate that comes again is counted further
 	sense(t, conn, ann(t), "opens the calendar", 0)
 	countAll(t, conn)
 	require.Equal(t, []string{"opens the calendar 4", "听音乐 4"}, candidates(t, conn, ann(t)))
 
-	// and how often it must come can be set
+	// the required number is configurable
 	exec(t, conn, `update oxbow.settings set value = '{"times": 2}' where key = 'sensory'`)
 	sense(t, conn, bob(t), "anything", 0)
 	sense(t, conn, bob(t), "opens the calendar", 0)
@@ -337,7 +337,7 @@ func TestSensoryCandidatesAge(t *testing.T) {
 	require.Equal(t, []string{"still frequent 3"}, candidates(t, conn, ann(t)))
 }
 
-// A row that commits late is counted, though younger ones were before.
+// A row that commits late is counted, even if newer ones were counted before.
 func TestSensoryCountsWhatCommitsLate(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -353,14 +353,14 @@ func TestSensoryCountsWhatCommitsLate(t *testing.T) {
 	countAll(t, conn)
 	require.Equal(t, []string{"early 3", "late 3"}, candidates(t, conn, ann(t)))
 
-	// a database that was restored on a server whose transactions are numbered lower
+	// a database restored on a server with lower transaction ids
 	exec(t, conn, `update oxbow.settings set value = '{"tx": "9223372036854775807", "id": "00000000-0000-0000-0000-000000000000"}' where key = 'sensory.counted'`)
 	exec(t, conn, "delete from oxbow.sensory_candidates")
 	countAll(t, conn)
 	require.Equal(t, []string{"early 3", "late 3"}, candidates(t, conn, ann(t)))
 }
 
-// Who is erased while the job counts leaves no candidate.
+// A user erased while the job counts leaves no candidate.
 func TestSensoryErasedWhileCounted(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -372,7 +372,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 	countAll(t, conn)
 	exec(t, conn, "delete from oxbow.sensory_candidates; delete from oxbow.settings where key = 'sensory.counted'")
 
-	// the erasure is first
+	// the erasure runs first
 	erasing := begin(t, dsn)
 	exec(t, erasing, "select oxbow.erase_user($1)", ann(t))
 	counting := begin(t, dsn)
@@ -389,7 +389,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 	require.NoError(t, counting.Commit(t.Context()))
 	require.Empty(t, candidates(t, conn, ann(t)))
 
-	// the job is first
+	// the job runs first
 	exec(t, conn, "delete from oxbow.sensory_candidates")
 	exec(t, conn, "delete from oxbow.settings where key = 'sensory.counted'")
 	counting = begin(t, dsn)
@@ -410,7 +410,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 	require.Empty(t, all[string](t, conn, "select content from oxbow.sensory where user_id = $1", bob(t)))
 }
 
-// Finding a user's rows, to erase them too, reads no other user's.
+// Finding a user's rows, also for erasure, reads no other user's rows.
 func TestSensoryIsReadByUser(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))

@@ -22,7 +22,7 @@ func settle(t *testing.T, tx db, now time.Time, limit int) (settled, dissolved i
 	return settled, dissolved
 }
 
-// rowState is what a trait's row says, and its next transition.
+// rowState returns the state in a trait's row, and its next transition.
 func rowState(t *testing.T, tx db, id uuid.UUID) (lifecycle.State, time.Time) {
 	t.Helper()
 	state := scanState(t, tx, `
@@ -31,7 +31,7 @@ func rowState(t *testing.T, tx db, id uuid.UUID) (lifecycle.State, time.Time) {
 	return state, or(one[*time.Time](t, tx, `select trait_next_transition_at from oxbow.memories_trait where id = $1`, id))
 }
 
-// requireSettled compares a trait's row, and what its events lead to, with what the rules make of a state at a moment.
+// requireSettled compares a trait's row and the replay of its events with a state computed by the rules.
 func requireSettled(t *testing.T, tx db, id uuid.UUID, want lifecycle.State) {
 	t.Helper()
 	row, next := rowState(t, tx, id)
@@ -81,7 +81,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	require.Equal(t, 8, due)
-	// those of other tests
+	// ignore the traits of other tests
 	exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = null where user_id <> $1`, user)
 
 	settled, dissolved := settle(t, tx, now, 1000)
@@ -105,7 +105,7 @@ func TestSettle(t *testing.T) {
 	require.Zero(t, settled, "nothing is due any more")
 }
 
-// A moment of the next transition that is wrong, earlier than it should be, is put right, and nothing else happens.
+// A next transition that is too early is corrected, without other effects.
 func TestSettlePutsOff(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -121,7 +121,7 @@ func TestSettlePutsOff(t *testing.T) {
 	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.trait_events where trait_id = $1`, id))
 }
 
-// The clock of whoever settles may be behind that of the last event.
+// The clock of settle may be behind the last event.
 func TestSettleWithAClockThatIsBehind(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -133,7 +133,7 @@ func TestSettleWithAClockThatIsBehind(t *testing.T) {
 	requireSettled(t, tx, id, traittest.Policies.Apply(state, lifecycle.Event{Kind: lifecycle.Dissolution, At: now}))
 }
 
-// What was said to be due and is not takes its place in a batch, so that whoever settles goes on to the next one.
+// A trait wrongly marked as due counts towards the batch, so that settle moves on to the next ones.
 func TestSettleGoesPastWhatIsNotDue(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -152,7 +152,7 @@ func TestSettleGoesPastWhatIsNotDue(t *testing.T) {
 	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1 and trait_stage = 'candidate'`, ann(t)))
 }
 
-// However often time is applied, and in whatever steps, rows and events agree, and the confidence is that of one decay.
+// Settling in any number of steps keeps rows and events consistent, with the confidence of a single decay.
 func TestSettleInSteps(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -181,7 +181,7 @@ func TestSettleInSteps(t *testing.T) {
 	}
 }
 
-// due makes traits of which every nth is due at the moment, without what hangs on an insert.
+// dueTraits inserts traits without triggers, every nth of them due at now.
 func dueTraits(t *testing.T, tx db, user string, n, nth int, now time.Time) {
 	t.Helper()
 	exec(t, tx, "set local session_replication_role = replica")
@@ -197,12 +197,12 @@ func dueTraits(t *testing.T, tx db, user string, n, nth int, now time.Time) {
 	exec(t, tx, "set local session_replication_role = origin")
 }
 
-// What settling costs follows the traits that are due, and not those that there are.
+// The cost of settling depends on the number of due traits, not of all traits.
 func TestSettleReadsWhatIsDue(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	now := traittest.Day(6, 1)
-	for range 6 { // plans that were made for empty tables
+	for range 6 { // plans made for empty tables
 		settle(t, tx, now, 1000)
 	}
 	dueTraits(t, tx, ann(t), 20000, 200, now)
@@ -216,7 +216,7 @@ func TestSettleReadsWhatIsDue(t *testing.T) {
 	require.Equal(t, 0, one[int](t, tx, `select count(*) from oxbow.memories_trait where trait_next_transition_at <= $1`, now))
 }
 
-// Workers that settle at once share what is due, and none of it is done twice.
+// Concurrent workers share the due traits, and settle each once.
 func TestSettleAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -256,7 +256,7 @@ func TestSettleAtOnce(t *testing.T) {
 	require.Equal(t, 1500, one[int](t, conn, `select count(*) from oxbow.trait_events where event = 'decayed'`))
 	require.Equal(t, 1500, one[int](t, conn, `select count(distinct trait_id) from oxbow.trait_events where event = 'decayed'`))
 
-	// what somebody holds is left to the next time
+	// a locked trait is left for the next run
 	again := now.AddDate(2, 0, 0)
 	holding := begin(t, dsn)
 	exec(t, holding, `select from oxbow.memories_trait order by id limit 10 for update`)

@@ -26,7 +26,7 @@ type db interface {
 // row holds the columns of a memory that matter to a test.
 type row map[string]any
 
-// with returns the row with other columns besides.
+// with returns the row with the columns of other added.
 func (r row) with(other row) row {
 	all := maps.Clone(r)
 	maps.Copy(all, other)
@@ -43,13 +43,13 @@ func (r row) statement(table string) (string, []any) {
 	return fmt.Sprintf("insert into %s (%s) values (%s)", table, strings.Join(names, ", "), strings.Join(places, ", ")), args
 }
 
-// ann is a user of the test's own: tests share a database, and would wait for each other's rows of the same key.
+// ann returns a user of the test's own. Tests share a database and would wait for each other's rows.
 func ann(t *testing.T) string { return "ann in " + t.Name() }
 
-// bob is another.
+// bob returns a second user.
 func bob(t *testing.T) string { return "bob in " + t.Name() }
 
-// remember inserts a memory and returns its id. A trait is inserted as an import does it.
+// remember inserts a memory and returns its id. It inserts a trait as an import does.
 func remember(t testing.TB, tx db, r row) string {
 	t.Helper()
 	if r["memory_type"] == "trait" {
@@ -62,7 +62,7 @@ func remember(t testing.TB, tx db, r row) string {
 	return one[string](t, tx, sql+" returning id::text", args...)
 }
 
-// index does what the job embed does with all of a user's memories, except for vectors.
+// index does the work of the job embed for all of a user's memories, except for vectors.
 func index(t testing.TB, tx db, user string) []string {
 	t.Helper()
 	return all[string](t, tx, `
@@ -82,7 +82,7 @@ func one[T any](t testing.TB, tx db, sql string, args ...any) T {
 	return value
 }
 
-// all returns the only column of all rows.
+// all returns the single column of all rows.
 func all[T any](t testing.TB, tx db, sql string, args ...any) []T {
 	t.Helper()
 	rows, err := tx.Query(t.Context(), sql, args...)
@@ -92,7 +92,7 @@ func all[T any](t testing.TB, tx db, sql string, args ...any) []T {
 	return values
 }
 
-// fails runs a statement that must fail and returns its error. The transaction goes on.
+// fails runs a statement that must fail and returns its error. The transaction stays usable.
 func fails(t *testing.T, tx db, sql string, args ...any) *pgconn.PgError {
 	t.Helper()
 	inner, err := tx.Begin(t.Context())
@@ -113,7 +113,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// begin opens a transaction on a connection of its own. A statement that waits for another transaction fails in it.
+// begin opens a transaction on its own connection. A statement that waits for a lock in it fails.
 func begin(t *testing.T, dsn string) pgx.Tx {
 	t.Helper()
 	tx, err := connect(t, dsn).Begin(t.Context())
@@ -123,12 +123,12 @@ func begin(t *testing.T, dsn string) pgx.Tx {
 	return tx
 }
 
-// ago is a moment before a fixed one.
+// ago returns a moment before a fixed one.
 func ago(d time.Duration) time.Time {
 	return time.Date(2025, 10, 12, 12, 0, 0, 0, time.UTC).Add(-d)
 }
 
-// axis returns the text of a vector that has a 1 at each of the places and 0 elsewhere.
+// axis returns the text of a vector with 1 at the given places and 0 elsewhere.
 func axis(places ...int) string {
 	v := slices.Repeat([]string{"0"}, 1024)
 	for _, i := range places {

@@ -13,8 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// shadowCalls are calls of every function of the interface: $1 is a user, $2 ids of a fact, a trait
-// and a document, $3 a moment.
+// shadowCalls call every public function: $1 is a user, $2 the ids of a fact, a trait and a document, $3 a
+// moment.
 var shadowCalls = []string{
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",
 	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)", "context_parts($1, types => '{episodic}', agent => 'b')",
@@ -36,10 +36,10 @@ var shadowCalls = []string{
 	"traits_as_of($1, $3)", "traits_as_of($1, now())", "versions($1, $2[1])",
 }
 
-// A column that gets the name of an argument changes no answer: no function takes the one for the other.
+// A column with the name of an argument changes no result.
 func TestColumnsDoNotShadowArguments(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), pgtest.Database(t)) // its own, because new columns lock every table
+	conn, err := pgx.Connect(t.Context(), pgtest.Database(t)) // its own, because adding columns locks every table
 	require.NoError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	tx, err := conn.Begin(t.Context())
@@ -65,8 +65,8 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		   and not exists (select from unnest($1::text[]) c where c like p.proname || '(%')`, shadowCalls)
 	require.Empty(t, uncalled, "shadowCalls must call every function whose first argument is a user")
 
-	// a table with a user_id is a user's by rule, so no other gets that column; a name with an
-	// underscore is never a column's
+	// a user_id would make a table a user table, so only those have that column; no column begins with an
+	// underscore
 	before := answers(t, tx, ann(t), ids, moment)
 	exec(t, tx, `do $$
 		declare t record;
@@ -91,7 +91,7 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// answers returns what every call answers, and what the user's rows are after it. No call sees the changes of another.
+// answers returns the result of every call and the user's rows after it. Each call is rolled back.
 func answers(t *testing.T, tx db, user string, ids []string, moment string) []string {
 	t.Helper()
 	var out []string

@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// summarized is a user with two messages of a session, a fact drawn from the first, and a summary of both.
+// summarized adds a session with two messages, a fact extracted from the first, and a summary of both.
 func summarized(t *testing.T, tx db, user string) (summary string) {
 	t.Helper()
 	exec(t, tx, `insert into oxbow.messages (user_id, session_id, id, content, seq, extracted_at)
@@ -22,7 +22,7 @@ func summarized(t *testing.T, tx db, user string) (summary string) {
 	return one[string](t, tx, `select summary_id::text from oxbow.sessions where user_id = $1`, user)
 }
 
-// An application's login takes the summary away with what it tells of, and touches no other user's.
+// An application that deletes a message or a memory deletes its summary too, but no other user's.
 func TestAppWithdrawsSummaries(t *testing.T) {
 	t.Parallel()
 	for name, sql := range map[string]string{
@@ -45,7 +45,7 @@ func TestAppWithdrawsSummaries(t *testing.T) {
 	}
 }
 
-// What was said again in another conversation is forgotten with the summary of that one too.
+// Forgetting a fact repeated in another conversation forgets that one's summary too.
 func TestForgottenWithItsRepeats(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -80,7 +80,7 @@ func TestEmojiAreNoPartOfWords(t *testing.T) {
 	require.Contains(t, got.Terms, "lamp")
 }
 
-// The limit is far above what these take, and far below what a quadratic way would.
+// The limit is far above the actual time, and far below that of a quadratic algorithm.
 func TestLongTextsInTime(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -105,7 +105,7 @@ func TestLongTextsInTime(t *testing.T) {
 	}
 }
 
-// run returns n characters, few of which stand twice beside the same one.
+// run returns n characters in which few pairs repeat.
 func run(n, first, size int) string {
 	var b strings.Builder
 	for i := range n {
@@ -122,7 +122,7 @@ func TestOnlyTheBeginningOfALongTextCounts(t *testing.T) {
 	require.Equal(t, []string{"boat"}, termsOf(t, tx, beyond[5:]).Terms)
 }
 
-// A word of 2,047 bytes is the longest that PostgreSQL takes; its mark would be longer.
+// A word of 2,047 bytes is the longest that PostgreSQL accepts; with a mark it would be longer.
 func TestVeryLongWords(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

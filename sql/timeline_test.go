@@ -17,7 +17,7 @@ func timelineOf(t *testing.T, tx db, user, topic string) []string {
 	return all[string](t, tx, `select content from oxbow.timeline($1, $2)`, user, topic)
 }
 
-// What words find brings along the versions that they do not find.
+// A version found by its words brings along the versions that do not match.
 func TestTimelineFollowsVersions(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -37,7 +37,7 @@ func TestTimelineFollowsVersions(t *testing.T) {
 	require.Equal(t, []string{"Her home is Bergen."}, all[string](t, tx, `select content from oxbow.timeline($1, 'Bergen') where current`, user))
 	require.Equal(t, []string{"Her home is Bergen."}, all[string](t, tx, `select content from oxbow.timeline($1, 'Bergen', max_results => 1)`, user))
 
-	// what stands beside another, and what was kept as the version of its time, without superseded_by
+	// contradicting memories, and a version kept for its own time, have no superseded_by
 	tea := remember(t, tx, row{"user_id": user, "memory_type": "fact", "content": "Prefers tea.", "valid_at": ago(10 * 24 * time.Hour)})
 	exec(t, tx, `insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation) values ($1, 'fact', $2, 'fact', $3, 'contradicts')`, user, tea, ids[3])
 	require.Equal(t, []string{"Drinks coffee.", "Prefers tea."}, timelineOf(t, tx, user, "coffee"))
@@ -46,7 +46,7 @@ func TestTimelineFollowsVersions(t *testing.T) {
 	exec(t, tx, `update oxbow.memories set invalid_at = $3 where user_id = $1 and id = $2`, user, ids[3], ago(10*24*time.Hour))
 	require.Equal(t, tea, one[string](t, tx, `select superseded_by::text from oxbow.timeline($1, 'coffee') where content = 'Drinks coffee.' and not current`, user))
 
-	// a version that is forgotten is not told of, and leads nowhere
+	// a forgotten version is left out and leads to no others
 	exec(t, tx, `select oxbow.forget($1, $2)`, user, tea)
 	require.Equal(t, []string{"Drinks coffee."}, timelineOf(t, tx, user, "coffee"))
 	require.Nil(t, one[*string](t, tx, `select superseded_by::text from oxbow.timeline($1, 'coffee')`, user))
@@ -77,7 +77,7 @@ func TestTimelineInChineseAndByVector(t *testing.T) {
 	}
 }
 
-// Another user's memories are told neither by timeline nor by history and versions, also where the ids are known.
+// timeline, history and versions return nothing of another user, even for known ids.
 func TestTimelineAndHistoryOfOthers(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -101,8 +101,8 @@ func TestTimelineAndHistoryOfOthers(t *testing.T) {
 	}
 }
 
-// What timeline, history and versions read is what the user has, also with plans that were made
-// when the tables were empty; and a chain of many versions costs what it has.
+// timeline, history and versions read only the user's rows, even with plans made while the tables were
+// empty. The cost of a long chain is proportional to its length.
 func TestTimelineReadsItsUserAlone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -137,7 +137,7 @@ func TestTimelineReadsItsUserAlone(t *testing.T) {
 	}
 }
 
-// What an extraction put in the place of a memory, and was erased, is left nowhere in the other's history.
+// An erased memory leaves no trace in the history of the one that it replaced.
 func TestErasedVersionLeavesNoHistory(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -158,8 +158,8 @@ func TestErasedVersionLeavesNoHistory(t *testing.T) {
 	}
 }
 
-// The view has what happened to all memories, the insertion of a plain row too, and shows an
-// application only its user's.
+// The view has the events of all memories, including plain inserts, and shows an application only its own
+// user's.
 func TestHistoryView(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

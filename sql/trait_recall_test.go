@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// remembered is what recall explains of a trait.
+// remembered is recall's explanation of a trait.
 type remembered struct {
 	Subtype       string  `json:"subtype"`
 	Stage         string  `json:"stage"`
@@ -25,7 +25,7 @@ type remembered struct {
 	Contradicting int     `json:"contradicting"`
 }
 
-// recallTraits asks for the user's traits that are about boats, and returns their explanations by content.
+// recallTraits recalls the user's traits about boats, and returns their explanations by content.
 func recallTraits(t *testing.T, tx db, args row) map[string]remembered {
 	t.Helper()
 	sql, values := recallStatement(row{"query": "boats", "types": []string{"trait"}, "max_results": 1000}.with(args))
@@ -43,7 +43,7 @@ func recallTraits(t *testing.T, tx db, args row) map[string]remembered {
 	return traits
 }
 
-// settled is a trait whose confidence was set at a moment.
+// settled returns a trait whose confidence was set at the given moment.
 func settled(user, subtype, content string, confidence float64, at time.Time) row {
 	stage := "candidate"
 	switch {
@@ -58,7 +58,7 @@ func settled(user, subtype, content string, confidence float64, at time.Time) ro
 		"trait_confidence": confidence, "trait_confidence_at": at, "created_at": at, "valid_at": at}
 }
 
-// observe adds memories that speak for or against a trait, counted in one event.
+// observe adds memories that support or contradict a trait, counted in one event.
 func observe(t *testing.T, tx db, user, trait, direction string, n, event int) {
 	t.Helper()
 	for range n {
@@ -68,7 +68,7 @@ func observe(t *testing.T, tx db, user, trait, direction string, n, event int) {
 	}
 }
 
-// What decay did since a trait's row was written counts, whether or not settle has been there.
+// Recall applies the decay since a trait's row was written, whether or not settle has run.
 func TestRecallSeesTheStageOfNow(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -124,7 +124,7 @@ func TestRecallHidesOldWordingsAndDissolvedTraits(t *testing.T) {
 
 func transactionTime(t *testing.T, tx db) time.Time { return one[time.Time](t, tx, "select now()") }
 
-// As was believed then: the same as replaying the events up to then.
+// Recall with believed_as_of equals a replay of the events up to then.
 func TestRecallOfTraitsAsBelieved(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -176,7 +176,7 @@ func TestRecallOfTraitsAsBelieved(t *testing.T) {
 	}
 }
 
-// liveThrough makes a trait and lets things happen to it until now.
+// liveThrough creates a trait with random events until now.
 func liveThrough(t *testing.T, tx db, random *rand.Rand, content string, at time.Time) string {
 	t.Helper()
 	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "trait", "content": content, "trait_stage": "trend", "trait_subtype": "behavior",
@@ -212,7 +212,8 @@ func liveThrough(t *testing.T, tx db, random *rand.Rand, content string, at time
 	}
 }
 
-// Being returned counts an access and nothing else; what a reply used makes a trait surer, once in 24 hours.
+// Returning a memory only counts an access; using it in a reply raises a trait's confidence, once in 24
+// hours.
 func TestUseStrengthensAndAccessDoesNot(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// early is a trait with evidence for and against it.
+// early returns a trait with evidence for and against it.
 func early(user string) traittest.Trait {
 	return traittest.Trait{UserID: user, Content: "Ann gets up early.", Key: "early", Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4,
@@ -95,7 +95,7 @@ func TestTraitsAsOf(t *testing.T) {
 	require.Empty(t, heldAsOf(t, tx, user, traittest.Day(3, 10)), "what is forgotten is not told, as of any time")
 }
 
-// Where a clock went backwards, what happened later is no earlier, for everybody who asks what was held.
+// If the clock went backwards, a later event counts as no earlier, in every query of past states.
 func TestAsOfWithAClockThatWentBackwards(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -119,10 +119,10 @@ func TestAsOfWithAClockThatWentBackwards(t *testing.T) {
 	require.ErrorContains(t, err, "must be a moment, and not infinite")
 }
 
-// A rewording is a new row: everything goes over to it, and the past keeps the old wording.
+// A rewording is a new row that takes over everything; as-of queries return the old wording.
 func TestEditTraitRewords(t *testing.T) {
 	t.Parallel()
-	tx := begin(t, pgtest.Database(t)) // now() is its beginning
+	tx := begin(t, pgtest.Database(t)) // now() is its start
 	user := ann(t)
 	id := early(user).Insert(t, tx).String()
 	child := traittest.Trait{UserID: user, Content: "Ann swims at six.", Parent: uuid.MustParse(id)}.Insert(t, tx)
@@ -155,7 +155,7 @@ func TestEditTraitRewords(t *testing.T) {
 	after := heldAsOf(t, tx, user, one[time.Time](t, tx, `select now()`))
 	require.Equal(t, heldTrait{newer, "Ann is a morning person.", "core", 0.9}, after[0])
 
-	// again, by the new id only
+	// again, only by the new id
 	err := fails(t, tx, `select oxbow.edit_trait($1, $2, content => 'x')`, user, id)
 	require.Equal(t, "OX102", err.Code)
 	require.Equal(t, "trait "+id+" has a newer wording, "+newer, err.Message)
@@ -167,7 +167,7 @@ func TestEditTraitRewords(t *testing.T) {
 	require.Equal(t, "trait "+newer+" has a newer wording", fails(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, newer).Message)
 }
 
-// Recall as of a time before the rewording finds one wording of the trait, and not two.
+// Recall as of a time before the rewording finds only one wording of the trait.
 func TestRewordedTraitInRecall(t *testing.T) {
 	t.Parallel()
 	tx := begin(t, pgtest.Database(t))
@@ -217,14 +217,14 @@ func TestDissolveTrait(t *testing.T) {
 	exec(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.5)`, user, id)
 	require.Equal(t, "emerging", one[string](t, tx, `select stage from oxbow.traits where user_id = $1`, user), "a person brings it back")
 
-	// one that time dissolved is dissolved by the person as well, which reflection heeds
+	// a person may also dissolve a trait that time has dissolved, and reflection respects that
 	faded := traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2),
 		{Event: lifecycle.Event{Kind: lifecycle.Dissolution, At: traittest.Day(12, 1)}, Actor: "settle"}}}.Insert(t, tx)
 	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, faded)
 	require.Equal(t, []string{"settle", "user"}, all[string](t, tx, `
 		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, faded))
 
-	// and so is one that the person had affirmed before
+	// as well as one that the person had affirmed before
 	affirmed := traittest.Trait{UserID: user, Content: "Ann swims.", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2)}}.Insert(t, tx)
 	exec(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.9)`, user, affirmed)
 	exec(t, tx, `select oxbow.settle_traits(now() + interval '90 years', 0, $1)`, user)
@@ -233,7 +233,7 @@ func TestDissolveTrait(t *testing.T) {
 		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, affirmed))
 }
 
-// What Oxbow does itself is not recorded as a person's, nor the other way round; and a trait is a sentence.
+// A person's actor cannot be one of Oxbow's own names, and a trait is a short text.
 func TestWhatAPersonMayNotSay(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -282,7 +282,7 @@ func TestDeleteTrait(t *testing.T) {
 	require.Equal(t, "OX101", fails(t, tx, `select oxbow.delete_trait($1, $2)`, user, id).Code)
 }
 
-// A trait that another one was inferred from takes its evidence with it.
+// Deleting a trait deletes the evidence that it gives to another.
 func TestDeleteTraitThatIsEvidence(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -334,7 +334,7 @@ func TestCorrectionsRefuse(t *testing.T) {
 	require.Equal(t, 3, one[int](t, tx, `select max(seq) from oxbow.trait_events where user_id = $1`, user), "nothing happened")
 }
 
-// A login of an application corrects traits of the user whom it names, by the functions alone.
+// An application's login corrects traits of its user, and only through the functions.
 func TestCorrectionsByAnApplication(t *testing.T) {
 	t.Parallel()
 	tx := begin(t, pgtest.Database(t))
@@ -363,7 +363,7 @@ func TestCorrectionsByAnApplication(t *testing.T) {
 	require.Positive(t, one[int](t, tx, `select oxbow.delete_trait($1, $2)`, user, newer))
 }
 
-// What erased memories said counts no more, as if it had never been weighed.
+// Erased memories count no more, as if they had never been weighed.
 func TestErasedEvidence(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -377,7 +377,7 @@ func TestErasedEvidence(t *testing.T) {
 	erase := func(content string) {
 		exec(t, tx, `select oxbow.erase_memory(user_id, id) from oxbow.memories where user_id = $1 and content = $2`, user, content)
 	}
-	// held says what is stored, which the replay of the events has to lead to
+	// held returns the stored state, which must equal the replay of the events
 	held := func() (events []string, confidence float64) {
 		require.True(t, one[bool](t, tx, `
 			select abs(m.trait_confidence - r.confidence) < 1e-12 and m.trait_stage = r.stage and m.trait_confidence_at = r.confidence_at
@@ -414,7 +414,7 @@ func TestErasedEvidence(t *testing.T) {
 	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.trait_refusals where user_id = $1`, user), "it may come again")
 }
 
-// A trait that a person worded does not rest on evidence.
+// A trait that a person worded does not depend on evidence.
 func TestErasedEvidenceOfAnEditedTrait(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// Traits have slots of their own, whose indexes are more exact; the others have the rest.
+// Traits have their own slots with more exact indexes; other types share the rest.
 func TestSlotsOfTraits(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
