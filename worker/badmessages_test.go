@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
-// One name of a session is another session for each user.
+// Users may use the same session id for different sessions.
 func TestSessionsOfTwoUsers(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -31,7 +31,7 @@ func TestSessionsOfTwoUsers(t *testing.T) {
 	require.Equal(t, 2, b.count(`oxbow.memories`))
 }
 
-// What comes late, or twice, is extracted from once, in its place.
+// A message that arrives late or twice is extracted once, in its place.
 func TestMessagesOutOfOrder(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -54,7 +54,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 	require.ErrorContains(t, err, "duplicate key")
 }
 
-// A message of 1 MiB is worked like any other, and so is what is said beside it.
+// A message of 1 MiB is extracted like any other, and does not affect its neighbours.
 func TestLongestMessages(t *testing.T) {
 	server := llmtest.New(t)
 	server.Answer(llmtest.Remember("I have a cat named Milo.", "Milo"))
@@ -63,7 +63,7 @@ func TestLongestMessages(t *testing.T) {
 			b := setup(t)
 			b.cfg.Reasoner = reasoner
 			b.say("ann", "s1", strings.Repeat("我住在杭州，", 1<<20/18), strings.Repeat("\"\\\n\t", 1<<18))
-			if name == "rules" { // which read all of it
+			if name == "rules" { // the rules read all of it
 				b.say("ann", "s1", strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<20/5))
 			}
 			b.say("ann", "s1", "I have a cat named Milo.")
@@ -75,7 +75,8 @@ func TestLongestMessages(t *testing.T) {
 	}
 }
 
-// A model that names what it was not shown changes nothing of it, whoever's it is; and it does not flood a user.
+// If a model names memories that it was not shown, they do not change, whoever owns them. A model
+// cannot flood a user with memories.
 func TestModelInventsThings(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)
@@ -128,7 +129,8 @@ func TestModelInventsThings(t *testing.T) {
 	require.Contains(t, log.lines, "INFO what a model answered is not followed")
 }
 
-// What a model answers nonsense about stays queued, shows, and is extracted from when the model has come to its senses.
+// Messages for which a model gives an invalid answer stay queued, are reported, and are extracted
+// once the model recovers.
 func TestModelAnswersNonsense(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)
@@ -154,7 +156,7 @@ func TestModelAnswersNonsense(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null or extract_error is not null`))
 }
 
-// Messages whose job was given up or lost are seen to, however many others wait for theirs.
+// The sweep finds messages whose job was discarded or lost, however many others wait for their jobs.
 func TestSweepFindsLostMessages(t *testing.T) {
 	b := setup(t)
 	b.listen()
@@ -165,7 +167,7 @@ func TestSweepFindsLostMessages(t *testing.T) {
 	b.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = now() + interval '6 hours', args = args || case args ->> 'user_id' when 'aaa' then '{"retry": true}' else '{}' end::jsonb`)
 	b.exec(`delete from oxbow.river_job where args ->> 'user_id' = 'ann'`)
 	b.exec(`update oxbow.river_job set state = 'discarded', finalized_at = now() where args ->> 'user_id' = 'bob'`)
-	// whose job is not the one that tries again
+	// whose job does not retry them
 	b.exec(`update oxbow.messages set extract_failures = 3, extract_error = 'odd' where user_id = 'cid'`)
 	sweep := func() {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)

@@ -12,14 +12,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 )
 
-// singles stores a memory of each of n users, each in a job of its own.
+// singles stores one memory for each of n users, each with its own job.
 func (b *bundle) singles(n int) {
 	b.Helper()
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'episodic', 'memory of ' || n from generate_series(1, $1::int) n`, n)
 	require.Equal(b, n, b.count(`oxbow.river_job where kind = 'embed' and state = 'available'`))
 }
 
-// oneAtOnce has a provider that gets one call at a time, so that what waits meanwhile goes into the next.
+// oneAtOnce configures a provider that gets one call at a time, so that waiting memories share the next call.
 func (b *bundle) oneAtOnce() *embeddingtest.Server {
 	b.cfg.Concurrency = 1
 	return b.remote()
@@ -39,7 +39,7 @@ func TestCoalesce(t *testing.T) {
 		and finalized_at >= attempted_at and cardinality(attempted_by) = 1 and errors is null`), "as River leaves them")
 }
 
-// A call has 1 MiB at most, whoever's texts are in it.
+// A call has at most 1 MiB of text, from any users.
 func TestCoalesceBytes(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
@@ -53,8 +53,8 @@ func TestCoalesceBytes(t *testing.T) {
 	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1`))
 }
 
-// What PostgreSQL does not accept of one memory does not keep those of others away, nor is anything
-// of it in their errors.
+// If PostgreSQL rejects one user's memory, the other users' memories are stored, and their errors contain
+// nothing of the rejected one.
 func TestCoalesceBadMemory(t *testing.T) {
 	b := setup(t)
 	b.cfg.Concurrency = 1
@@ -70,7 +70,7 @@ func TestCoalesceBadMemory(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 7' and errors[1] ->> 'error' like '%memory of 7%'`))
 }
 
-// An answer that makes no sense may be because of one text: each is asked about alone.
+// One text may cause an invalid answer, so each text is then embedded alone.
 func TestCoalesceNonsense(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
@@ -96,12 +96,12 @@ func TestCoalesceProviderDown(t *testing.T) {
 	require.Equal(t, 20, b.count(`oxbow.memory_vectors`))
 }
 
-// A user who is erased while their memories are in a batch with others' leaves nothing behind; the others lose nothing.
+// Erasing a user whose memories are in a batch with others' leaves nothing of the user; the others lose nothing.
 func TestErasedInBatch(t *testing.T) {
 	for _, erase := range []string{
 		`select oxbow.erase_user('user 3')`,
 		`select oxbow.erase_memory('user 3', (select id from oxbow.memories where user_id = 'user 3'))`,
-		// River's own
+		// the user of the job that River runs
 		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job where kind = 'embed' order by id limit 1`,
 	} {
 		t.Run(erase, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestOptedOutInBatch(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.reflection_inbox where user_id = 'user 3'`))
 }
 
-// A worker that stops returns what it took, as no attempt.
+// A worker that stops returns the jobs that it took, and they do not count as attempted.
 func TestCoalesceStopped(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
@@ -166,7 +166,7 @@ func TestCoalesceStopped(t *testing.T) {
 	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'available' and attempt = 0 and errors is null and not metadata ? 'alone'`))
 }
 
-// A worker that dies leaves what it took to River's rescuer: to it these are jobs like any other.
+// River's rescuer finds the jobs that a dead worker took, like any others.
 func TestCoalescedAreRescued(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
@@ -177,7 +177,7 @@ func TestCoalescedAreRescued(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	<-server.Hanging()
-	// its connections end, and an hour passes
+	// The worker's connections end, and an hour passes.
 	b.exec(`update oxbow.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'`)
 	other := b.worker()
 	otherCtx, stopOther := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// expressions are those of the dashboard's panels, however deep they lie.
+// expressions returns the expressions of the dashboard's panels, at any depth.
 func expressions(v any) (all []string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -36,24 +36,23 @@ var (
 	ofOne      = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// used are the metrics that an expression names.
+// used returns the metrics that an expression names.
 func used(expression string) []string {
 	return metricName.FindAllString(quoted.ReplaceAllString(expression, `""`), -1)
 }
 
-// known tells whether a worker has a metric; those of a histogram end with what they are.
+// known reports whether a worker has a metric. The suffixes of a histogram's series are ignored.
 func known(all []string, name string) bool {
 	return slices.Contains(all, name) || slices.Contains(all, ofOne.ReplaceAllString(name, ""))
 }
 
-// Whatever the dashboard and the alarms ask for is something that a worker tells, and every metric
-// has its line in the docs.
+// A worker exports every metric that the dashboard and the alarms use, and the docs describe every metric.
 func TestDashboardAndAlarms(t *testing.T) {
 	b := setup(t)
 	w := b.worker()
 	all := names(w)
 	_, text := scrape(t, w)
-	for line := range strings.Lines(text) { // Go's and the process's own are described as they come
+	for line := range strings.Lines(text) { // includes the metrics of Go and the process
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			all = append(all, strings.Fields(name)[0])
 		}

@@ -35,7 +35,7 @@ func TestEmbed(t *testing.T) {
 	require.Equal(t, get[string](b, `select $1::halfvec(1024)::text`, halfvec(want[0])), got, "the speaker belongs to the text")
 }
 
-// A vector of the application's own stays.
+// A vector stored by the application is kept.
 func TestEmbedKeepsVector(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
@@ -97,7 +97,7 @@ func TestProviderDown(t *testing.T) {
 	}
 }
 
-// While a provider is down, jobs do not queue up to wait for it.
+// While a provider is down, jobs do not each wait for a call to it.
 func TestProviderDownIsAskedRarely(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
@@ -163,7 +163,7 @@ func TestProviderRefusesTexts(t *testing.T) {
 	require.Len(t, server.Requests(), asked, "what was refused is not asked again")
 }
 
-// A job of many texts keeps what its earlier calls brought.
+// A job of many texts keeps the results of its earlier calls.
 func TestEmbedInSeveralCalls(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
@@ -195,7 +195,7 @@ func TestMemoriesThatAreGone(t *testing.T) {
 	require.Len(t, server.Requests(), 1)
 }
 
-// What is erased while its vector is being made leaves nothing behind.
+// A memory that is erased while its vector is being made leaves nothing behind.
 func TestErasedWhileEmbedding(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
@@ -228,7 +228,7 @@ func TestUnreadableArguments(t *testing.T) {
 	require.Contains(t, j.LastError, `"x" among the ids, which is no UUID`)
 }
 
-// One memory that PostgreSQL does not accept something of does not keep the others away.
+// If PostgreSQL rejects one memory, the job's other memories are stored.
 func TestSplit(t *testing.T) {
 	b := setup(t)
 	b.exec(`create function oxbow.test_poison() returns trigger language plpgsql as $$ begin
@@ -243,7 +243,7 @@ func TestSplit(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed' and args ->> 'ids' = $1`, ids[20].String()))
 }
 
-// The transaction of a job is rolled back at its end: nothing of it is there, and the next attempt does it all.
+// If the transaction of a job is rolled back at its end, nothing is stored, and the next attempt does it all.
 func TestRolledBackAndRepeated(t *testing.T) {
 	b := setup(t)
 	b.exec(`create sequence oxbow.test_tries;
@@ -260,7 +260,7 @@ func TestRolledBackAndRepeated(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'check_trigger'`))
 }
 
-// A job is repeated although it was committed, as when the worker dies before River hears of it.
+// A committed job can be repeated, as when the worker dies before River learns of the commit.
 func TestCommittedAndRepeated(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I like tea'), ('ann', 'I like tea'), ('ann', 'I swim')`)
@@ -281,7 +281,7 @@ func TestCommittedAndRepeated(t *testing.T) {
 	require.Equal(t, before, snapshot())
 }
 
-// Eight workers, and every fact many times over in jobs that run at once.
+// Eight workers run concurrent jobs that repeat the same facts.
 func TestConcurrently(t *testing.T) {
 	b := setup(t)
 	b.cfg.Concurrency = 8
@@ -317,11 +317,11 @@ func TestWrongModel(t *testing.T) {
 	require.ErrorContains(t, err, "oxbow reembed --embedding-provider local --embedding-dimension 1024")
 }
 
-// A reembed ends while a worker of the old model works.
+// A reembed finishes while a worker with the old model runs.
 func TestModelChangesUnderneath(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
-	server.Refuse(func([]string) bool { // after the job has looked, before it writes
+	server.Refuse(func([]string) bool { // between the job's check and its write
 		_, err := b.pool.Exec(b.Context(), `update oxbow.settings set value = '{"model": "new", "dimension": 1024}' where key = 'embedding'`)
 		return err != nil
 	})
@@ -330,7 +330,7 @@ func TestModelChangesUnderneath(t *testing.T) {
 	require.ErrorAs(t, w.RunUntilIdle(t.Context(), nil), new(*UnfinishedError))
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, []int{1, 0}, []int{terms, vectors})
-	require.InDelta(t, 83, b.job("embed").Pause, 30) // the attempt itself included
+	require.InDelta(t, 83, b.job("embed").Pause, 30) // includes the attempt itself
 	require.Contains(t, w.Health(t.Context()).Database, "new with 1024 dimensions")
 
 	b.hurry()

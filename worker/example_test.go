@@ -45,10 +45,10 @@ func (m silent) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// A worker of one's own uses any embedder and any language model of langchaingo.
+// A worker in your own program can use any embedder and any language model of langchaingo.
 func Example() {
 	ctx := context.Background()
-	url, err := pgtest.Create(ctx) // os.Getenv("DATABASE_URL")
+	url, err := pgtest.Create(ctx) // stands for os.Getenv("DATABASE_URL")
 	check(err)
 	check(migrations.Up(ctx, url, migrations.Options{}))
 	pool, err := pgxpool.New(ctx, url)

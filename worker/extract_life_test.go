@@ -12,11 +12,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
 )
 
-// lives are what people say of themselves as it changes.
+// lives are statements of people about themselves that change over time.
 var lives = []struct {
 	said []string
-	want string // the facts in the end
-	was  string // one that the last thing ended
+	want string // the final facts
+	was  string // a fact that the last statement ended
 }{
 	{[]string{"I'm Ann. I live in Berlin and work as a nurse at Charité.", "My sister Anna lives in Oslo.", "I moved to Oslo last week.", "I started a new job at Siemens", "I live in Oslo now with Anna", "I moved to Madrid yesterday"},
 		"I moved to Madrid yesterday | I started a new job at Siemens | I work as a nurse. | I'm Ann. | My sister Anna lives in Oslo.", "I moved to Oslo last week."},
@@ -53,9 +53,9 @@ var lives = []struct {
 	{[]string{"我吃素。", "我叫小雨。", "大家都叫我晓宇", "我退休了"}, "大家都叫我晓宇 | 我吃素。 | 我退休了", ""},
 }
 
-// Of what people have one at a time one fact is current in the end, whatever the wording, and what
-// it ended is found at its time; what others have, and what one may have several of, stays. It is
-// so whether all is said at once, in one session after the other, or among much else.
+// An attribute with one value at a time has one current fact in the end, whatever the wording, and recall as
+// of the past finds the fact that it ended. Facts about other people, and attributes with several values,
+// stay. The result is the same if everything is said at once, in separate sessions, or among much else.
 func TestLivesChange(t *testing.T) {
 	for _, how := range []string{"at once", "one by one", "among others"} {
 		t.Run(how, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestLivesChange(t *testing.T) {
 				switch how {
 				case "at once":
 					b.say(user, "s", l.said...)
-				case "among others": // which are more like what is said than what it ends
+				case "among others": // these resemble the statement more than the fact that it ends does
 					last := strings.NewReplacer("I'm", "Tom is", "I ", "Tom ", "We ", "They ", "My ", "Tom's ", "Call me", "Call him", "我", "他").Replace(l.said[len(l.said)-1])
 					b.exec(`insert into oxbow.memories (user_id, memory_type, content)
 						select $1, 'fact', format('%s (%s)', $2::text, k) from generate_series(1, 30) k`, user, last)

@@ -15,15 +15,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// listener is an extractor that makes a fact of each user message "fact: …", an episode of each
-// "event: …", and nothing of others. "… is now …" takes the place of what begins alike. What a test
-// wants to happen meanwhile, before does.
+// listener is an extractor that makes a fact of each user message "fact: …" and an episode of each "event: …",
+// and ignores others. "… is now …" supersedes facts with the same beginning. before lets a test act during a call.
 type listener struct {
 	mu     sync.Mutex
-	before func(n int, c reasoner.Conversation) (*reasoner.Extraction, error) // n: how often it was asked before
+	before func(n int, c reasoner.Conversation) (*reasoner.Extraction, error) // n is the number of earlier calls
 	heard  []reasoner.Conversation
 	asked  [][]reasoner.Conflict
-	also   []uuid.UUID // what an update takes the place of too
+	also   []uuid.UUID // further memories that an update supersedes
 }
 
 func (*listener) Name() string { return "listener" }
@@ -71,7 +70,7 @@ func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.
 	return decided, nil
 }
 
-// listen sets the extractor.
+// listen sets a listener as the extractor.
 func (b *bundle) listen() *listener {
 	l := &listener{}
 	b.script(time.Now().Add(time.Hour))
@@ -80,7 +79,7 @@ func (b *bundle) listen() *listener {
 	return l
 }
 
-// say inserts messages of a session, each in a statement of its own, as the user's unless they begin with a role.
+// say inserts messages of a session, each in its own statement, from the user unless they begin with a role.
 func (b *bundle) say(user, session string, messages ...string) {
 	b.Helper()
 	for _, text := range messages {
@@ -124,7 +123,7 @@ func TestMessagesBecomeMemories(t *testing.T) {
 	require.Equal(t, 3, b.count(`oxbow.memories`))
 }
 
-// What changes is superseded on both timelines; the same said again counts as a mention.
+// A changed fact is superseded on both timelines; a repeated fact counts as a mention.
 func TestOperations(t *testing.T) {
 	b := setup(t)
 	b.listen()
@@ -140,7 +139,7 @@ func TestOperations(t *testing.T) {
 	require.Equal(t, 4, b.count(`oxbow.memory_sources`))
 }
 
-// A category's policy decides what becomes of the old memory, and what happened before it takes nothing's place.
+// A category's policy decides what happens to the old memory. A fact about an earlier time supersedes nothing.
 func TestConflictPolicies(t *testing.T) {
 	for policy, want := range map[string]string{
 		"latest_wins":    "Ann's home is Lisbon: expired, ended, 1.0; Ann's home is now Porto: 1.0",
@@ -171,7 +170,7 @@ func TestConflictPolicies(t *testing.T) {
 	}
 }
 
-// Many conversations of one user at once leave each fact once, with its mentions, and lose no change.
+// Many concurrent conversations of one user leave each fact once, with its mentions, and lose no change.
 func TestConversationsAtOnce(t *testing.T) {
 	b := setup(t)
 	b.listen()
@@ -192,7 +191,7 @@ func TestConversationsAtOnce(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 }
 
-// Of many changes of one fact at once none is lost: each takes the place of the one before it.
+// Many concurrent changes of one fact form a chain: each supersedes the one before it.
 func TestChangesAtOnce(t *testing.T) {
 	b := setup(t)
 	b.listen()
@@ -209,7 +208,7 @@ func TestChangesAtOnce(t *testing.T) {
 	require.Equal(t, changes, b.count(`oxbow.memory_history where event = 'UPDATE'`))
 }
 
-// A message that nothing can be made of waits for another try, later each time, and holds up no other.
+// A message that cannot be extracted is retried, later each time, and does not delay others.
 func TestExtractorAnswersNonsense(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -239,7 +238,7 @@ func TestExtractorAnswersNonsense(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 }
 
-// An update takes the place of several memories, if they were shown and last.
+// An update supersedes several memories if they were shown to the extractor and are still current.
 func TestUpdateOfSeveral(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -262,7 +261,7 @@ func TestUpdateOfSeveral(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.facts_as_of('bob')`))
 }
 
-// What an extractor names that is not there, or is somebody else's, changes nothing.
+// If an extractor names memories that do not exist or belong to another user, nothing changes.
 func TestExtractorInventsThings(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -301,7 +300,7 @@ func TestOptedOutIsNotExtractedFrom(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memories`), "what was said until then stays unheard")
 }
 
-// A used memory gains strength, one that was only recalled does not.
+// A memory that is used gains strength; one that is only recalled does not.
 func TestUsedMemoriesGainStrength(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -319,7 +318,7 @@ func TestUsedMemoriesGainStrength(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, chess))
 }
 
-// A trait that a reply used, in the extractor's judgment, becomes surer: an event, at most once in 24 hours.
+// A trait that a reply used, in the extractor's judgment, gains confidence through an event, at most once in 24 hours.
 func TestUsedTraitBecomesSurer(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -341,7 +340,8 @@ func TestUsedTraitBecomesSurer(t *testing.T) {
 	require.InDelta(t, 0.51, get[float64](b, `select trait_confidence from oxbow.memories_trait where id = $1`, used), 0.001)
 }
 
-// The end of a session extracts what is left and asks for a reflection; a message reopens it, or is refused.
+// The end of a session extracts its waiting messages and requests a reflection. A later message
+// reopens it or is refused.
 func TestEndSession(t *testing.T) {
 	b := setup(t)
 	b.listen()
@@ -362,7 +362,7 @@ func TestEndSession(t *testing.T) {
 	require.ErrorContains(t, err, "session_id must not be that of a session that ended")
 }
 
-// Enough messages are extracted at once; fewer wait until nobody has said more for a while.
+// Many waiting messages are extracted immediately; fewer wait until the session has been quiet for a while.
 func TestBurstsAreExtractedTogether(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -386,7 +386,7 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state <> 'completed'`), "the needless ones are gone")
 }
 
-// With the rules, in English and Chinese: what changed takes the place of what was.
+// The rules supersede changed facts, in English and Chinese.
 func TestRulesKeepFactsTrue(t *testing.T) {
 	b := setup(t)
 	b.say("mia", "s1", "I live in Bergen, and I play the cello.", "I love coffee.")
@@ -405,7 +405,7 @@ func TestRulesKeepFactsTrue(t *testing.T) {
 	require.Equal(t, 4, b.count(`oxbow.memory_history where event = 'UPDATE'`))
 }
 
-// What one conversation says again, changes, and takes back, is one memory, whatever there was before.
+// A fact that one conversation repeats, changes and takes back is one memory, with or without earlier memories.
 func TestOneConversationChangesItsMind(t *testing.T) {
 	b := setup(t)
 	b.say("mia before", "s0", "I live in Bergen.")
@@ -428,8 +428,7 @@ func TestOneConversationChangesItsMind(t *testing.T) {
 	}
 }
 
-// An older conversation that comes in late ends nothing that was said after it, and is not stuck,
-// whatever it says itself.
+// An older conversation that arrives late ends no later fact, and is extracted whatever it says.
 func TestOlderConversationComesLate(t *testing.T) {
 	b := setup(t)
 	users := map[string]struct{ now, older, want string }{

@@ -19,11 +19,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
-// scrape returns what /metrics says, the values by name and labels.
+// scrape returns the response of /metrics: the values by name and labels, and the text.
 func scrape(t *testing.T, w *Worker) (map[string]float64, string) {
 	t.Helper()
 	w.gauges.mu.Lock()
-	w.gauges.read = time.Time{} // what the database said before is told for a moment
+	w.gauges.read = time.Time{} // drop the cached gauges
 	w.gauges.mu.Unlock()
 	recorder := httptest.NewRecorder()
 	w.handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -98,7 +98,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A database that is down is told, and does not keep the rest from being told.
+// If the database is down, a scrape reports that, and all metrics that do not need it.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	b := setup(t)
 	w := b.worker()
@@ -110,14 +110,14 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	require.Contains(t, values, `oxbow_jobs_total{kind="embed",outcome="failed"}`)
 }
 
-// Many completed jobs do not make a scrape dear: what it reads is what is not finished.
+// Completed jobs do not slow a scrape down, because it reads only unfinished ones.
 func TestMetricsOfLongQueue(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.river_job (kind, queue, args, state, finalized_at, attempt)
 		select 'embed', 'embed', '{}', 'completed', now(), 1 from generate_series(1, 50000)`)
 	b.insert("ada", "one")
 	w := b.worker()
-	scrape(t, w) // plans, catalog
+	scrape(t, w) // warm up plans and catalog caches
 	before := get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'river_job'`)
 	values, _ := scrape(t, w)
 	require.Equal(t, 1.0, values[`oxbow_queue_jobs{kind="embed",state="available"}`])
@@ -125,7 +125,7 @@ func TestMetricsOfLongQueue(t *testing.T) {
 	require.Less(t, get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'river_job'`)-before, int64(1000))
 }
 
-// names are those of all metrics that a worker has.
+// names returns the names of all metrics of a worker.
 func names(w *Worker) (all []string) {
 	fq := regexp.MustCompile(`fqName: "([^"]+)"`)
 	descs := make(chan *prometheus.Desc, 1000)

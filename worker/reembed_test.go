@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// catalog describes the table of vectors as a dump would, without the length of the vectors.
+// catalog returns the definition of the vector tables, without the length of the vectors.
 func (b *bundle) catalog() string {
 	b.Helper()
 	return get[string](b, `
@@ -33,7 +33,7 @@ func (b *bundle) catalog() string {
 
 const smallPage = 64
 
-// target is the local provider with another dimension.
+// target returns a configuration of the local provider with another dimension.
 func (b *bundle) target(dimension int) Config {
 	cfg := b.cfg
 	cfg.reembedPage = smallPage
@@ -75,7 +75,7 @@ func TestReembed(t *testing.T) {
 	require.ErrorIs(t, err, ErrSameModel)
 }
 
-// Memories come in, are embedded and are erased while the new vectors are made; the worker of the old model goes on.
+// Memories arrive, are embedded and are erased during a reembed, while the worker of the old model runs.
 func TestReembedWhileServing(t *testing.T) {
 	b := setup(t)
 	first := b.insert("ann", numbered(200, "memory")...)
@@ -94,7 +94,7 @@ func TestReembedWhileServing(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, served, 3)
 	b.insert("new", "zebra")
-	// by its words, for the old worker has no vector for it
+	// found by words, because the old worker makes no vector for it
 	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`)
 	stop()
 	require.NoError(t, end(t, ended))
@@ -135,7 +135,7 @@ func TestReembedResumes(t *testing.T) {
 	require.Equal(t, 201, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 32`))
 }
 
-// Another target begins anew.
+// A reembed to another model starts again.
 func TestReembedToAnotherModel(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(100, "memory")...)
@@ -180,7 +180,7 @@ func TestReembedWithProviderThatMisbehaves(t *testing.T) {
 	require.Equal(t, []string{"openai:m"}, get[[]string](b, `select array_agg(model) from oxbow.embedding_refusals`))
 }
 
-// The exchange waits for an application that holds a lock, and gives way to those behind it meanwhile.
+// The exchange waits for an application that holds a lock, and lets waiting transactions pass meanwhile.
 func TestReembedWaitsForLocks(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "I like tea")

@@ -17,7 +17,7 @@ func TestReflectionTrigger(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	// inbox puts a memory into the inbox, as embed did when.
+	// inbox adds a memory to the inbox, as an embed job at that time would.
 	inbox := func(t *testing.T, tx pgx.Tx, importance float64, session *string, when time.Time) {
 		_, err := tx.Exec(t.Context(), `
 			with m as (insert into oxbow.memories (user_id, content) values ('ann', 'x') returning id)
@@ -105,12 +105,12 @@ func TestReflectionTrigger(t *testing.T) {
 	}
 }
 
-// An inbox that is larger than a batch is worked off by one reflection after the other.
+// An inbox that is larger than a batch is processed by several reflections.
 func TestReflectInBatches(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 's')`)
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) select 'ann', 'episodic', 'memory ' || i, 's' from generate_series(1, 450) i`)
-	// embedded without a worker, so that all of it is in the inbox at once
+	// indexed without a worker, so that the whole inbox exists at once
 	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`delete from oxbow.river_job`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
@@ -126,7 +126,7 @@ func TestReflectInBatches(t *testing.T) {
 	require.Equal(t, 3, b.count(`oxbow.reflection_cycles`), "repeated after its commit, it finds nothing")
 }
 
-// A conversation counts as reflected on once its messages are extracted, and asks for a reflection only then.
+// A conversation counts as reflected on, and triggers a reflection, only after its messages are extracted.
 func TestReflectBeforeExtraction(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)
@@ -148,7 +148,7 @@ func TestReflectBeforeExtraction(t *testing.T) {
 	require.Equal(t, "session_end", get[string](b, due))
 }
 
-// Before it stops, a worker that runs until idle folds the activity that waits.
+// A worker that runs until idle folds the waiting activity before it stops.
 func TestIdleFoldsActivity(t *testing.T) {
 	b := setup(t)
 	id := b.insert("ann", "a memory")[0]
@@ -176,7 +176,7 @@ func TestReflectOptedOut(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'reflect'`))
 }
 
-// A burst of memories asks once, and a check that is under way when more come in is followed by another.
+// A burst of memories causes one check. Memories that arrive during a check cause another.
 func TestChecksFold(t *testing.T) {
 	b := setup(t)
 	for i := range 30 {
@@ -195,14 +195,14 @@ func TestChecksFold(t *testing.T) {
 	require.Equal(t, "available", b.job("check_trigger").State)
 }
 
-// A memory that comes into the inbox while its user is being checked is not forgotten: its embed
-// finds the check about to complete, waits for it, and then enqueues another.
+// A memory that enters the inbox while its user is being checked is not lost: its embed job waits for the
+// check that is about to complete, and then enqueues another.
 func TestCheckAfterCheck(t *testing.T) {
 	b := setup(t)
 	w := b.worker()
 	client, err := w.client(nil)
 	require.NoError(t, err)
-	// the test holds up the completion
+	// The test delays the completion.
 	b.exec(`create function oxbow.test_wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
 		create trigger test_wait before update on oxbow.river_job for each row
 			when (new.state = 'completed' and new.kind = 'check_trigger') execute function oxbow.test_wait()`)
@@ -231,7 +231,7 @@ func TestCheckAfterCheck(t *testing.T) {
 				return err
 			}
 			if _, err := tx.Exec(t.Context(), `delete from oxbow.river_job where kind = 'embed'`); err != nil {
-				return err // this transaction is the embed
+				return err // this transaction stands for the embed job
 			}
 			_, err = client.InsertTx(t.Context(), tx, jobs.CheckTriggerArgs{UserID: "ann"}, nil)
 			return err
@@ -249,7 +249,7 @@ func TestFlushActivity(t *testing.T) {
 	ids := b.insert("ann", "one", "two", "three")
 	b.exec(`select oxbow.touch('ann', array[$1, $1, $2]::uuid[])`, ids[0], ids[1])
 	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day' from generate_series(1, 2500)`, ids[2])
-	// neither is there
+	// activity of a memory that does not exist, and of another user's
 	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0])
 	for range 2 {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 1, '{}')`)

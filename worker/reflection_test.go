@@ -15,14 +15,14 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Memories become traits, with their evidence in the user's own time, through the whole chain of
-// jobs and the real rules.
+// Memories become traits through the whole chain of jobs with the real rules. The evidence is dated
+// in the user's time zone.
 func TestTraitsSettle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		zone     string
 		memories []string
-		late     string // the day of the last one, at half past eleven in the evening
+		late     string // the day of the last memory, at 23:30
 		words    []string
 	}{
 		"English": {"America/New_York", []string{
@@ -63,11 +63,11 @@ func TestTraitsSettle(t *testing.T) {
 	}
 }
 
-// No single memory keeps its user from being reflected on: neither a huge one, nor one of a year
-// that begins in the year 0 further west.
+// No single memory prevents the reflection on its user, such as a huge one, or one at the start of the year 1,
+// which is in the year 0 in a time zone further west.
 func TestOddMemoriesHoldNothingUp(t *testing.T) {
 	b := setup(t)
-	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // noon in New York, or a little before
+	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // about noon in New York
 	b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'America/New_York')`)
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
 		select 'ann', 'fact', repeat(x, 150000), $1::timestamptz - interval '5 days', 1 from unnest('{0 1 ,a-a-,e t ,毛病}'::text[]) x`, morning)
@@ -81,7 +81,7 @@ func TestOddMemoriesHoldNothingUp(t *testing.T) {
 	b.consistent()
 }
 
-// What a person made of a trait is not what its pattern shows any more: what the pattern shows leaves it alone.
+// A trait that a person has reworded no longer follows its pattern: later evidence of the pattern leaves it alone.
 func TestWhatAPersonWordedIsNotRefuted(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
@@ -99,7 +99,7 @@ func TestWhatAPersonWordedIsNotRefuted(t *testing.T) {
 	require.Positive(t, b.count(`oxbow.reflection_cycles where dropped::text like '%the person worded the trait%'`))
 	b.consistent()
 
-	// nor is what a person says of such things shown to a reasoner
+	// Nor is a person's wording of a sensitive trait shown to a reasoner.
 	s := b.script(b.cfg.Now())
 	b.exec(`select oxbow.edit_trait('ann', $1, content => 'Ann lives with HIV.')`, after.ID)
 	b.waiting("ann", "tea: 1")
@@ -110,7 +110,7 @@ func TestWhatAPersonWordedIsNotRefuted(t *testing.T) {
 	}
 }
 
-// Why a reflection ran is written down with the value that was enough.
+// A cycle records why the reflection ran, with the value that reached the threshold.
 func TestTriggersAreRecorded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -130,7 +130,7 @@ func TestTriggersAreRecorded(t *testing.T) {
 		for _, by := range []string{"check_trigger", "sweep"} {
 			t.Run(name+", asked by "+by, func(t *testing.T) {
 				b := setup(t)
-				b.script(morning) // the triggers go by the machine's clock
+				b.script(morning) // the triggers use the machine's clock
 				c.given(b)
 				b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ($1, 'default', 1, '{"user_id": "ann"}')`, by)
 				require.NoError(t, b.drain())
@@ -149,8 +149,8 @@ func TestTriggersAreRecorded(t *testing.T) {
 	}
 }
 
-// Each batch is committed with its job. A worker that ends in the middle loses one batch's
-// thoughts, and nothing counts twice.
+// Each batch is committed with its job. A worker that is interrupted loses the work on one batch, and nothing
+// counts twice.
 func TestReflectIsInterrupted(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -164,7 +164,7 @@ func TestReflectIsInterrupted(t *testing.T) {
 	s.before = func(n int, _ reasoner.Batch) (*reasoner.Proposals, error) {
 		if n == begun+1 {
 			stop()
-			<-s.ctx.Done() // it goes on all the same
+			<-s.ctx.Done() // the interrupted call still returns its result
 		}
 		return nil, nil
 	}
@@ -180,7 +180,7 @@ func TestReflectIsInterrupted(t *testing.T) {
 	b.consistent()
 }
 
-// While the reasoner is down nothing is lost, and nothing counts as an attempt.
+// While the reasoner is down, nothing is lost, and no attempt is counted.
 func TestReasonerDown(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -209,7 +209,7 @@ func TestReasonerDown(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where trigger_value = 42`))
 }
 
-// A reasoner that answers nonsense about one memory is asked about fewer and fewer, until that one is alone.
+// If a reasoner gives an invalid answer because of one memory, the batches shrink until that memory is alone.
 func TestReasonerAnswersNonsense(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -262,7 +262,7 @@ func TestDailyTokens(t *testing.T) {
 	require.Equal(t, 7, b.held("ann").Supporting)
 }
 
-// Who opts out while a reasoner thinks is not reflected on either, and waiting reviews go round in no circle.
+// A user who opts out during a call of the reasoner is not reflected on, and waiting reviews do not loop.
 func TestOptingOutMeanwhile(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -304,7 +304,7 @@ func TestOptingOutMeanwhile(t *testing.T) {
 	require.LessOrEqual(t, b.count(`oxbow.river_job where kind in ('reflect', 'contradiction_review')`), 5)
 }
 
-// Whatever changes between reading and writing: it is read again, and nothing is lost or counts twice.
+// If something changes between reading and writing, it is read again. Nothing is lost or counted twice.
 func TestChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	type world struct {
@@ -409,12 +409,12 @@ func TestChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// Two workers and somebody in a hurry on one user: each memory counts once.
+// Two workers and Reflect run for one user at the same time: each memory counts once.
 func TestManyAtOnce(t *testing.T) {
 	b := setup(t)
 	b.script(morning)
 	b.waiting("ann", several(1000, "tea")...)
-	for range 3 { // jobs that the unique key would not let be
+	for range 3 { // jobs that the unique key would normally prevent
 		b.enqueue("reflect", "ann")
 	}
 	done := make(chan error, 3)
@@ -428,7 +428,7 @@ func TestManyAtOnce(t *testing.T) {
 	for range 3 {
 		err := <-done
 		if errors.As(err, new(*UnfinishedError)) {
-			err = nil // a job that lost five times in a row tries again
+			err = nil // a job that loses five times in a row is retried
 		}
 		require.NoError(t, err)
 	}

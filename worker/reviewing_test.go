@@ -16,7 +16,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// contradicted makes a trait with three memories for it, and a reflection that finds three against it due: 0.4 · 0.6.
+// contradicted makes a trait with three supporting memories, and puts three contradicting ones into
+// the inbox. The resulting confidence is 0.4 · 0.6.
 func (b *bundle) contradicted(user string) trait {
 	b.Helper()
 	b.waiting(user, several(3, "tea")...)
@@ -25,7 +26,7 @@ func (b *bundle) contradicted(user string) trait {
 	return b.held(user)
 }
 
-// What contradicts a trait is reviewed before anything else is concluded; the reflection goes on afterwards.
+// A contradicted trait is reviewed before further conclusions; then the reflection resumes.
 func TestContradictionReview(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -88,7 +89,7 @@ func TestContradictionReview(t *testing.T) {
 	}
 }
 
-// A reflection leaves a user to the review that is due, also where that was not enqueued, and goes on after it.
+// A reflection yields to a due review of the user, even if none was enqueued, and resumes after it.
 func TestReflectYieldsToTheReview(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -114,7 +115,7 @@ func TestReflectYieldsToTheReview(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where trigger_type = 'importance_accumulated' and trigger_value = 42`), "the trigger is that of the first")
 }
 
-// A review whose reasoner is down waits, and one whose job was lost is found again.
+// A review waits while its reasoner is down, and is found again if its job was lost.
 func TestReviewsAreNotLost(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -137,7 +138,7 @@ func TestReviewsAreNotLost(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'contradiction_review' and args ->> 'user_id' = 'ann' and state = 'completed'`)-1, "one for it, and one that found nothing more")
 }
 
-// A reasoner that only answers nonsense about a case keeps the trait.
+// If a reasoner gives only invalid answers about a case, the trait is kept.
 func TestNonsenseAboutACase(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -157,7 +158,7 @@ func TestNonsenseAboutACase(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
 }
 
-// A trend is watched until its window ends, by the clock of reflection.
+// A trend is kept until its window ends, by the clock of reflection.
 func TestExpireTrend(t *testing.T) {
 	t.Parallel()
 	trend := func(b *bundle) trait {
@@ -167,7 +168,7 @@ func TestExpireTrend(t *testing.T) {
 		require.Equal(b, "trend", b.held("ann").Stage)
 		return b.held("ann")
 	}
-	// at works the job at a moment of the reflection's clock.
+	// at runs the job at the given time of the reflection's clock.
 	at := func(b *bundle, now time.Time) error {
 		b.cfg.Now = func() time.Time { return now }
 		b.hurry()
@@ -220,8 +221,7 @@ func TestExpireTrend(t *testing.T) {
 	}
 }
 
-// A clock that is set back gives nothing a negative age and makes nothing surer. What comes from
-// the future is from now.
+// If the clock is set back, nothing gets a negative age or gains confidence. Times in the future count as now.
 func TestClockGoesBack(t *testing.T) {
 	b := setup(t)
 	b.script(morning)
@@ -245,7 +245,7 @@ func TestClockGoesBack(t *testing.T) {
 	b.consistent()
 }
 
-// rows describes every row of every table, but for River's own housekeeping.
+// rows returns every row of every table as text, except River's own housekeeping.
 func (b *bundle) rows() map[string]string {
 	b.Helper()
 	tables := get[[]string](b, `select array_agg(relname::text) from pg_class where relnamespace = 'oxbow'::regnamespace and relkind = 'r'
@@ -257,7 +257,7 @@ func (b *bundle) rows() map[string]string {
 	return told
 }
 
-// A dry run shows what the real one does, and writes nothing.
+// A dry run reports the same as the real run, and writes nothing.
 func TestDryRun(t *testing.T) {
 	b := setup(t)
 	b.script(morning)
@@ -283,7 +283,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// told writes something without the ids that a run makes up.
+// told returns a value as text without the ids that differ between runs.
 func told(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -303,7 +303,7 @@ func told(t *testing.T, v any) string {
 	return strings.Join(words, `"`)
 }
 
-// What is sensitive no reasoner gets to see, and what one says about it all the same is not held of anybody.
+// A reasoner is not shown sensitive memories, and its conclusions about sensitive topics are dropped.
 func TestNothingSensitiveIsInferred(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -342,7 +342,7 @@ func TestNothingSensitiveIsInferred(t *testing.T) {
 	require.Equal(t, 9, get[int](b, `select memories_scanned from oxbow.reflection_cycles`))
 }
 
-// A user with much in the inbox is worked off in bounded batches, in bounded memory.
+// A large inbox is processed in bounded batches, with bounded memory.
 func TestReflectOnManyMemories(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -359,7 +359,7 @@ func TestReflectOnManyMemories(t *testing.T) {
 		if len(batch.Memories) > 200 {
 			return nil, errors.New("that is too much at once")
 		}
-		s.asked = nil // the test is not to hold them
+		s.asked = nil // so that the test does not retain them
 		switch batches++; {
 		case batches == 2:
 			first = heap()

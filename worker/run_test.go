@@ -20,7 +20,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// run starts a worker and returns what stops it and what Run returned.
+// run starts a worker. It returns a function that stops it, and a channel with the result of Run.
 func (b *bundle) run() (w *Worker, stop context.CancelFunc, ended chan error) {
 	b.Helper()
 	w = b.worker()
@@ -36,7 +36,7 @@ func (b *bundle) run() (w *Worker, stop context.CancelFunc, ended chan error) {
 	return w, stop, ended
 }
 
-// end waits for Run's error.
+// end waits for the result of Run.
 func end(t *testing.T, ended chan error) error {
 	t.Helper()
 	err := <-ended
@@ -44,7 +44,7 @@ func end(t *testing.T, ended chan error) error {
 	return err
 }
 
-// eventually waits for something that happens in the database.
+// eventually waits until a query returns true.
 func (b *bundle) eventually(sql string, args ...any) {
 	b.Helper()
 	require.Eventually(b, func() bool { return get[bool](b, sql, args...) }, 5*time.Minute, 5*time.Millisecond, sql)
@@ -55,7 +55,7 @@ func TestRunByNotificationAndByPolling(t *testing.T) {
 	for name, set := range map[string]func(*bundle){
 		"notified": func(b *bundle) { b.cfg.PollInterval = time.Hour },
 		"polling":  func(b *bundle) { b.cfg.PollOnly = true },
-		// as with a pooler that shares connections by transaction
+		// as with a pooler in transaction mode
 		"polling without prepared statements": func(b *bundle) {
 			b.cfg.PollOnly = true
 			b.cfg.DatabaseURL += "&default_query_exec_mode=exec"
@@ -77,7 +77,7 @@ func TestRunByNotificationAndByPolling(t *testing.T) {
 	}
 }
 
-// The worker that leads enqueues the periodic jobs.
+// The leader enqueues the periodic jobs.
 func TestPeriodicJobs(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "I like tea")
@@ -105,7 +105,7 @@ func TestGracefulStop(t *testing.T) {
 	<-entered
 	b.insert("ann", "too late")
 	stop()
-	time.Sleep(300 * time.Millisecond) // until everything in River has heard of it, which nothing shows
+	time.Sleep(300 * time.Millisecond) // until all parts of River have noticed the stop, for which there is no signal
 	close(leave)
 	require.NoError(t, end(t, ended))
 	_, vectors := b.embedded(ids)
@@ -137,7 +137,7 @@ func TestHardStop(t *testing.T) {
 	require.LessOrEqual(t, j.Wait, 0.0)
 }
 
-// A job whose worker was killed is taken up again, one that is still being worked is not.
+// A job of a killed worker is rescued; a job that is still running is not.
 func TestRescue(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "of a worker that was killed")
@@ -215,7 +215,7 @@ func TestHealth(t *testing.T) {
 	w, stop, ended := b.run()
 	ids := b.insert("ann", "I like tea")
 	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0])
-	require.Eventually(t, func() bool { // it may work a job before all its queues have begun
+	require.Eventually(t, func() bool { // it may work a job before all its queues have started
 		code, h = ask(w, "/readyz")
 		return code == http.StatusOK
 	}, 5*time.Minute, time.Millisecond)
@@ -276,7 +276,7 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorAs(t, err, new(*pgconn.ConnectError))
 }
 
-// The login of the worker need not be the owner: the group role oxbow_worker is enough for everything but reembed.
+// The worker's login need not be the owner: the role oxbow_worker suffices for everything except reembed.
 func TestWorkerRole(t *testing.T) {
 	b := setup(t)
 	b.cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
@@ -301,10 +301,10 @@ func TestWorkerRole(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where state in ('discarded', 'retryable')`))
 }
 
-// A worker begins also where PostgreSQL takes longer to answer than River waits for it.
+// A worker starts even if PostgreSQL takes longer to answer than River waits.
 func TestStartIsTriedAgain(t *testing.T) {
 	b := setup(t)
-	require.NoError(t, b.drain()) // the queues are there
+	require.NoError(t, b.drain()) // creates the queues
 	ids := b.insert("ann", "Ann keeps bees.")
 	holder, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -315,7 +315,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 	select {
 	case err := <-drained:
 		require.Fail(t, "nobody waited", err)
-	case <-time.After(12 * time.Second): // River waits for 10
+	case <-time.After(12 * time.Second): // River waits for 10 seconds
 	}
 	require.NoError(t, holder.Rollback(t.Context()))
 	require.NoError(t, <-drained)
@@ -323,7 +323,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 	require.Equal(t, 1, vectors)
 }
 
-// Whoever works until there is nothing left takes up what has come due himself, whoever leads.
+// RunUntilIdle takes up jobs that have become due, whichever worker leads.
 func TestWhatHasComeDueIsTakenUp(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Hour
@@ -335,7 +335,7 @@ func TestWhatHasComeDueIsTakenUp(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.river_leader where leader_id = 'somebody'`))
 }
 
-// A leader who is written down and does nothing keeps nobody waiting.
+// A leader that is recorded but does nothing does not delay jobs.
 func TestLeaderDoesNothing(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Second
@@ -345,7 +345,7 @@ func TestLeaderDoesNothing(t *testing.T) {
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.river_leader where leader_id = 'somebody'`))
 
-	// who does what it is to do keeps its place
+	// A leader that does its work stays the leader.
 	b.exec(`delete from oxbow.river_leader`)
 	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
 	for state, due := range map[string]string{"scheduled": "1 hour", "available": "-1 hour"} {

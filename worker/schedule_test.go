@@ -28,7 +28,7 @@ func TestScheduleNext(t *testing.T) {
 	require.Greater(t, Schedule{Cron: february30}.Next(at).Sub(at), 24*365*time.Hour, "not at once, for ever")
 }
 
-// A running worker follows a schedule that is changed, and takes up its own again.
+// A running worker follows a changed schedule, and returns to the default when the change is removed.
 func TestFollowSchedule(t *testing.T) {
 	b := setup(t)
 	b.cfg.scheduleAge = 20 * time.Millisecond
@@ -73,7 +73,7 @@ func TestRunNow(t *testing.T) {
 	}
 }
 
-// A schedule that PostgreSQL accepts and the cron library does not is reported, and the program's own is followed.
+// A schedule that PostgreSQL accepts but the cron library does not is reported, and the default is used.
 func TestUnreadableSchedule(t *testing.T) {
 	b := setup(t)
 	var log logRecords

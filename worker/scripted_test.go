@@ -14,12 +14,12 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// scripted is a reasoner that sees in "tea: …" a sign of the trait "Likes tea." and in "no tea: …"
-// one against it. What a test wants to happen meanwhile, before does.
+// scripted is a reasoner that treats "tea: …" as support of the trait "Likes tea." and "no tea: …" as a
+// contradiction of it. before lets a test act during a call.
 type scripted struct {
 	mu     sync.Mutex
-	before func(n int, b reasoner.Batch) (*reasoner.Proposals, error) // n: how often it was asked before
-	ctx    context.Context                                            // of the latest question
+	before func(n int, b reasoner.Batch) (*reasoner.Proposals, error) // n is the number of earlier calls
+	ctx    context.Context                                            // of the latest call
 	judge  func(c reasoner.Case) (reasoner.Verdict, error)
 	asked  []reasoner.Batch
 	cases  []reasoner.Case
@@ -99,14 +99,14 @@ func (s *scripted) Review(_ context.Context, c reasoner.Case) (reasoner.Verdict,
 	return s.judge(c)
 }
 
-// times is how often it was asked to reflect.
+// times returns how often the reasoner was asked to reflect.
 func (s *scripted) times() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.asked)
 }
 
-// morning is a moment of the tests' own time.
+// morning is the reference time of the tests.
 var morning = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
 // script sets the reasoner and the clock.
@@ -117,8 +117,8 @@ func (b *bundle) script(now time.Time) *scripted {
 	return s
 }
 
-// waiting puts memories into the inbox, a day apart and the last one on the day before now, as if
-// they had been embedded.
+// waiting puts memories into the inbox as if they had been embedded. They are a day apart, and the last one is
+// from the day before now.
 func (b *bundle) waiting(user string, contents ...string) []uuid.UUID {
 	b.Helper()
 	ids := make([]uuid.UUID, len(contents))
@@ -140,17 +140,17 @@ func (b *bundle) waiting(user string, contents ...string) []uuid.UUID {
 	return ids
 }
 
-// several are signs of one thing.
+// several returns n memories about one thing.
 func several(n int, what string) []string { return numbered(n, what+":") }
 
-// enqueue inserts a job of a user.
+// enqueue inserts a job for a user.
 func (b *bundle) enqueue(kind, user string) {
 	b.Helper()
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ($1, case $1 when 'expire_trend' then 'default' else 'reflect' end, 25,
 		jsonb_build_object('user_id', $2::text, 'trigger_type', 'importance_accumulated', 'trigger_value', 42))`, kind, user)
 }
 
-// reflect works the inbox off at once, with a worker of its own.
+// reflect processes the inbox immediately, with a new worker.
 func (b *bundle) reflect(user string) []jobs.Outcome {
 	b.Helper()
 	outcomes, err := b.tryReflect(user, false)
@@ -167,7 +167,7 @@ func (b *bundle) tryReflect(user string, dryRun bool) (outcomes []jobs.Outcome, 
 	return outcomes, err
 }
 
-// trait is what the tests look at.
+// trait is the part of a trait that the tests check.
 type trait struct {
 	ID         uuid.UUID
 	Content    string
@@ -202,13 +202,13 @@ func (b *bundle) allHeld(user string) (all []trait) {
 	return all
 }
 
-// events are those of a trait.
+// events returns the events of a trait.
 func (b *bundle) events(id uuid.UUID) []string {
 	b.Helper()
 	return get[[]string](b, `select coalesce(array_agg(event order by seq), '{}') from oxbow.trait_events where trait_id = $1`, id)
 }
 
-// consistent checks that all traits are what their events and their evidence make of them.
+// consistent checks that all traits agree with their events and their evidence.
 func (b *bundle) consistent() {
 	b.Helper()
 	_, err := consistency.CheckNext(b.Context(), b.pool, b.cfg.Now(), 1000, func(p consistency.Problem) error {

@@ -24,7 +24,7 @@ func TestSensoryJob(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.sensory_default`))
 	require.Equal(t, 6, b.count(`oxbow.sensory`))
 
-	// its transactions may have to wait for those of other tests
+	// The job may have to wait for transactions of other tests.
 	require.Eventually(t, func() bool {
 		b.sense()
 		return b.count(`oxbow.sensory_candidates where user_id = 'ann' and content = 'tick' and times = 5`) == 1
@@ -38,7 +38,7 @@ func TestSensoryJob(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'embed'`))
 }
 
-// A login of oxbow_worker makes and drops the days though it owns nothing.
+// An oxbow_worker login creates and drops the daily partitions although it does not own the table.
 func TestSensoryJobIsNotTheOwners(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.sensory (user_id, content) values ('ann', 'tick')`)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An unknown context is general: what follows in a known one is not a second context, and counts as C and not as A.
+// An unknown context is general. Evidence from a known context is then not from a second context,
+// and counts as C, not as A.
 func TestUnknownContextIsNotASecondOne(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
@@ -29,7 +30,7 @@ func TestUnknownContextIsNotASecondOne(t *testing.T) {
 	b.consistent()
 }
 
-// at puts memories into the inbox as if they had been embedded, one at each moment.
+// at puts memories into the inbox as if they had been embedded, one for each time.
 func (b *bundle) at(user, content string, moments ...time.Time) {
 	b.Helper()
 	b.exec(`
@@ -41,8 +42,8 @@ func (b *bundle) at(user, content string, moments ...time.Time) {
 	b.exec(`delete from oxbow.river_job where kind = 'embed'`)
 }
 
-// Without a time zone nothing is concluded about hours: ten past nine in Shanghai is ten past one in UTC. A user
-// who chose UTC lives there.
+// Without a time zone nothing is concluded about hours: 09:10 in Shanghai is 01:10 in UTC. A user who chose UTC
+// has that time zone.
 func TestHoursTakeATimeZone(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
@@ -61,7 +62,7 @@ func TestHoursTakeATimeZone(t *testing.T) {
 	b.consistent()
 }
 
-// Eight nights make the same traits whether they are reflected on day by day or at once.
+// Eight nights make the same traits whether they are reflected on daily or all at once.
 func TestHoursReflectedDaily(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.users (user_id, timezone) values ('daily', 'Europe/Lisbon'), ('bulk', 'Europe/Lisbon')`)
@@ -85,8 +86,8 @@ func TestHoursReflectedDaily(t *testing.T) {
 	b.consistent()
 }
 
-// What two conversations of two weeks show is a trend, with the reasoner of rules. Two reflections inside its
-// window make it a candidate; without them its window ends, and expire_trend dissolves it. It is never recalled.
+// With the rules, a pattern in two conversations within two weeks is a trend. Two reflections inside its window
+// make it a candidate. Otherwise expire_trend dissolves it when the window ends. A trend is never recalled.
 func TestTrendsByRules(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *bundle {
@@ -132,8 +133,8 @@ func TestTrendsByRules(t *testing.T) {
 	})
 }
 
-// Over two weeks or more two memories make a candidate. What was seen twice long ago stays a clue, and there is an
-// end to trends.
+// Two memories at least two weeks apart make a candidate. Two memories from long ago stay clues. The number of
+// trends is limited.
 func TestFewMemoriesByRules(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
@@ -154,7 +155,7 @@ func TestFewMemoriesByRules(t *testing.T) {
 	b.consistent()
 }
 
-// later lets days pass, and reflects on what is said then.
+// later moves the clock forward by days, adds a memory, and reflects on it.
 func (b *bundle) later(user string, days int, says string) {
 	b.Helper()
 	now := b.cfg.Now().AddDate(0, 0, days)

@@ -19,7 +19,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// bundle is a database of a test's own and what to work on it with.
+// bundle is a test's own database, with the configuration of its workers.
 type bundle struct {
 	*testing.T
 	dsn  string
@@ -39,7 +39,7 @@ func setup(t *testing.T) *bundle {
 	}}
 }
 
-// testWriter shows the log of a test that fails.
+// testWriter writes a log to the output of a test.
 type testWriter struct{ testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
@@ -47,7 +47,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// remote sets a provider with vectors of the database's dimension, whose far end is a server of the test.
+// remote configures a remote provider with the database's dimension, served by a test server.
 func (b *bundle) remote() *embeddingtest.Server {
 	b.Helper()
 	server := embeddingtest.New(b.T, 1024)
@@ -62,7 +62,7 @@ func (b *bundle) exec(sql string, args ...any) {
 	require.NoError(b, err)
 }
 
-// get returns the only value of the only row.
+// get returns the value of a query with one row and one column.
 func get[T any](b *bundle, sql string, args ...any) T {
 	b.Helper()
 	var value T
@@ -87,7 +87,7 @@ func (b *bundle) insert(user string, contents ...string) []uuid.UUID {
 	return ids
 }
 
-// numbered returns n different texts.
+// numbered returns n distinct texts.
 func numbered(n int, what string) []string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -104,7 +104,7 @@ func (b *bundle) worker() *Worker {
 	return w
 }
 
-// drain works everything that is due, with a worker of its own.
+// drain runs all due jobs with a new worker.
 func (b *bundle) drain() error {
 	b.Helper()
 	w, err := New(b.Context(), b.cfg)
@@ -115,20 +115,20 @@ func (b *bundle) drain() error {
 	return w.RunUntilIdle(ctx, nil)
 }
 
-// hurry makes jobs that wait for later due.
+// hurry makes postponed jobs due.
 func (b *bundle) hurry() {
 	b.Helper()
 	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable', 'available')`)
 }
 
-// work works everything off, also what waits for later.
+// work runs all jobs, including postponed ones.
 func (b *bundle) work() {
 	b.Helper()
 	b.hurry()
 	require.NoError(b, b.drain())
 }
 
-// embedded returns how many of the memories have terms, and a vector.
+// embedded returns how many of the memories have terms, and how many have a vector.
 func (b *bundle) embedded(ids []uuid.UUID) (terms, vectors int) {
 	b.Helper()
 	return b.count(`oxbow.memory_terms where memory_id = any($1)`, ids), b.count(`oxbow.memory_vectors where memory_id = any($1)`, ids)
@@ -139,7 +139,7 @@ type job struct {
 	State       string
 	Attempt     int
 	Wait        float64 // seconds until it is due
-	Pause       float64 // seconds from its last attempt until it is due; 0: it was not tried
+	Pause       float64 // seconds from its last attempt until it is due; 0 if it was not attempted
 	LastError   string
 	MaxAttempts int
 }
@@ -168,11 +168,11 @@ func (b *bundle) setModel(m store.EmbeddingModel) {
 }
 
 func halfvec(v []float32) string {
-	text, _ := json.Marshal(v) // numbers are always JSON
+	text, _ := json.Marshal(v) // numbers always encode
 	return string(text)
 }
 
-// logRecords keeps what is logged, without its attributes.
+// logRecords collects log records without their attributes.
 type logRecords struct{ lines []string }
 
 func (l *logRecords) logger() *slog.Logger { return slog.New(l) }

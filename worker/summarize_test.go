@@ -20,12 +20,12 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
-// chronicler is a summarizer that notes which messages it was told, by their numbers.
+// chronicler is a summarizer that records the numbers of the messages in its input.
 type chronicler struct {
-	mu     sync.Mutex                         // held while it is asked
-	before func(n int, t reasoner.Told) error // n: how often it was asked before
+	mu     sync.Mutex                         // held during a call
+	before func(n int, t reasoner.Told) error // n is the number of earlier calls
 	told   []reasoner.Told
-	ctx    context.Context // of the latest question
+	ctx    context.Context // of the latest call
 }
 
 func (*chronicler) Name() string { return "chronicler" }
@@ -48,7 +48,7 @@ func (c *chronicler) Summarize(ctx context.Context, t reasoner.Told) (string, er
 	return strings.Join(said, " "), nil
 }
 
-// chronicle sets the extractor and the summarizer.
+// chronicle sets the extractor and a chronicler as the summarizer.
 func (b *bundle) chronicle() *chronicler {
 	b.listen()
 	c := &chronicler{}
@@ -56,14 +56,14 @@ func (b *bundle) chronicle() *chronicler {
 	return c
 }
 
-// chat inserts messages from one number up to another, and works them off.
+// chat inserts messages numbered from one number to another, and processes them.
 func (b *bundle) chat(user, session string, from, to int) {
 	b.Helper()
 	b.talk(user, session, from, to)
 	b.work()
 }
 
-// talk inserts messages from one number up to another in one statement.
+// talk inserts messages numbered from one number to another in one statement.
 func (b *bundle) talk(user, session string, from, to int) {
 	b.Helper()
 	b.exec(`insert into oxbow.messages (user_id, session_id, content, seq, created_at)
@@ -71,7 +71,7 @@ func (b *bundle) talk(user, session string, from, to int) {
 		  from generate_series($3::integer, $4::integer) n`, user, session, from, to)
 }
 
-// numbers are those from one up to another, as a chronicler writes them.
+// numbers returns the numbers from one to another, as a chronicler writes them.
 func numbers(from, to int) string {
 	var all []string
 	for n := from; n <= to; n++ {
@@ -80,14 +80,14 @@ func numbers(from, to int) string {
 	return strings.Join(all, " ")
 }
 
-// summaries are the current ones of a user.
+// summaries returns the current summaries of a user.
 func (b *bundle) summaries(user string) []string {
 	b.Helper()
 	return get[[]string](b, `select coalesce(array_agg(content order by content), '{}') from oxbow.memories_episodic
 		where user_id = $1 and source = 'summary' and expired_at is null and forgotten_at is null and (invalid_at is null or invalid_at > now())`, user)
 }
 
-// A conversation past 30 messages has one summary, which grows with it and at its end.
+// A conversation of more than 30 messages has one summary, which is updated as it grows and at its end.
 func TestSummaryOfALongConversation(t *testing.T) {
 	b := setup(t)
 	c := b.chronicle()
@@ -145,7 +145,7 @@ func TestSummaryAfterIsASetting(t *testing.T) {
 	b.chat("ann", "s1", 51, 52)
 	require.Equal(t, []string{numbers(1, 52)}, b.summaries("ann"))
 	require.Zero(t, b.count(`oxbow.memories where expires_at is not null`))
-	// what is more than one call takes comes in several
+	// Messages that exceed one call are summarized in several.
 	b.exec(`update oxbow.settings set value = value || '{"summary_after": 30}' where key = 'conversations'`)
 	asked := len(c.told)
 	b.chat("bob", "s1", 1, 450)
@@ -161,7 +161,7 @@ func TestSummaryAfterIsASetting(t *testing.T) {
 	require.LessOrEqual(t, len([]rune(b.summaries("bob")[0])), reasoner.MaxSummary, "it is cut")
 }
 
-// By the rules, in English and Chinese, through the whole of it.
+// The rules summarize English and Chinese conversations from start to end.
 func TestSummaryByRules(t *testing.T) {
 	b := setup(t)
 	for user, texts := range map[string][3]string{
@@ -193,7 +193,7 @@ func TestSummaryByRules(t *testing.T) {
 	}
 }
 
-// A worker that ends in the middle leaves nothing half done, and two at once leave one summary.
+// An interrupted worker leaves no partial summary, and two concurrent workers leave one summary.
 func TestSummaryIsInterrupted(t *testing.T) {
 	b := setup(t)
 	c := b.chronicle()
@@ -202,7 +202,7 @@ func TestSummaryIsInterrupted(t *testing.T) {
 	c.before = func(n int, _ reasoner.Told) error {
 		if n == 0 {
 			stop()
-			<-c.ctx.Done() // it goes on all the same
+			<-c.ctx.Done() // the interrupted call still returns its result
 		}
 		return nil
 	}
@@ -214,7 +214,7 @@ func TestSummaryIsInterrupted(t *testing.T) {
 	require.Equal(t, []string{numbers(1, 40)}, b.summaries("ann"))
 	require.Equal(t, 1, b.count(`oxbow.memories where source = 'summary'`))
 
-	// the row of the job is gone, and another one comes while this one thinks
+	// The row of the job is gone, and another summary is written during this call.
 	raced := false
 	c.before = func(int, reasoner.Told) error {
 		if !raced {
@@ -229,7 +229,7 @@ func TestSummaryIsInterrupted(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'summarize' and state <> 'completed'`))
 }
 
-// Many conversations at once have a summary each, whoever works at them.
+// Many concurrent conversations get one summary each, whichever worker processes them.
 func TestSummariesAtOnce(t *testing.T) {
 	b := setup(t)
 	const sessions = 6
@@ -249,7 +249,7 @@ func TestSummariesAtOnce(t *testing.T) {
 	require.Zero(t, b.count(`(select superseded_by from oxbow.memories where source = 'summary' and superseded_by is not null group by 1 having count(*) > 1) x`))
 }
 
-// Who opts out is not told of, also not later what was said until then.
+// The conversations of a user who opted out are not summarized, and messages from before are not summarized later.
 func TestOptedOutIsNotSummarized(t *testing.T) {
 	b := setup(t)
 	c := b.chronicle()
@@ -273,14 +273,14 @@ func TestOptedOutIsNotSummarized(t *testing.T) {
 	require.Equal(t, []string{numbers(61, 100) + " " + numbers(141, 180)}, b.summaries("ann"))
 }
 
-// What is erased, forgotten or deleted is in no summary any more, and in none that is made later.
+// Erased, forgotten or deleted content is removed from summaries, and is not in later ones.
 func TestSummaryGoesWithWhatItTells(t *testing.T) {
 	b := setup(t)
 	w := b.chronicle()
-	// Each is a user's, whose messages have numbers of their own: #35 is the 35th of them.
+	// Each case has its own user, with messages numbered from 1: #35 is the 35th.
 	cases := []struct {
 		name, sql string
-		left      int // rows of summaries
+		left      int // remaining rows of summaries
 	}{
 		{"a memory is erased", `select oxbow.erase_memory($1, (select id from oxbow.memories where user_id = $1 and content = 'number #35'))`, 0},
 		{"an early one is", `select oxbow.erase_memory($1, (select id from oxbow.memories where user_id = $1 and content = 'number #5'))`, 0},
@@ -332,7 +332,7 @@ func TestSummaryGoesWithWhatItTells(t *testing.T) {
 		require.Equal(t, []string{numbers(first(i)+91, first(i)+130), numbers(first(i)+201, first(i)+240)}, b.summaries(c.name), "%s: what was said before is not told again", c.name)
 	}
 
-	// while the summarizer thinks
+	// during a call of the summarizer
 	erased := map[int]bool{}
 	w.before = func(_ int, told reasoner.Told) error {
 		_, text, _ := strings.Cut(told.Messages[0].Content, "number ")
@@ -355,7 +355,7 @@ func TestSummaryGoesWithWhatItTells(t *testing.T) {
 	}
 }
 
-// A summary ends 14 days after the last message that it covers, unless it was promoted, or used so much.
+// A summary expires 14 days after the last message that it covers, unless it was promoted or used often.
 func TestSummaryExpires(t *testing.T) {
 	b := setup(t)
 	b.chronicle()
@@ -397,7 +397,7 @@ func TestSummaryExpires(t *testing.T) {
 	require.ErrorContains(t, err, "has no memory")
 }
 
-// What a summary tells of counts once: in the memories that it tells of.
+// A summary is not evidence: only the memories that it summarizes count.
 func TestSummaryIsNoEvidence(t *testing.T) {
 	b := setup(t)
 	b.chronicle()
@@ -409,7 +409,8 @@ func TestSummaryIsNoEvidence(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.memory_sources s join oxbow.memories m on m.id = s.memory_id where m.source = 'summary' and s.message_id is not null`))
 }
 
-// While the summarizer is down the summary waits; nonsense is tried again, and at last the summary goes on without it.
+// A summary waits while the summarizer is down. An invalid answer is retried; after the last
+// attempt, the next summary begins with the later messages.
 func TestSummarizerFails(t *testing.T) {
 	b := setup(t)
 	c := b.chronicle()
@@ -433,7 +434,7 @@ func TestSummarizerFails(t *testing.T) {
 	require.Equal(t, []string{numbers(41, 80)}, b.summaries("ann"))
 }
 
-// With a language model: it is asked for the summary, within what the user may take.
+// A language model writes the summary, within the user's daily tokens.
 func TestSummaryByModel(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)

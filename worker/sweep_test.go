@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// sweep runs the job and what it causes.
+// sweep runs the sweep and the jobs that it enqueues.
 func (b *bundle) sweep() {
 	b.Helper()
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
@@ -19,7 +19,7 @@ func (b *bundle) sweep() {
 	require.Zero(b, b.count(`oxbow.river_job where kind = 'sweep' and state <> 'completed'`))
 }
 
-// embedJobs counts those that are not finished, and all.
+// embedJobs returns the number of unfinished embed jobs, and of all.
 func (b *bundle) embedJobs() (live, all int) {
 	b.Helper()
 	return b.count(`oxbow.river_job where kind = 'embed' and state not in ('completed', 'cancelled', 'discarded')`),
@@ -64,7 +64,7 @@ func TestSweepFindsLostMemories(t *testing.T) {
 	_, all := b.embedJobs()
 	require.LessOrEqual(t, all, 2, "one job for several memories")
 
-	// a vector alone is missing, and the walk begins anew after the last memory
+	// Only the vectors are missing, and the walk starts again after the last memory.
 	b.exec(`delete from oxbow.memory_vectors where memory_id = any($1)`, old)
 	b.sweep()
 	b.sweep()
@@ -72,7 +72,7 @@ func TestSweepFindsLostMemories(t *testing.T) {
 	require.Equal(t, 2, vectors)
 }
 
-// Memories that a job is going to see to, and those that a provider refuses, are left alone.
+// The sweep skips memories that have a job, and memories that the provider refused.
 func TestSweepLeavesAlone(t *testing.T) {
 	b := setup(t)
 	waiting, refused := b.insert("ann", "waiting"), b.insert("ann", "refused")
@@ -130,8 +130,8 @@ func TestSweepAsksWhetherReflectionIsDue(t *testing.T) {
 	require.Equal(t, []string{"user 1", "user 3", "user 5"}, seen)
 }
 
-// Whoever ends jobs locks the rows of several, as the sweep does that enqueues several: one of both
-// is ended by PostgreSQL.
+// A transaction that completes several jobs locks their rows, and so does the sweep when it enqueues several. If
+// they deadlock, PostgreSQL aborts one of them.
 func TestSweepMeetsADeadlock(t *testing.T) {
 	b := setup(t)
 	due := func() {
@@ -144,7 +144,7 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	b.sweep()
 	due()
 	b.exec(`update oxbow.reflection_cycles set completed_at = now() - interval '25 hours'`)
-	// elsewhere
+	// another worker runs them
 	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null where kind = 'reflect'`)
 
 	tx, err := b.pool.Begin(t.Context())
@@ -154,7 +154,7 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 		_, err := tx.Exec(t.Context(), `select from oxbow.river_job where kind = 'reflect' and args ->> 'user_id' = $1 for update`, user)
 		require.NoError(t, err)
 	}
-	_, err = tx.Exec(t.Context(), `set local deadlock_timeout = '1min'`) // the sweep looks first
+	_, err = tx.Exec(t.Context(), `set local deadlock_timeout = '1min'`) // so that the sweep detects the deadlock
 	require.NoError(t, err)
 	lock("ben")
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
@@ -203,7 +203,7 @@ func TestSweepCorrectsStatistics(t *testing.T) {
 	require.Equal(t, right, get[string](b, `select jsonb_agg(s order by user_id)::text from oxbow.memory_term_stats s`))
 }
 
-// A user who cannot be counted in time does not keep the others from it.
+// A user whose recount times out does not prevent the recount of others.
 func TestRecountGoesOn(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "one")
@@ -231,7 +231,7 @@ func TestRecountGoesOn(t *testing.T) {
 	require.Equal(t, 1, wrong, "ann's, in the next round")
 }
 
-// What memories name that were there before entities were is noted once.
+// The entities of memories that are older than the entity tables are recorded once.
 func TestSweepNotesOldEntities(t *testing.T) {
 	b := setup(t)
 	for _, user := range []string{"ann", "bob", "林"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// keepIndex runs the job; the decision who has an index is made anew.
+// keepIndex runs the job. The decision which users have an index is made again.
 func (b *bundle) keepIndex() {
 	b.Helper()
 	b.exec(`delete from oxbow.settings where key = 'vector_index.looked'`)
@@ -25,15 +25,15 @@ func (b *bundle) keepIndex() {
 	require.Zero(b, b.count(`oxbow.river_job where kind = 'vector_index' and state <> 'completed'`))
 }
 
-// near is what the vector channel finds for a memory's own vector, best first.
+// near returns what the vector channel finds for a memory's own vector, best first.
 func (b *bundle) near(user string, id uuid.UUID) []string {
 	b.Helper()
 	return get[[]string](b, `select r.ids::text[] from oxbow.recall_vector($1, '{episodic}',
 		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), 20, null) r`, user, id)
 }
 
-// asNear tells what share of the first ten is as near to a memory as the tenth of others is:
-// several may be equally near.
+// asNear returns the share of the first ten of found that are no further from a memory than the tenth of
+// nearest. Several may be equally near.
 func (b *bundle) asNear(user string, id uuid.UUID, found, nearest []string) float64 {
 	b.Helper()
 	return get[float64](b, `
@@ -43,7 +43,7 @@ func (b *bundle) asNear(user string, id uuid.UUID, found, nearest []string) floa
 		   and distance <= (select max(distance) + 1e-6 from d where memory_id = any($4::uuid[]))`, user, id, found[:10], nearest[:10])
 }
 
-// different returns n texts, English and Chinese in turns, that have few words in common.
+// different returns n texts, alternately English and Chinese, with few words in common.
 func different(n int) []string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	english := strings.Fields("harbour lantern violin teapot telescope jacket camera kayak mirror garden thermometer umbrella guitar printer bicycle recipe")
@@ -60,7 +60,7 @@ func different(n int) []string {
 	return texts
 }
 
-// untilReady waits for transactions of other tests that began before the slot did.
+// untilReady waits for the transactions of other tests that are older than the slot.
 func (b *bundle) untilReady(slots int) {
 	b.Helper()
 	require.Eventually(b, func() bool {
@@ -89,7 +89,7 @@ func TestVectorIndex(t *testing.T) {
 		require.Equal(t, id.String(), b.near("ann", id)[0])
 	}
 
-	// what is new is found before it is in the index, what is erased is in neither
+	// A new memory is found before it is in the index, and an erased one is in neither table.
 	late := b.insert("ann", "昨天在码头弄丢了一把黑色的雨伞")
 	b.exec(`select oxbow.erase_memory('ann', $1)`, ids[0])
 	b.exec(`delete from oxbow.river_job where kind = 'vector_index'`)
@@ -105,7 +105,7 @@ func TestVectorIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, users, 1)
 	require.Equal(t, []any{"ann", "ready", int64(150)}, []any{users[0].UserID, users[0].State, users[0].Vectors})
-	// nobody learns from the catalog who has an index
+	// The catalog does not reveal which users have an index.
 	require.Zero(t, b.count(`pg_indexes where schemaname = 'oxbow' and indexdef like '%ann%' and indexdef not like '%annotation%'`))
 
 	b.exec(`update oxbow.settings set value = '{"policy": "never"}' where key = 'vector_index'`)
@@ -115,8 +115,8 @@ func TestVectorIndex(t *testing.T) {
 	require.Equal(t, late[0].String(), b.near("ann", late[0])[0])
 }
 
-// A change of the model ends all indexes, and a user who is still large gets a new one. Erasing the
-// user leaves nothing.
+// A change of the model drops all indexes, and a user who is still large gets a new one. Erasing the user leaves
+// nothing.
 func TestVectorIndexAfterReembed(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -141,7 +141,7 @@ func TestVectorIndexAfterReembed(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.indexed_vectors`))
 }
 
-// Steps that two workers take at once, and one that was interrupted, do no harm.
+// Concurrent steps of two workers, and an interrupted step, do no harm.
 func TestVectorIndexInterrupted(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -172,7 +172,7 @@ func TestVectorIndexInterrupted(t *testing.T) {
 	require.Equal(t, 120, b.count(`oxbow.indexed_vectors where slot = 1`))
 }
 
-// fill goes on with the index until nothing is left to do.
+// fill continues with the index until nothing is left to do.
 func (b *bundle) fill() {
 	b.Helper()
 	for _, step := range []func(context.Context, store.DB, int) (int, error){store.EndSlots, store.WalkVectors, store.IndexVectors} {
@@ -184,8 +184,8 @@ func (b *bundle) fill() {
 	}
 }
 
-// A transaction that writes a vector while it is decided that its user has an index knows nothing
-// of it, and is waited for.
+// A transaction that writes a vector while an index is assigned to its user does not know about the index, so
+// the index waits for it.
 func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -214,7 +214,7 @@ func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
 	require.Equal(t, ids[7].String(), b.near("ann", ids[7])[0])
 }
 
-// A transaction of another database of the server, which may take hours, is nothing to wait for.
+// The index does not wait for transactions of other databases of the server, which may take hours.
 func TestVectorIndexWaitsForNoOtherDatabase(t *testing.T) {
 	b := setup(t)
 	elsewhere, err := pgx.Connect(t.Context(), pgtest.Database(t))
@@ -228,11 +228,12 @@ func TestVectorIndexWaitsForNoOtherDatabase(t *testing.T) {
 	b.keepIndex()
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
 	require.Equal(t, 1, b.count(`oxbow.vector_slots where ready_at is not null`))
-	_, err = elsewhere.Exec(t.Context(), `rollback`) // it was open all the time
+	_, err = elsewhere.Exec(t.Context(), `rollback`) // it was open during the test
 	require.NoError(t, err)
 }
 
-// A slot is free when nobody's vectors are in it; what somebody holds is waited for, and what has no slot is removed.
+// A slot is free when it holds no user's vectors. Locked vectors stay until the next run, and vectors
+// without a slot are removed.
 func TestVectorIndexFreesWhatIsEmpty(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -255,7 +256,7 @@ func TestVectorIndexFreesWhatIsEmpty(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.indexed_vectors`))
 	require.Zero(t, b.count(`oxbow.vector_slots`))
 
-	// a copy that was left in a slot that is another's now is taken out of it
+	// A leftover copy in a slot that now belongs to another user is removed.
 	b.exec(`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id, slot, embedding)
 		select user_id, memory_type, memory_id, 9, embedding from oxbow.memory_vectors where memory_id = $1`, ids[5])
 	b.exec(`insert into oxbow.vector_slots (user_id, memory_type, slot) values ('ann', 'episodic', 2)`)
@@ -266,7 +267,7 @@ func TestVectorIndexFreesWhatIsEmpty(t *testing.T) {
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 2`))
 }
 
-// The numbers of transactions are a cluster's own: what was restored into another one goes on.
+// Transaction ids belong to a cluster: an index that was restored into another cluster continues.
 func TestVectorIndexInAnotherCluster(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
@@ -277,7 +278,7 @@ func TestVectorIndexInAnotherCluster(t *testing.T) {
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
 }
 
-// What waits for the index is looked up by its key, also in tables of which nothing is known yet.
+// Vectors that wait for the index are looked up by key, even without table statistics.
 func TestVectorIndexWithoutStatistics(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
