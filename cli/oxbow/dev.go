@@ -75,8 +75,8 @@ With a command, that is run instead of working jobs, with DATABASE_URL in its en
 	return cmd
 }
 
-// runOn runs a command on the database until it ends. After an interrupt it ends the command
-// shortly after.
+// runOn runs a command on the database until it ends. On an interrupt it sends SIGTERM, and kills
+// the command 10 seconds later.
 func (a *app) runOn(ctx context.Context, dsn string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// restorable is how long a forgotten memory is kept.
+// restorable is how long a forgotten memory can be restored.
 const restorable = 30 * 24 * time.Hour
 
 func newForgetCommand(a *app) *cobra.Command {

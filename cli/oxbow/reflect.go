@@ -117,7 +117,7 @@ type reflectReport struct {
 	err                                                  error
 }
 
-// shownEvent is a line of the report, or an event in its JSON.
+// shownEvent is an event in the report and its JSON.
 type shownEvent struct {
 	Trait      string          `json:"trait_id"`
 	Content    string          `json:"content"`

@@ -111,8 +111,7 @@ type importer struct {
 	report  Report
 }
 
-// alone keeps other imports out until release is called. It waits for a killed import, whose last
-// statement may still be running.
+// alone keeps other imports out until release is called. It waits up to lockPatience for a running import.
 func (v *importer) alone(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		var got bool

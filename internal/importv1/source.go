@@ -29,7 +29,7 @@ type source struct {
 
 // column is a column as the statements use it.
 type column struct {
-	name, kind string // its name and type in the source
+	name, kind string // as in sourceColumns
 	sql        string // expression that reads it from table s, or from the row n that superseded it
 }
 

@@ -35,7 +35,7 @@ func FuzzVerdict(f *testing.F) {
 		trait.Edited = edited
 		v, err := read.verdict(trait)
 		if err != nil {
-			require.Less(t, len(err.Error()), 500) // it is told to the model and kept
+			require.Less(t, len(err.Error()), 500) // it is sent to the model and stored
 			return
 		}
 		requireLine(t, v.Reason, maxSentence)

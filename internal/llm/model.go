@@ -29,7 +29,7 @@ const (
 	formatNone                 // by the prompt only
 )
 
-// limit is how the length of an answer is limited.
+// limit is the parameter that limits the length of an answer.
 type limit int
 
 const (
@@ -124,7 +124,7 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 			options = append(options, llms.WithJSONMode()) // the transport adds the schema
 		}
 		if _, err := url.Parse(r.cfg.URL); err != nil {
-			return nil, nil, err // the library would end the program
+			return nil, nil, err // the library would exit the program
 		}
 		model, err := ollama.New(ollama.WithServerURL(r.cfg.URL), ollama.WithModel(r.cfg.Model), ollama.WithHTTPClient(client),
 			ollama.WithRunnerNumCtx(r.cfg.ContextTokens))

@@ -125,8 +125,8 @@ func (a resolveAnswer) complete() error {
 	return nil
 }
 
-// decide enters an answer into resolutions. An instruction that cannot be followed becomes the
-// reason of that resolution. decide returns notes on entries that match no conflict.
+// decide enters an answer into resolutions. A candidate without a usable answer is added, with the
+// reason. decide returns notes on entries for unknown or already answered conflicts.
 func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (refused notes) {
 	for _, place := range d.place {
 		resolutions[place] = added("no answer")

@@ -21,7 +21,7 @@ type summaryData struct {
 }
 
 // Summarize asks for a summary of the conversation so far. It leaves out messages that read like
-// instructions. It does not ask unless someone other than an assistant has said something new.
+// instructions. It does not ask unless the user has said something new.
 func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
 	messages := slices.DeleteFunc(slices.Clone(told.Messages), func(m reasoner.Message) bool { return instructs(m.Content) })
 	talk := listen(reasoner.Conversation{Now: told.Now, Language: told.Language, Messages: messages})

@@ -58,7 +58,8 @@ func (a account) attributes() *syscall.SysProcAttr {
 }
 
 // own creates a directory with mode 0700 that belongs to the account. An existing directory must
-// belong to the account: another user could have created it.
+// belong to the account or, if this program runs as root, to root: another user could have created
+// it.
 func (a account) own(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err == nil && a.switched {
