@@ -12,9 +12,9 @@ import (
 // scheduled jobs available every 5 seconds.
 const overdue = 2 * time.Minute
 
-// watchLeader deposes a leader that does not do its work, until stop is called. River elects a new
-// leader only when the old one's term expires. A leader that hangs, or whose term was recorded with an
-// expiry far in the future, would delay retries and the extraction of finished conversations until then.
+// watchLeader deposes a leader that does not do its work, until stop is called. River elects a new leader
+// when the term of the old one expires. A leader that keeps its term without working, or a term recorded
+// far into the future, would delay retries and the extraction of finished conversations.
 func (w *Worker) watchLeader(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

@@ -31,7 +31,7 @@ type periodic struct {
 type followed struct {
 	text     string // set by an operator; empty means the kind's default
 	schedule Schedule
-	next     atomic.Pointer[time.Time] // as last returned to River; nil unless this worker leads
+	next     atomic.Pointer[time.Time] // as last returned to River; nil until this worker leads
 }
 
 // Next implements river.PeriodicSchedule.
