@@ -59,7 +59,7 @@ create table oxbow.memories (
 
   expires_at       timestamptz,          -- null: never; summaries expire unless promoted
 
-  -- 0 normal, 1 somewhat delicate, 2 sensitive, 3 secret (W); the client seals secret text, and content is
+  -- 0 not sensitive, 1 slightly, 2 sensitive, 3 secret (W); the client seals secret text, and content is then
   -- '[sealed]'
   sensitivity      smallint not null default 0,
   sealed           bytea,

@@ -151,7 +151,8 @@ begin
   loop
     perform oxbow.erase_and_count(_user_id, _id);
   end loop;
-  delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids); -- the foreign keys delete the rest
+  -- the foreign keys delete the rest
+  delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids);
   get diagnostics _n = row_count;
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memories
   delete from oxbow.activity a
