@@ -4,8 +4,8 @@
 -- evidence, reported uses, and its entries in the inbox and in jobs. Memories that it superseded and its
 -- child traits lose the reference; traits that it supported or contradicted are reweighed. Summaries of the
 -- conversations in which it was said are erased too, and so are facts that were folded into it. It returns
--- the number of deleted rows, 0 for an unknown memory, without changes to traits. It leaves a receipt (see
--- erasure).
+-- the number of deleted rows, 0 for an unknown memory; changes to traits do not count. It leaves a receipt
+-- (see erasure).
 drop function if exists oxbow.erase_memory(text, uuid); -- an earlier version had no proof
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
