@@ -25,7 +25,7 @@ func (CheckTriggerArgs) Kind() string { return "check_trigger" }
 func (a CheckTriggerArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:   "asks whether the inbox of a user is due for reflection",
+	Does:   "checks whether a user's inbox is due for reflection",
 	Unique: true,
 }, func(c Config) river.Worker[CheckTriggerArgs] {
 	return &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}}

@@ -32,7 +32,7 @@ func (ContradictionReviewArgs) Kind() string { return "contradiction_review" }
 func (a ContradictionReviewArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "decides what becomes of a contradicted trait",
+	Does:     "revises, splits or dissolves a contradicted trait",
 	Queue:    QueueReflect,
 	Unique:   true,
 	Reasoner: true,

@@ -43,7 +43,7 @@ func (EmbedArgs) Kind() string { return "embed" }
 func (a EmbedArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "makes vectors and search terms of memories, folds repeated facts",
+	Does:     "computes vectors and search terms, merges repeated facts",
 	Queue:    QueueEmbed,
 	Embedder: true,
 	// The margin over the worker's own limit keeps River from giving a job that is still running

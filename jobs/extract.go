@@ -29,7 +29,7 @@ func (ExtractArgs) Kind() string { return "extract" }
 func (a ExtractArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "makes memories of messages",
+	Does:     "turns messages into memories",
 	Queue:    QueueExtract,
 	Embedder: true,
 	Reasoner: true,

@@ -31,7 +31,7 @@ func (ReflectArgs) Kind() string { return "reflect" }
 func (a ReflectArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "draws conclusions from the inbox of a user",
+	Does:     "infers traits from a user's inbox",
 	Queue:    QueueReflect,
 	Unique:   true,
 	Reasoner: true,

@@ -22,7 +22,7 @@ func (SensoryArgs) Kind() string { return "sensory" }
 func (a SensoryArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "keeps the days of the sensory stream, notes what comes often",
+	Does:  "manages the sensory stream's daily partitions, records recurring texts",
 	Every: time.Minute,
 }, func(c Config) river.Worker[SensoryArgs] {
 	return &sensoryWorker{db: c.DB, log: c.Logger}

@@ -22,7 +22,7 @@ func (SettleArgs) Kind() string { return "settle" }
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "applies what time did to traits and summaries",
+	Does:  "applies decay to traits, ends trends and expired summaries",
 	Every: 5 * time.Minute,
 }, func(c Config) river.Worker[SettleArgs] {
 	return &settleWorker{db: c.DB, now: c.Now, log: c.Logger}

@@ -26,7 +26,7 @@ func (SummarizeArgs) Kind() string { return "summarize" }
 func (a SummarizeArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "keeps the summary of a long conversation",
+	Does:     "summarizes long conversations",
 	Queue:    QueueReflect,
 	Unique:   true,
 	Reasoner: true,

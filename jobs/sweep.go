@@ -26,7 +26,7 @@ func (SweepArgs) Kind() string { return "sweep" }
 func (a SweepArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "repairs what was lost, asks what time raises",
+	Does:  "enqueues work that was lost or falls due without an INSERT",
 	Every: time.Minute,
 }, func(c Config) river.Worker[SweepArgs] {
 	return &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger}

@@ -20,7 +20,7 @@ func (VectorIndexArgs) Kind() string { return "vector_index" }
 func (a VectorIndexArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "keeps the indexes of vectors of the largest users",
+	Does:  "maintains the vector indexes of the largest users",
 	Every: time.Minute,
 	// The margin lets the current step finish.
 	Timeout: func(Config) time.Duration { return vectorIndexTime + time.Minute },
