@@ -22,10 +22,10 @@ build: ## build bin/oxbow
 demo: setup build ## set up, build, and run the main job on sample data
 	@./scripts/demo
 
-# One package after another: their tests run several at once, each with a worker or more and a dozen connections, and on a machine
-# that is short of processor time those of two packages took many times as long as one after the other.
+# One package after another: with several at once, each with workers and a dozen connections, the tests took many
+# times as long on a short machine. Within a package, eight tests run at once, because most wait for the database.
 # No debugging information is linked (-w): that takes half as long, and what a panic prints is the same.
-TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1
+TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1 -parallel 8
 
 .PHONY: test
 test: ## set up, and run all tests, those of lab/ and the golden suite too (make lint runs go vet)

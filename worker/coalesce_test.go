@@ -172,23 +172,21 @@ func TestCoalescedAreRescued(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
 	server.Always(embeddingtest.Hang())
+	b.cfg.StopTimeout = time.Nanosecond
 	b.singles(10)
-	w := b.worker()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	// A leader looks for jobs to rescue when it is elected, so nobody is until an hour has passed.
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('nobody', now(), now() + interval '1 day')`)
+	_, stop, ended := b.run()
 	<-server.Hanging()
-	// The worker's connections end, and an hour passes.
 	b.exec(`update oxbow.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'`)
-	other := b.worker()
-	otherCtx, stopOther := context.WithCancel(t.Context())
-	otherDone := make(chan error, 1)
-	go func() { otherDone <- other.Run(otherCtx) }()
+	b.exec(`delete from oxbow.river_leader`)
 	server.Always(embeddingtest.Fault{})
+	_, stopOther, otherEnded := b.run()
 	b.eventually(`select count(*) = 10 from oxbow.memory_vectors`)
-	b.eventually(`select count(*) = 10 from oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 2 and errors[1] ->> 'error' like 'Stuck job%'`)
+	b.eventually(`select count(*) = 10 from oxbow.river_job
+		where kind = 'embed' and state = 'completed' and attempt = 2 and errors[1] ->> 'error' like 'Stuck job%'`)
 	stop()
 	stopOther()
-	require.NoError(t, <-otherDone)
-	t.Log("the worker whose jobs were taken away:", <-done)
+	require.NoError(t, end(t, otherEnded))
+	require.NoError(t, end(t, ended))
 }

@@ -75,6 +75,7 @@ type Config struct {
 	extracts    reasoner.Extractor  // for tests: the extractor
 	summarizes  reasoner.Summarizer // for tests: the summarizer; nil means the rules
 	reembedPage int                 // memories per transaction of Reembed
+	riverLevel  slog.Level          // of River's messages; default: warning
 }
 
 // EmbeddingConfig selects one of the built-in embedding providers.
@@ -105,6 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.scheduleAge = cmp.Or(c.scheduleAge, scheduleAge)
 	c.lastWait = cmp.Or(c.lastWait, lastWait)
 	c.reembedPage = cmp.Or(c.reembedPage, 1024)
+	c.riverLevel = cmp.Or(c.riverLevel, slog.LevelWarn)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

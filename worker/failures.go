@@ -42,15 +42,22 @@ func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context
 	return err
 }
 
-// riverLogger returns a logger that drops River's messages below the level warning.
-func riverLogger(log *slog.Logger) *slog.Logger { return slog.New(fromWarn{log.Handler()}) }
-
-type fromWarn struct{ slog.Handler }
-
-func (h fromWarn) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+// riverLogger returns a logger for River that drops messages below a level.
+func riverLogger(log *slog.Logger, level slog.Level) *slog.Logger {
+	return slog.New(fromLevel{log.Handler(), level})
 }
-func (h fromWarn) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return fromWarn{h.Handler.WithAttrs(attrs)}
+
+type fromLevel struct {
+	slog.Handler
+	level slog.Level
 }
-func (h fromWarn) WithGroup(name string) slog.Handler { return fromWarn{h.Handler.WithGroup(name)} }
+
+func (h fromLevel) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= h.level && h.Handler.Enabled(ctx, level)
+}
+func (h fromLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return fromLevel{h.Handler.WithAttrs(attrs), h.level}
+}
+func (h fromLevel) WithGroup(name string) slog.Handler {
+	return fromLevel{h.Handler.WithGroup(name), h.level}
+}

@@ -101,11 +101,12 @@ func TestGracefulStop(t *testing.T) {
 		return false
 	})
 	ids := b.insert("ann", "I like tea")
+	stopping := b.logged("Entering shutdown loop", "queue=embed")
 	_, stop, ended := b.run()
 	<-entered
 	b.insert("ann", "too late")
 	stop()
-	time.Sleep(300 * time.Millisecond) // until all parts of River have noticed the stop, for which there is no signal
+	<-stopping // River fetches no more jobs of the queue
 	close(leave)
 	require.NoError(t, end(t, ended))
 	_, vectors := b.embedded(ids)
@@ -311,11 +312,12 @@ func TestStartIsTriedAgain(t *testing.T) {
 	_, err = holder.Exec(t.Context(), "select from oxbow.river_queue for update")
 	require.NoError(t, err)
 	drained := make(chan error, 1)
+	again := b.logged("trying again to start") // after 10 seconds, River's limit
 	go func() { drained <- b.drain() }()
 	select {
 	case err := <-drained:
-		require.Fail(t, "nobody waited", err)
-	case <-time.After(12 * time.Second): // River waits for 10 seconds
+		require.Fail(t, "the start did not wait", err)
+	case <-again:
 	}
 	require.NoError(t, holder.Rollback(t.Context()))
 	require.NoError(t, <-drained)

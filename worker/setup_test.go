@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +48,28 @@ type testWriter struct{ testing.TB }
 func (w testWriter) Write(p []byte) (int, error) {
 	w.Logf("%s", strings.TrimSuffix(string(p), "\n"))
 	return len(p), nil
+}
+
+// logged returns a channel that is closed once the workers log a line with all the texts.
+func (b *bundle) logged(texts ...string) <-chan struct{} {
+	found := make(chan struct{})
+	w := &logWatcher{testWriter{b.T}, texts, sync.OnceFunc(func() { close(found) })}
+	b.cfg.Logger = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b.cfg.riverLevel = slog.LevelDebug
+	return found
+}
+
+type logWatcher struct {
+	testWriter
+	texts []string
+	found func()
+}
+
+func (w *logWatcher) Write(line []byte) (int, error) {
+	if !slices.ContainsFunc(w.texts, func(text string) bool { return !bytes.Contains(line, []byte(text)) }) {
+		w.found()
+	}
+	return w.testWriter.Write(line)
 }
 
 // remote configures a remote provider with the database's dimension, served by a test server.

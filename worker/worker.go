@@ -234,7 +234,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		CompletedJobRetentionPeriod: completedRetention,
 		ErrorHandler:                errorHandler{w.log},
 		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &noting{Worker: w}, &endings{}},
-		Logger:                      riverLogger(w.log),
+		Logger:                      riverLogger(w.log, w.cfg.riverLevel),
 		TestOnly:                    w.cfg.fast,
 	})
 }
