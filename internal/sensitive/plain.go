@@ -1,11 +1,14 @@
 package sensitive
 
 import (
+	"embed"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // plain takes from a text everything that does not change how it reads: width and style of letters
@@ -75,27 +78,28 @@ func appendPlain(rs []rune, r rune) []rune {
 	return append(rs, r)
 }
 
-// symbols are pictures that say a word of the lists, lookalikes letters that pass for Latin ones,
-// and simplified has the simplified forms of traditional characters.
+// symbols are pictures that stand for a word of the lists, lookalikes letters that pass for Latin ones, and simplified
+// holds the simplified forms of traditional characters.
 var (
-	symbols    = charactersOf("symbols", strings.TrimSpace)
-	lookalikes = charactersOf("lookalikes", lowerRune)
-	simplified = charactersOf("traditional", lowerRune)
+	//go:embed characters.txt
+	characterFile embed.FS
+
+	characters = pattern.MustReadLists(characterFile)
+	symbols    = byRune("symbols", func(s string) string { return s })
+	lookalikes = byRune("lookalikes", firstRune)
+	simplified = byRune("traditional", firstRune)
 )
 
-func lowerRune(s string) rune {
+func firstRune(s string) rune {
 	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.ToLower(r)
+	return r
 }
 
-// charactersOf reads a section of the list of characters: each line has a character and what it stands for.
-func charactersOf[T any](section string, value func(string) T) map[rune]T {
+// byRune returns a list of characters with what each stands for.
+func byRune[T any](list string, value func(string) T) map[rune]T {
 	all := map[rune]T{}
-	readList(characterLines, func(in, line string) {
-		if in == section {
-			r, n := utf8.DecodeRuneInString(line)
-			all[r] = value(line[n:])
-		}
-	})
+	for character, text := range characters.Map(list) {
+		all[firstRune(character)] = value(text)
+	}
 	return all
 }

@@ -1,12 +1,21 @@
-// Package sensitive tells which texts speak about what must never be inferred of a person: health,
-// politics, religion, sexuality, ethnicity (DESIGN §5, C §8.2), in English and Chinese. It knows
-// words, not people: it errs on the side of calling a text sensitive, since a lost trait is cheaper
-// than one that should not exist. What it means by health is diagnoses, symptoms, medication,
-// therapy, disability, pregnancy and addiction; sports, food, tiredness and moods are not.
+// Package sensitive recognizes texts about matters that must never be inferred of a person: health, politics, religion,
+// sexuality, ethnicity (DESIGN §5, C §8.2), in English and Chinese. It knows words, not people, and errs on the side of
+// calling a text sensitive, since a lost trait is cheaper than one that should not exist. Health means diagnoses,
+// symptoms, medication, therapy, disability, pregnancy and addiction; sports, food, tiredness and moods are not health.
 //
-// It has limits: a text in another language, a paraphrase that uses none of the words it knows, and a fact from which
-// only a reader would draw the conclusion pass.
+// The expressions are patterns in lists/*.txt. An expression within a harmless one does not count.
+//
+// It misses texts in other languages, paraphrases without any of the words that it knows, and facts from which only a
+// reader would draw the conclusion.
 package sensitive
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
 
 // The categories.
 const (
@@ -17,24 +26,90 @@ const (
 	Ethnicity = "ethnicity"
 )
 
-// Category returns the category of the first sensitive expression in text. Letters of other widths
-// and scripts that look like Latin ones, invisible characters, letters set apart by spaces, and
-// traditional characters do not hide an expression. A text that is sensitive stays so when a
-// sentence is appended to it. It is safe for concurrent use.
+//go:embed lists/*.txt
+var files embed.FS
+
+var lists = func() fs.FS {
+	sub, err := fs.Sub(files, "lists")
+	if err != nil {
+		panic(err)
+	}
+	return sub
+}()
+
+var grammar = pattern.New(lists)
+
+// Category returns the category of the first sensitive expression in text. Letters of other widths and scripts that look
+// like Latin ones, invisible characters, letters set apart by spaces, and traditional characters do not hide an
+// expression. A sensitive text stays sensitive when a sentence is appended to it. It is safe for concurrent use.
 func Category(text string) (category string, ok bool) {
-	rs := plain(text)
-	words := split(rs)
-	if category, ok := english().find(words); ok {
+	words := split(plain(text))
+	if category, ok := find(join(words), anyLength); ok {
 		return category, true
 	}
-	whole, letters := spelt(words)
-	if category, ok := english().find(whole); ok {
-		return category, true
-	}
-	for _, run := range letters {
-		if category, ok := english().inside(run); ok {
+	if deciphered := decipher(words); deciphered != nil {
+		if category, ok := find(join(deciphered), anyLength); ok {
 			return category, true
 		}
 	}
-	return chinese().find(characters(rs))
+	if tied := untie(words); tied != nil {
+		if category, ok := find(join(tied), 1); ok {
+			return category, true
+		}
+	}
+	spelt, letters := spell(words)
+	if spelt != nil {
+		if category, ok := find(join(spelt), anyLength); ok {
+			return category, true
+		}
+	}
+	for _, run := range letters {
+		if category, ok := within(run); ok {
+			return category, true
+		}
+	}
+	return "", false
+}
+
+// anyLength does not limit how many words an expression has.
+const anyLength = 1 << 30
+
+// find returns the category of the first expression of at most so many words that is not within a harmless one.
+func find(text string, most int) (category string, ok bool) {
+	t := grammar.Read(text)
+	var harmless []pattern.Match
+	known := false
+	for m := range t.All("sensitive") {
+		if m.End-m.Start > most {
+			continue
+		}
+		if !known {
+			harmless, known = slices.Collect(t.All("harmless")), true
+		}
+		if !slices.ContainsFunc(harmless, func(h pattern.Match) bool { return h.Start <= m.Start && m.End <= h.End }) {
+			return m.Value, true
+		}
+	}
+	return "", false
+}
+
+// longestWord and maxLetters bound the search for words among letters that were set apart.
+const (
+	longestWord = 20
+	maxLetters  = 200
+)
+
+// within finds an expression of one word anywhere in letters that were set apart.
+func within(letters string) (category string, ok bool) {
+	letters = letters[:min(len(letters), maxLetters)]
+	for i := range letters {
+		for j := i + 3; j <= min(i+longestWord, len(letters)); j++ {
+			if t := grammar.Read(letters[i:j]); len(t.Tokens) == 1 {
+				if m, ok := t.At("sensitive", 0); ok {
+					return m.Value, true
+				}
+			}
+		}
+	}
+	return "", false
 }

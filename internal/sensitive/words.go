@@ -1,31 +1,25 @@
 package sensitive
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// word is a word of a plain text: letters and digits, "'s" and the like by themselves. A run of
-// Chinese characters is one word, hanWord, whatever it says.
+// word is a word of a plain text, of letters and digits, or a run of Chinese characters.
 type word struct {
-	text       string
-	deciphered string // with letters for the digits in it; empty where that is the same
-	joined     string // with the words that symbols tie to it, as in "dia-betic"; empty if there are none
-	gap        int    // how many characters are between it and the one before
-	apart      bool   // a line, or with a space a clause, ends between it and the one before
-	ends       bool   // a clause ends behind it
+	text  []rune
+	han   bool
+	gap   int  // how many characters are between it and the one before
+	tied  bool // the only one of these is a symbol that may hide a word
+	apart bool // a line, or with a space a clause, ends between it and the one before
+	ends  bool // a clause ends behind it
 }
-
-const (
-	hanWord   = "汉"
-	maxJoined = 40 // bytes
-)
 
 // split takes a plain text apart.
 func split(rs []rune) []word {
 	text := make([]word, 0, len(rs)/4+1)
-	first := 0 // of the words tied together
 	for i := 0; i < len(rs); {
 		from := i
 		for i < len(rs) && !letter(rs, i) && !unicode.Is(unicode.Han, rs[i]) {
@@ -34,41 +28,27 @@ func split(rs []rune) []word {
 			}
 			i++
 		}
-		w := word{gap: i - from, apart: slices.Contains(rs[from:i], '\n')}
-		w.apart = w.apart || (w.gap > 1 && len(text) > 0 && text[len(text)-1].ends)
+		if i == len(rs) {
+			break
+		}
+		w := word{gap: i - from, apart: slices.Contains(rs[from:i], '\n'), han: unicode.Is(unicode.Han, rs[i])}
+		w.apart = w.apart || w.gap > 1 && len(text) > 0 && text[len(text)-1].ends
+		w.tied = len(text) > 0 && w.gap == 1 && tie(rs[i-1])
 		start := i
-		switch {
-		case i == len(rs):
-			return text
-		case unicode.Is(unicode.Han, rs[i]):
-			for i < len(rs) && unicode.Is(unicode.Han, rs[i]) {
-				i++
-			}
-			w.text = hanWord
-		default:
-			for i++; i < len(rs) && letter(rs, i) && rs[i] != '\''; i++ {
-			}
-			w.text = string(rs[start:i])
-			w.deciphered = decipher(w.text)
+		for i++; i < len(rs) && unicode.Is(unicode.Han, rs[i]) == w.han && (w.han || letter(rs, i) && rs[i] != '\''); i++ {
 		}
+		w.text = rs[start:i:i]
 		text = append(text, w)
-		if w.gap != 1 || !tie(rs[start-1]) {
-			first = len(text) - 1
-		} else if f := &text[first]; f.joined == "" {
-			f.joined = f.text + w.text
-		} else if len(f.joined) < maxJoined {
-			f.joined += w.text
-		}
 	}
 	return text
 }
 
-// letter tells whether a character belongs to a word: letters and digits, an apostrophe before a
-// letter and behind one, and what may stand for a letter between two of them.
+// letter reports whether a character belongs to a word: letters and digits, an apostrophe before a letter and behind
+// one, and what may stand for a letter between two of them.
 func letter(rs []rune, i int) bool {
 	switch r := rs[i]; {
 	case r < unicode.MaxASCII:
-		if ('a' <= r && r <= 'z') || ('0' <= r && r <= '9') {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 			return true
 		}
 		return (r == '\'' || r == '@' || r == '$') && 0 < i && i+1 < len(rs) && latin(rs[i-1]) && latin(rs[i+1])
@@ -83,24 +63,76 @@ func latin(r rune) bool { return 'a' <= r && r <= 'z' }
 
 func clauseEnd(r rune) bool { return strings.ContainsRune(".!?;:,\n。、…", r) }
 
-// tie tells whether a symbol may be put into a word to hide it.
+// tie reports whether a symbol may be put into a word to hide it.
 func tie(r rune) bool { return strings.ContainsRune("-*._·•~|^`+/\\", r) }
 
-// decipher puts letters in the place of the digits and signs that are used for them. A word without
-// a letter is a number.
-func decipher(text string) string {
-	if !strings.ContainsAny(text, "0134578@$") || strings.IndexFunc(text, latin) < 0 {
-		return ""
+// join puts words together again, without what stood between them except the ends of clauses. Chinese characters that
+// stand one by one belong together, whatever stood between them.
+func join(words []word) string {
+	var b strings.Builder
+	b.Grow(8 * len(words))
+	for i, w := range words {
+		if i > 0 {
+			last := words[i-1]
+			switch {
+			case last.ends && !(last.alone() && w.alone()):
+				b.WriteString(" . ")
+			case !last.han && !w.han && w.text[0] != '\'':
+				b.WriteByte(' ')
+			}
+		}
+		for _, r := range w.text {
+			b.WriteRune(r)
+		}
 	}
-	return cipher.Replace(text)
+	return b.String()
 }
 
-var cipher = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s")
+// alone reports whether a word is a single Chinese character.
+func (w word) alone() bool { return w.han && len(w.text) == 1 }
 
-// spelt finds single letters set apart, at least three in a row, and returns the text with words
-// made of them, and all the letters of each such run. A wider gap than the least within a run is
-// one between words.
-func spelt(text []word) (whole []word, letters []string) {
+// cipher has the letters for which digits and signs are used.
+var cipher = map[rune]rune{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '@': 'a', '$': 's'}
+
+// decipher puts letters in the place of such digits and signs. A word without a letter is a number. It returns nil where
+// there are none.
+func decipher(words []word) (all []word) {
+	for i, w := range words {
+		if w.han || !slices.ContainsFunc(w.text, latin) || !slices.ContainsFunc(w.text, func(r rune) bool { return cipher[r] != 0 }) {
+			continue
+		}
+		if all == nil {
+			all = slices.Clone(words)
+		}
+		all[i].text = slices.Clone(w.text)
+		for j, r := range w.text {
+			all[i].text[j] = cmp.Or(cipher[r], r)
+		}
+	}
+	return all
+}
+
+// maxTied is how long a word is at most that symbols may have taken apart.
+const maxTied = 40
+
+// untie joins words between which only a symbol stands: "dia-betic". It returns nil where there are none.
+func untie(words []word) (all []word) {
+	if !slices.ContainsFunc(words, func(w word) bool { return w.tied }) {
+		return nil
+	}
+	for _, w := range words {
+		if last := len(all) - 1; last >= 0 && w.tied && len(all[last].text) < maxTied {
+			all[last].text, all[last].ends = append(all[last].text, w.text...), w.ends
+		} else {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// spell finds single letters set apart, at least three in a row, and returns the text with words made of them, and the
+// letters of each such run. A wider gap than the least within a run is one between words.
+func spell(text []word) (whole []word, letters []string) {
 	for i := 0; i < len(text); {
 		j := i
 		for j < len(text) && len(text[j].text) == 1 && (j == i || !text[j].apart) {
@@ -116,17 +148,17 @@ func spelt(text []word) (whole []word, letters []string) {
 		for _, w := range run[1:] {
 			least = min(least, w.gap)
 		}
-		all := ""
+		var all []rune
 		for n, w := range run {
-			all += w.text
+			all = append(all, w.text...)
 			if n == 0 || w.gap > least {
 				whole = append(whole, word{text: w.text, ends: w.ends})
 				continue
 			}
 			last := &whole[len(whole)-1]
-			last.text, last.ends = last.text+w.text, w.ends
+			last.text, last.ends = append(last.text, w.text...), w.ends
 		}
-		letters = append(letters, all)
+		letters = append(letters, string(all))
 		i = j
 	}
 	if letters == nil {

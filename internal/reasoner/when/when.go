@@ -1,10 +1,28 @@
-// Package when finds in a text when something happens: "yesterday", "last Tuesday", "on 3 May",
-// 上周三, 三天前, read from the time at which the text was said. English and Chinese.
+// Package when finds when something happens according to a text: "yesterday", "last Tuesday", "on 3 May", 上周三, 三天前,
+// relative to the time at which the text was said, in English and Chinese.
+//
+// The expressions are patterns in internal/reasoner/language/times.txt. Each gives an operation and an offset n:
+//
+//	day n      the day n days from today; a precision of a week: about n
+//	week n     the week n weeks from this one, or a weekday of it; its Saturday: weekend n
+//	weekday n  a weekday: the last (-1) or next (1) one; 0: by the tense of the text
+//	month n    the month n months from this one, or a day of it
+//	year n     the year n years from this one, or a month or day of it
+//	date n     a date of which the year or the day may be missing: the last or next such month; 0: by the tense
+//	season n   the last, this or the next season, by the month in its middle
+//	shift n    n times a number of units from now; of half a unit: half n; only in a text about the future: later n
 package when
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
 
-// Precision is how exactly a text says when.
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
+
+// Precision is how exactly a text gives a time.
 type Precision int
 
 // The precisions, the most exact first.
@@ -20,137 +38,262 @@ var names = [...]string{"hour", "day", "week", "month", "year"}
 
 func (p Precision) String() string { return names[p] }
 
-// Expression is what a text says of a time.
+// Expression is a time that a text gives.
 type Expression struct {
 	Time       time.Time // in the zone of the time that it is relative to
 	Precision  Precision
-	Start, End int  // where it stands in the text, in bytes
-	Since      bool // it says since when, and not when
+	Start, End int  // its place in the text, in bytes
+	Since      bool // something has been so since then
 }
 
 // maxText is how much of a text is read, in bytes.
 const maxText = 4 << 10
 
-// Find returns the first time that text says, relative to when it was said. A day without an hour
-// is its noon; a week its Wednesday, a month its 15th, a year its 1 July, each at noon; "a week
-// ago" and the like count back from the day. What recurs ("every Tuesday") is no time, and neither
-// is how long something takes, nor what lies outside the years 1 to 9999.
+// Find returns the first time in text, relative to when it was said. A day without an hour is its noon; a week its
+// Wednesday, a month its 15th, a year its 1 July, each at noon; "a week ago" and the like count back from the day.
+// Recurring times ("every Tuesday") and durations are not times, nor is anything outside the years 1 to 9999.
 func Find(text string, said time.Time) (Expression, bool) {
 	if len(text) > maxText {
-		end := maxText
-		for end > 0 && text[end]&0xc0 == 0x80 {
-			end--
+		text = strings.ToValidUTF8(text[:maxText], "")
+	}
+	r := reader{text: language.Read(text), said: said}
+	for m := range r.text.All("time") {
+		e, ok := r.compute(&m)
+		if year := e.Time.UTC().Year(); !ok || year < 1 || year > 9999 {
+			continue
 		}
-		text = text[:end]
+		e.Start, e.End = r.text.Tokens[m.Start].Start, r.text.Tokens[m.End-1].End
+		_, e.Since = r.text.Around("time.since", m.Start, m.End)
+		if hour, found := r.text.Around("time.hour", m.Start, m.End); found && e.Precision == Day {
+			if at, ok := r.hour(e.Time, &hour, m.Start, m.End); ok {
+				e.Time, e.Precision = at, Hour
+				e.End = max(e.End, r.text.Tokens[hour.End-1].End)
+			}
+		}
+		return e, true
 	}
-	e, ok := findEn(text, said)
-	if zh, found := findZh(text, said); found && (!ok || zh.Start < e.Start) {
-		e, ok = zh, true
+	return Expression{}, false
+}
+
+type reader struct {
+	text *pattern.Text
+	said time.Time
+}
+
+// ahead reports whether the text is about the future.
+func (r *reader) ahead() bool {
+	return r.text.Has("time.ahead") && (!r.text.Has("time.behind") || r.text.Has("time.surely"))
+}
+
+// side returns the side of now on which a time without an offset lies: the future if the text is about it.
+func (r *reader) side(n int) (side int, given bool) {
+	switch {
+	case n != 0:
+		return n, true
+	case r.ahead():
+		return 1, false
 	}
-	if year := e.Time.UTC().Year(); !ok || year < 1 || year > 9999 {
+	return -1, false
+}
+
+// compute does the operation of a match.
+func (r *reader) compute(m *pattern.Match) (Expression, bool) {
+	operation, offset, _ := strings.Cut(m.Value, " ")
+	n, err := strconv.Atoi(offset)
+	if err != nil {
+		n, _ = strconv.Atoi(m.Captures[0].Value)
+	}
+	get := func(name string) int {
+		c, _ := m.Get(name)
+		number, _ := strconv.Atoi(c.Value)
+		return number
+	}
+	_, hasWeekday := m.Get("weekday")
+	weekday := time.Weekday(get("weekday"))
+	switch operation {
+	case "day":
+		return Expression{Time: r.day(n), Precision: Day}, true
+	case "about":
+		return Expression{Time: r.day(n), Precision: Week}, true
+	case "week":
+		if hasWeekday {
+			return Expression{Time: r.weekday(n, weekday), Precision: Day}, true
+		}
+		return Expression{Time: r.weekday(n, time.Wednesday), Precision: Week}, true
+	case "weekend":
+		return Expression{Time: r.weekday(n, time.Saturday), Precision: Day}, true
+	case "weekday":
+		side, _ := r.side(n)
+		return Expression{Time: r.nearest(weekday, side), Precision: Day}, true
+	case "month":
+		first := r.noon(r.said.Year(), r.said.Month()+time.Month(n), 1)
+		return r.date(first.Year(), first.Month(), get("day"))
+	case "year":
+		return r.date(r.said.Year()+n, time.Month(get("month")), get("day"))
+	case "season":
+		return r.season(n, time.Month(get("month"))), true
+	case "date":
+		return r.dated(n, get("year"), time.Month(get("month")), get("day"))
+	}
+	unit, _ := m.Get("unit")
+	switch {
+	case operation == "later" && !r.ahead():
 		return Expression{}, false
+	case operation == "half":
+		return r.half(n, unit.Value)
+	}
+	return r.shift(n*get("n"), unit.Value), true
+}
+
+// noon returns noon of a day, which may lie outside its month: the 32nd is the first of the next one.
+func (r *reader) noon(y int, m time.Month, d int) time.Time {
+	return time.Date(y, m, d, 12, 0, 0, 0, r.said.Location())
+}
+
+// day returns noon of the day n days from that of said.
+func (r *reader) day(n int) time.Time {
+	y, m, d := r.said.Date()
+	return r.noon(y, m, d+n)
+}
+
+// weekday returns a day of the week n weeks from that of said. Weeks begin on Monday.
+func (r *reader) weekday(n int, day time.Weekday) time.Time {
+	return r.day(7*n + fromMonday(day) - fromMonday(r.said.Weekday()))
+}
+
+func fromMonday(day time.Weekday) int { return (int(day) + 6) % 7 }
+
+// nearest returns the latest such day before that of said, or the next one after it.
+func (r *reader) nearest(day time.Weekday, side int) time.Time {
+	n := fromMonday(day) - fromMonday(r.said.Weekday())
+	switch {
+	case side > 0 && n <= 0:
+		n += 7
+	case side < 0 && n >= 0:
+		n -= 7
+	}
+	return r.day(n)
+}
+
+// date returns a year, a month of it, or a day; a month of 0 and a day of 0 are not given.
+func (r *reader) date(y int, m time.Month, d int) (Expression, bool) {
+	switch {
+	case m == 0:
+		return Expression{Time: r.noon(y, time.July, 1), Precision: Year}, true
+	case d == 0:
+		return Expression{Time: r.noon(y, m, 15), Precision: Month}, true
+	}
+	t := r.noon(y, m, d)
+	return Expression{Time: t, Precision: Day}, t.Day() == d
+}
+
+// dated returns a date whose year may not be given: a month is the latest one that has begun, or the next; of a day,
+// the nearest one, and in a text about the future one that is to come.
+func (r *reader) dated(n, y int, m time.Month, d int) (Expression, bool) {
+	if y != 0 {
+		return r.date(y, m, d)
+	}
+	side, given := r.side(n)
+	y = r.said.Year()
+	if d == 0 {
+		switch {
+		case side > 0 && (m < r.said.Month() || given && m == r.said.Month()):
+			y++
+		case side < 0 && (m > r.said.Month() || given && m == r.said.Month()):
+			y--
+		}
+		return r.date(y, m, 0)
+	}
+	const manyMonths, halfAYear = 300 * 24 * time.Hour, 183 * 24 * time.Hour
+	e, ok := r.date(y, m, d)
+	switch t := e.Time; {
+	case !ok: // 29 February
+		return r.date(y-1, m, d)
+	case side > 0 && t.Before(r.day(0)), side < 0 && r.said.Sub(t) > manyMonths:
+		return r.date(y+1, m, d)
+	case side < 0 && t.Sub(r.said) > halfAYear:
+		return r.date(y-1, m, d)
 	}
 	return e, true
 }
 
-// noon returns noon of a day, which may lie outside its month: the 32nd is the first of the next.
-func noon(y int, m time.Month, d int, zone *time.Location) time.Time {
-	return time.Date(y, m, d, 12, 0, 0, 0, zone)
-}
-
-// days returns noon of the day that lies n days after said.
-func days(said time.Time, n int) time.Time {
-	y, m, d := said.Date()
-	return noon(y, m, d+n, said.Location())
-}
-
-// months returns noon of the day that lies n months after said; of the last day of that month where it is shorter.
-func months(said time.Time, n int) time.Time {
-	y, m, d := said.Date()
-	first := noon(y, m+time.Month(n), 1, said.Location())
-	y, m, _ = first.Date()
-	return noon(y, m, min(d, lastDay(y, m)), said.Location())
-}
-
-func lastDay(y int, m time.Month) int {
-	return time.Date(y, m+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
-
-// monthOf returns the middle of the month that lies n months after that of said.
-func monthOf(said time.Time, n int) time.Time {
-	y, m, _ := said.Date()
-	return noon(y, m+time.Month(n), 15, said.Location())
-}
-
-// weekday returns a day of the week that lies n weeks after that of said. Weeks begin on Monday.
-func weekday(said time.Time, n int, day time.Weekday) time.Time {
-	return days(said, 7*n+index(day)-index(said.Weekday()))
-}
-
-// index counts from Monday.
-func index(day time.Weekday) int { return (int(day) + 6) % 7 }
-
-// lately returns the latest day of the week before the day of said, or the next one after it.
-func lately(said time.Time, day time.Weekday, future bool) time.Time {
-	n := index(day) - index(said.Weekday())
-	if future {
-		if n <= 0 {
-			n += 7
-		}
-		return days(said, n)
-	}
-	if n > 0 {
-		n -= 7
-	}
-	if n == 0 {
-		n = -7
-	}
-	return days(said, n)
-}
-
-// dated returns noon of a day without a year: the one nearest to said, as far as the text does not
-// say that it is to come.
-func dated(said time.Time, m time.Month, d int, future bool) (time.Time, bool) {
-	y := said.Year()
-	if d < 1 || d > 31 {
-		return time.Time{}, false
-	}
-	at := func(y int) time.Time { return noon(y, m, d, said.Location()) }
-	t := at(y)
-	if t.Month() != m {
-		if t = at(y - 1); t.Month() != m { // 29 February
-			return time.Time{}, false
-		}
-		return t, true
-	}
-	switch {
-	case future && t.Before(days(said, 0)):
-		t = at(y + 1)
-	case !future && t.After(days(said, 0)) && t.Sub(said) > 183*24*time.Hour:
-		t = at(y - 1)
-	case !future && t.Before(said) && said.Sub(t) > 300*24*time.Hour:
-		t = at(y + 1)
-	}
-	if t.Month() != m || t.Day() != d {
-		return time.Time{}, false
-	}
-	return t, true
-}
-
-// monthed returns the middle of a month without a year: the latest one that has begun, or the next one.
-func monthed(said time.Time, m time.Month, future bool) time.Time {
-	y := said.Year()
-	switch {
-	case future && m < said.Month():
-		y++
-	case !future && m > said.Month():
+// season returns the last, this or the next season. One whose middle is less than a month away is this one, and this
+// winter may be that of the next year.
+func (r *reader) season(n int, m time.Month) Expression {
+	y := r.said.Year()
+	switch t := r.noon(y, m, 15); {
+	case n < 0 && !t.Before(r.said.AddDate(0, -1, 0)):
 		y--
+	case n > 0 && !t.After(r.said.AddDate(0, 1, 0)), n == 0 && m == time.January && r.said.Month() > time.June:
+		y++
 	}
-	return noon(y, m, 15, said.Location())
+	return Expression{Time: r.noon(y, m, 15), Precision: Month}
 }
 
-// at returns an hour of the day of t.
-func at(t time.Time, hour, minute int) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, hour, minute, 0, 0, t.Location())
+// shift moves said by so many units.
+func (r *reader) shift(n int, unit string) Expression {
+	switch unit {
+	case "minute":
+		return Expression{Time: r.said.Add(time.Duration(n) * time.Minute), Precision: Hour}
+	case "hour":
+		return Expression{Time: r.said.Add(time.Duration(n) * time.Hour), Precision: Hour}
+	case "week":
+		return Expression{Time: r.day(7 * n), Precision: Week}
+	case "fortnight":
+		return Expression{Time: r.day(14 * n), Precision: Week}
+	case "month":
+		return Expression{Time: r.months(n), Precision: Month}
+	case "year":
+		return Expression{Time: r.months(12 * n), Precision: Year}
+	case "decade":
+		return Expression{Time: r.months(120 * n), Precision: Year}
+	}
+	return Expression{Time: r.day(n), Precision: Day}
+}
+
+// half moves said by half a unit.
+func (r *reader) half(n int, unit string) (Expression, bool) {
+	switch unit {
+	case "year":
+		return Expression{Time: r.months(6 * n), Precision: Month}, true
+	case "month":
+		return Expression{Time: r.day(15 * n), Precision: Week}, true
+	case "hour":
+		return Expression{Time: r.said.Add(time.Duration(n) * 30 * time.Minute), Precision: Hour}, true
+	}
+	return Expression{}, false
+}
+
+// months returns noon of the day n months from that of said; of the last day of that month if it is shorter.
+func (r *reader) months(n int) time.Time {
+	y, m, d := r.said.Date()
+	last := r.noon(y, m+time.Month(n)+1, 0)
+	return r.noon(last.Year(), last.Month(), min(d, last.Day()))
+}
+
+// hour returns the hour of a day that a match gives beside the expression [from, to).
+func (r *reader) hour(day time.Time, m *pattern.Match, from, to int) (time.Time, bool) {
+	get := func(name string) int {
+		c, _ := m.Get(name)
+		n, _ := strconv.Atoi(c.Value)
+		return n
+	}
+	hour, minute := get("hour"), get("minute")
+	late := m.Value == "pm" || m.Value != "am" && r.text.HasIn("time.late", from, max(to, m.End)+2)
+	switch {
+	case m.Value == "noon":
+		hour, late = 12, false
+	case m.Value == "midnight":
+		hour, late = 0, false
+	case m.Value == "half":
+		minute = 30
+	}
+	switch {
+	case late && hour > 0 && hour < 12:
+		hour += 12
+	case m.Value == "am" && hour == 12:
+		hour = 0
+	}
+	y, month, d := day.Date()
+	return time.Date(y, month, d, hour, minute, 0, 0, day.Location()), hour < 24
 }

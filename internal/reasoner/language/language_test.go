@@ -1,0 +1,52 @@
+package language
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, pattern.Check(files))
+}
+
+// Every list is named by the program, or by a pattern.
+func TestListsAreUsed(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{"numeral": true}
+	sources, err := filepath.Glob("../*/*.go")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`"([a-z]\w*(?:\.\w+)*)"`)
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(source)
+		require.NoError(t, err)
+		for _, m := range names.FindAllStringSubmatch(string(text), -1) {
+			used[m[1]] = true
+		}
+	}
+	data, err := filepath.Glob("*.txt")
+	require.NoError(t, err)
+	references := regexp.MustCompile(`@([a-z]\w*(?:\.\w+)*)|\{([a-z]\w*)\}`)
+	for _, file := range data {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range references.FindAllStringSubmatch(string(text), -1) {
+			used[m[1]] = true
+			used["value."+m[2]] = true
+		}
+	}
+	for _, name := range grammar.Names("") {
+		kind := regexp.MustCompile(`^(value)(\.\w+)?\.(only|end|skip|cut)$`).ReplaceAllString(name, "$1$2")
+		require.True(t, used[name] || used[kind] || kind == "value", "nothing names the list %s", name)
+	}
+}
