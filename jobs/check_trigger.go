@@ -33,7 +33,7 @@ var _ = describe(Kind{
 
 func (a CheckTriggerArgs) valid() error {
 	if a.UserID == "" {
-		return errors.New("the arguments name no user")
+		return errors.New("the arguments have no user_id")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const putBackTime = 5 * time.Second
 const aloneKey = "alone"
 
 // errAlone ends a job whose error may be about the jobs that it ran with.
-var errAlone = errors.New("failed together with other jobs and runs alone next")
+var errAlone = errors.New("the batch failed; the job runs alone next")
 
 // batchArgs is implemented by the arguments of kinds that coalesce.
 type batchArgs interface {
@@ -109,7 +109,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 		alone = false
 		return err
 	}
-	c.log.WarnContext(ctx, "jobs that ran together run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
+	c.log.WarnContext(ctx, "a batch failed; its jobs run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
 	release()
 	if ctx.Err() != nil {
 		return errAlone
@@ -124,7 +124,7 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	}
 	rows, err := c.take(ctx, own.row, c.room-weight)
 	if err != nil {
-		c.log.WarnContext(ctx, "a job runs without others", "kind", own.row.Kind, "error", err)
+		c.log.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
 		return nil
 	}
 	var others []*member[T]
@@ -159,7 +159,7 @@ func (c *coalescer[T]) putBack(ctx context.Context, ids []int64, pause time.Dura
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBackTime)
 	defer cancel()
 	if err := store.PutBackJobs(within, c.db, ids, pause, key); err != nil {
-		c.log.WarnContext(ctx, "jobs wait until they are rescued", "jobs", len(ids), "error", err)
+		c.log.WarnContext(ctx, "cannot put jobs back; they wait to be rescued", "jobs", len(ids), "error", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	}
 	var d *decision
 	if !s.Person.OptedOut {
-		if d, err = w.nextReview(ctx, w.DB, s, job.ID, nonsense(job.JobRow)+1 >= maxNonsense); err != nil {
+		if d, err = w.nextReview(ctx, w.DB, s, job.ID, invalidAnswers(job.JobRow)+1 >= maxInvalidAnswers); err != nil {
 			return err
 		}
 	}

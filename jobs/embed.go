@@ -65,14 +65,14 @@ func EmbedMemories(userID string, ids []uuid.UUID) EmbedArgs {
 // memories parses the ids.
 func (a EmbedArgs) memories() ([]uuid.UUID, error) {
 	if a.UserID == "" || a.IDs == "" {
-		return nil, fmt.Errorf("the arguments name no user or no memory: user_id %q, ids %q", a.UserID, a.IDs)
+		return nil, fmt.Errorf("the arguments need a user and memories: user_id %q, ids %q", a.UserID, a.IDs)
 	}
 	parts := strings.Split(a.IDs, ",")
 	ids := make([]uuid.UUID, len(parts))
 	for i, part := range parts {
 		id, err := uuid.Parse(part)
 		if err != nil {
-			return nil, fmt.Errorf("the arguments have %q among the ids, which is no UUID", part)
+			return nil, fmt.Errorf("the id %q in the arguments is not a UUID", part)
 		}
 		ids[i] = id
 	}
@@ -300,7 +300,7 @@ func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (v
 }
 
 // errOutOfTime ends a run whose time is used up. The next run continues.
-var errOutOfTime = errors.New("the provider is slow")
+var errOutOfTime = errors.New("the time for calls of the provider is used up")
 
 // calls groups the memories without a vector into calls.
 func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
@@ -356,7 +356,7 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 		return vectors{}, err
 	}
 	if len(made) != len(texts) {
-		return vectors{}, fmt.Errorf("%s made %d vectors of %d texts", w.embedder.Model(), len(made), len(texts))
+		return vectors{}, fmt.Errorf("%s returned %d vectors for %d texts", w.embedder.Model(), len(made), len(texts))
 	}
 	for i, m := range memories {
 		if refused[i] {
@@ -376,7 +376,7 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 		}
 	}
 	if len(made.refused) > 0 {
-		w.log.WarnContext(ctx, "the provider refuses texts; their memories can be found by their words only",
+		w.log.WarnContext(ctx, "the provider refused texts; their memories can be found by their words only",
 			"memories", len(made.refused), "reason", made.reason)
 		return store.RefuseVectors(ctx, db, w.model().Model, made.refused, made.reason)
 	}
@@ -433,7 +433,7 @@ func (w *embedWorker) postpone(ctx context.Context, err error) error {
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
 	case errors.As(err, &mismatch):
-		w.log.ErrorContext(ctx, "embedding stands still", "error", mismatch)
+		w.log.ErrorContext(ctx, "embedding is paused", "error", mismatch)
 		return river.JobSnooze(spread(otherModelPause))
 	}
 	return err

@@ -63,7 +63,7 @@ type extractWorker struct {
 // completed.
 func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
-		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
+		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
 	}
 	for try := 1; ; try++ {
 		err := w.extract(ctx, job)
@@ -194,7 +194,7 @@ func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs],
 		if err != nil {
 			return err
 		}
-		w.log.ErrorContext(ctx, "the extractor cannot cope with messages: they are tried again", "messages", len(e.Messages), "times", times, "error", why)
+		w.log.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages), "times", times, "error", why)
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	e.candidates = x.admit(ctx, found.Candidates, messages)
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
-		x.log.InfoContext(ctx, "a proposal of the extractor is not followed", "reason", d.Reason)
+		x.log.InfoContext(ctx, "dropped a proposal of the extractor", "reason", d.Reason)
 	}
 	e.ids = make([]uuid.UUID, len(e.candidates))
 	for i := range e.ids {
@@ -165,14 +165,14 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 		}
 	}
 	if len(candidates) > maxCandidates {
-		x.log.WarnContext(ctx, "the extractor proposes more memories of a few messages than are kept", "number", len(candidates), "kept", maxCandidates)
+		x.log.WarnContext(ctx, "dropped surplus proposals of the extractor", "number", len(candidates), "kept", maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	var admitted []reasoner.Candidate
 	for _, c := range candidates {
 		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources), func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
 		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
-			x.log.WarnContext(ctx, "a memory that the extractor proposes is not kept: it rests on no new message, or is none")
+			x.log.WarnContext(ctx, "dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")
 			continue
 		}
 		c.Importance = min(max(c.Importance, 0), 1)

@@ -73,7 +73,7 @@ func overtaken(job *rivertype.JobRow, stale error) error {
 		Snoozes int `json:"snoozes"` // written by River
 	}
 	if err := json.Unmarshal(job.Metadata, &metadata); err == nil && metadata.Snoozes >= maxOvertaken {
-		return fmt.Errorf("others were quicker %d times: %w", metadata.Snoozes, stale)
+		return fmt.Errorf("concurrent changes interrupted the job %d times: %w", metadata.Snoozes, stale)
 	}
 	return river.JobSnooze(spread(time.Second))
 }

@@ -77,7 +77,9 @@ func (p *Provider) Status() ProviderStatus {
 // pausedError is the reason why a job did not call the provider.
 type pausedError struct{ because error }
 
-func (e pausedError) Error() string { return fmt.Sprintf("the provider is left alone: %s", e.because) }
+func (e pausedError) Error() string {
+	return fmt.Sprintf("calls of the provider are paused: %s", e.because)
+}
 func (e pausedError) Unwrap() error { return e.because }
 
 // call runs ask unless calls are paused. The error is an *UnavailableError if they are, or if ask

@@ -48,13 +48,13 @@ func (a ReflectArgs) trigger() store.Trigger {
 	return store.Trigger{Type: cmp.Or(a.TriggerType, "manual"), Value: a.TriggerValue}
 }
 
-// maxNonsense is the maximum number of unusable answers from a reasoner. Each one halves the
+// maxInvalidAnswers is the maximum number of unusable answers from a reasoner. Each one halves the
 // batch, so that the memory that causes them ends up alone and is skipped. Other failures and
 // killed workers do not change the batch, so conclusions do not depend on them.
-const maxNonsense = 9
+const maxInvalidAnswers = 9
 
-// nonsense counts the attempts of a job that ended with an unusable answer.
-func nonsense(job *rivertype.JobRow) (n int) {
+// invalidAnswers counts the attempts of a job that ended with an unusable answer.
+func invalidAnswers(job *rivertype.JobRow) (n int) {
 	for _, e := range job.Errors {
 		if strings.Contains(e.Error, reasoner.AnswerErrorText) {
 			n++
@@ -74,7 +74,7 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
-	failed := nonsense(job.JobRow)
+	failed := invalidAnswers(job.JobRow)
 	for try := 1; ; try++ {
 		s, err := w.begin(ctx, w.DB, job.Args.UserID)
 		if err == nil {
@@ -85,7 +85,7 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 			continue
 		}
 		var useless *reasoner.AnswerError
-		if errors.As(err, &useless) && failed+1 >= maxNonsense {
+		if errors.As(err, &useless) && failed+1 >= maxInvalidAnswers {
 			return w.passOver(ctx, job, s, useless)
 		}
 		return w.postpone(ctx, err)
@@ -198,7 +198,7 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 
 // passOver removes the memories with unusable answers from the inbox and records the failed cycle.
 func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, why error) error {
-	w.Logger.ErrorContext(ctx, "the reasoner cannot cope with memories: they are passed over",
+	w.Logger.ErrorContext(ctx, "the reasoner gave too many invalid answers; skipping the memories",
 		"memories", len(s.Batch), "error", why)
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {

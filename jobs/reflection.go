@@ -165,11 +165,11 @@ func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, j
 	})
 	for _, u := range calls {
 		for _, d := range u.Refused {
-			r.Logger.InfoContext(ctx, "what a model answered is not followed", "purpose", u.Purpose, "reason", d.Reason)
+			r.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose, "reason", d.Reason)
 		}
 	}
 	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, userID, job, cycle, calls); recorded != nil {
-		r.Logger.ErrorContext(ctx, "the model's calls could not be recorded", "error", recorded)
+		r.Logger.ErrorContext(ctx, "cannot record the calls of the model", "error", recorded)
 	}
 	return err
 }
@@ -178,7 +178,7 @@ func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, j
 type overspentError struct{ tokens, limit int64 }
 
 func (e overspentError) Error() string {
-	return fmt.Sprintf("the reflections of this user took %d tokens in 24 hours, the limit is %d: what is left waits",
+	return fmt.Sprintf("the user's reflections used %d tokens in 24 hours; the limit is %d",
 		e.tokens, e.limit)
 }
 
@@ -311,7 +311,7 @@ func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, c
 		return o, err
 	}
 	if removed != int64(len(p.Batch)) {
-		return o, fmt.Errorf("take the batch out of the inbox: %w", store.ErrStale)
+		return o, fmt.Errorf("remove the batch from the inbox: %w", store.ErrStale)
 	}
 	if err := store.WriteChanges(ctx, tx, changes); err != nil {
 		return o, err
@@ -343,7 +343,7 @@ func (r *Reflection) postpone(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &spent):
 		r.Observer.Overspent()
-		r.Logger.WarnContext(ctx, "a reflection waits", "reason", spent)
+		r.Logger.WarnContext(ctx, "a reflection was postponed", "reason", spent)
 		return river.JobSnooze(spread(time.Hour))
 	case errors.As(err, &down):
 		if !errors.As(err, new(pausedError)) {

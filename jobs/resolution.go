@@ -67,7 +67,7 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 				break
 			}
 			if taken.Operation != decided[k].Operation {
-				x.log.WarnContext(ctx, "an operation that there is not, or on a memory that was not shown or has just ended, is not followed", "operation", string(decided[k].Operation))
+				x.log.WarnContext(ctx, "ignored an operation of the extractor: it is unknown, or its memory was not shown or has ended", "operation", string(decided[k].Operation))
 			}
 			e.Memories[i].Resolution = taken
 			r.follow(e.ids[i], taken)
@@ -222,7 +222,7 @@ func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) er
 	for i, held := range similar {
 		for _, h := range held {
 			if (h.Similarity >= muchSimilar || aboutSame(e.candidates[i], h)) && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
-				return fmt.Errorf("decide on a memory that is much like another: %w", store.ErrStale)
+				return fmt.Errorf("resolve a candidate: %w", store.ErrStale)
 			}
 		}
 	}

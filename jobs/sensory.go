@@ -47,10 +47,10 @@ func (w *sensoryWorker) Work(ctx context.Context, _ *river.Job[SensoryArgs]) err
 	days, failed := store.KeepSensoryDays(ctx, w.db)
 	switch {
 	case days.Dropped > 0 || days.Deleted > 0 || days.Moved > 0:
-		w.log.InfoContext(ctx, "kept the days of the sensory stream", "made", days.Made, "moved", days.Moved,
+		w.log.InfoContext(ctx, "maintained the partitions of the sensory stream", "made", days.Made, "moved", days.Moved,
 			"dropped", days.Dropped, "deleted", days.Deleted, "put_off", days.PutOff)
 	case days.PutOff > 0:
-		w.log.InfoContext(ctx, "days of the sensory stream have to wait for a lock", "number", days.PutOff)
+		w.log.InfoContext(ctx, "postponed changes to the partitions of the sensory stream, because they are locked", "number", days.PutOff)
 	}
 	until := time.Now().Add(sensoryTime)
 	for _, step := range []func(context.Context, store.DB, int) (int, error){store.CountSensory, store.AgeSensoryCandidates} {

@@ -85,7 +85,7 @@ func (w *settleWorker) expireMemories(ctx context.Context) error {
 	var ended, kept int64
 	defer func() {
 		if ended+kept > 0 {
-			w.log.InfoContext(ctx, "ended summaries whose time is over", "number", ended, "kept", kept)
+			w.log.InfoContext(ctx, "ended expired summaries", "number", ended, "kept", kept)
 		}
 	}()
 	for range settleBatches {

@@ -55,7 +55,7 @@ type summarizeWorker struct {
 // until it commits, or finds it completed and enqueues another.
 func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
 	if job.Args.UserID == "" || job.Args.SessionID == "" {
-		return river.JobCancel(fmt.Errorf("the arguments name no user or no session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
+		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
 	}
 	for try := 1; ; try++ {
 		err := w.summarize(ctx, job)
@@ -111,7 +111,7 @@ func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs
 		return err
 	})
 	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok && job.Attempt >= lastAttempt {
-		w.log.ErrorContext(ctx, "the summarizer cannot cope with messages: the summary goes on without them", "messages", len(messages), "error", useless)
+		w.log.ErrorContext(ctx, "the summarizer gave too many invalid answers; skipping the messages", "messages", len(messages), "error", useless)
 		err = nil
 	}
 	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {

@@ -63,15 +63,15 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		did string
 		do  func(ctx context.Context) (int, error)
 	}{
-		{"enqueued again what embed jobs had given up", w.inTx(w.reviveGivenUp)},
+		{"enqueued the memories of discarded embed jobs", w.inTx(w.reviveGivenUp)},
 		{"enqueued new memories without a job", w.inTx(w.embedRecent)},
 		{"enqueued memories without a job", w.inTx(w.embedWalk)},
 		{"enqueued extractions of messages without a job", w.inTx(w.extractLost)},
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
-		{"enqueued reviews that nobody was going to do", w.inTx(w.reviveReviews)},
+		{"enqueued reviews without a job", w.inTx(w.reviveReviews)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
-		{"noted what old memories name", w.inTx(w.noteEntities)},
+		{"recorded entities of old memories", w.inTx(w.noteEntities)},
 	}
 	var failed error
 	for _, step := range steps {
@@ -125,7 +125,7 @@ func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error)
 	for _, job := range given {
 		ids, err := EmbedArgs{UserID: job.UserID, IDs: job.IDs}.memories()
 		if err != nil {
-			w.log.WarnContext(ctx, "sweep cannot read a job that was given up", "job", job.ID, "error", err)
+			w.log.WarnContext(ctx, "sweep cannot read the arguments of a discarded job", "job", job.ID, "error", err)
 			continue
 		}
 		lacking, err := store.Unembedded(ctx, tx, job.UserID, ids, w.model)

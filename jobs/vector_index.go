@@ -52,7 +52,7 @@ func (w *vectorIndexWorker) Work(ctx context.Context, _ *river.Job[VectorIndexAr
 		return err
 	}
 	if begun+ended > 0 {
-		w.log.InfoContext(ctx, "decided whose vectors have an index", "begun", begun, "ended", ended)
+		w.log.InfoContext(ctx, "assigned vector indexes", "begun", begun, "ended", ended)
 	}
 	until := time.Now().Add(vectorIndexTime)
 	for _, step := range []struct {
@@ -60,8 +60,8 @@ func (w *vectorIndexWorker) Work(ctx context.Context, _ *river.Job[VectorIndexAr
 		limit int
 		do    func(context.Context, store.DB, int) (int, error)
 	}{
-		{"removed vectors from an index that is not wanted", vectorIndexEnd, store.EndSlots},
-		{"looked through vectors to index", vectorIndexWalk, store.WalkVectors},
+		{"removed vectors from unwanted indexes", vectorIndexEnd, store.EndSlots},
+		{"checked vectors to index", vectorIndexWalk, store.WalkVectors},
 		{"indexed vectors", vectorIndexRows, store.IndexVectors},
 	} {
 		if err := w.repeat(ctx, until, step.did, step.limit, step.do); err != nil {

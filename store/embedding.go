@@ -30,7 +30,7 @@ type ModelMismatchError struct {
 }
 
 func (e *ModelMismatchError) Error() string {
-	return fmt.Sprintf("the database holds vectors of %s, and %s is configured", e.Database, e.Given)
+	return fmt.Sprintf("the database has vectors of %s, but %s is configured", e.Database, e.Given)
 }
 
 // Embeddable is a memory and the state of its embedding.

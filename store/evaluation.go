@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SetApart hides the memories of users from the workers. It must run in the transaction that
+// HideFromWorkers hides the memories of users from the workers. It must run in the transaction that
 // inserted the memories: it deletes their jobs and opts the users out of reflection. The evaluation
 // embeds the memories itself and erases the users at the end.
-func SetApart(ctx context.Context, tx pgx.Tx, users []string) error {
+func HideFromWorkers(ctx context.Context, tx pgx.Tx, users []string) error {
 	_, err := tx.Exec(ctx, `
 		insert into oxbow.users (user_id, opted_out) select u, true from unnest($1::text[]) u order by u
 		on conflict (user_id) do update set opted_out = true`, users)
@@ -32,7 +32,7 @@ func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 		`select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
-// TalkOfMemories turns the memories of users that SetApart hid into messages and opts the users in
+// TalkOfMemories turns the memories of users that HideFromWorkers hid into messages and opts the users in
 // again. It returns their sessions and the number of messages. It deletes the extract jobs, so that
 // only the caller extracts from the messages.
 func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {

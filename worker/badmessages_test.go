@@ -125,8 +125,8 @@ func TestModelInventsThings(t *testing.T) {
 	require.Equal(t, 49, b.count(`oxbow.memories where user_id = 'ann' and content like '%at number%' and expired_at is null`), "50, and one rests on nothing")
 	require.Zero(t, b.count(`oxbow.memory_history where event in ('UPDATE', 'DELETE', 'NOOP', 'BOOST')`))
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
-	require.Contains(t, log.lines, "INFO a proposal of the extractor is not followed")
-	require.Contains(t, log.lines, "INFO what a model answered is not followed")
+	require.Contains(t, log.lines, "INFO dropped a proposal of the extractor")
+	require.Contains(t, log.lines, "INFO dropped a part of a model's answer")
 }
 
 // Messages for which a model gives an invalid answer stay queued, are reported, and are extracted

@@ -67,15 +67,15 @@ type Config struct {
 	// Logger is the worker's logger. Default: nothing is logged.
 	Logger *slog.Logger
 
-	fast        bool                // for tests: start maintenance without staggering
-	overdue     time.Duration       // default: the constant overdue
-	scheduleAge time.Duration       // default: the constant scheduleAge
-	lastWait    time.Duration       // default: the constant lastWait
-	thinks      reasoner.Reasoner   // for tests: replaces Reasoner
-	extracts    reasoner.Extractor  // for tests: the extractor
-	summarizes  reasoner.Summarizer // for tests: the summarizer; nil means the rules
-	reembedPage int                 // memories per transaction of Reembed
-	riverLevel  slog.Level          // of River's messages; default: warning
+	fast           bool              // for tests: start maintenance without staggering
+	overdue        time.Duration     // default: the constant overdue
+	scheduleAge    time.Duration     // default: the constant scheduleAge
+	lastWait       time.Duration     // default: the constant lastWait
+	testReasoner   reasoner.Reasoner // for tests: replaces Reasoner
+	testExtractor  reasoner.Extractor
+	testSummarizer reasoner.Summarizer // nil means the rules
+	reembedPage    int                 // memories per transaction of Reembed
+	riverLevel     slog.Level          // of River's messages; default: warning
 }
 
 // EmbeddingConfig selects one of the built-in embedding providers.
@@ -125,7 +125,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.PollInterval < 10*time.Millisecond:
 		return c, fmt.Errorf("poll interval %s is too short: it must be 10ms or more", c.PollInterval)
 	case c.DailyTokens < 0:
-		return c, fmt.Errorf("the limit of %d tokens a day is negative", c.DailyTokens)
+		return c, fmt.Errorf("daily tokens %d is negative", c.DailyTokens)
 	case c.StopTimeout < 0:
 		return c, fmt.Errorf("stop timeout %s is negative", c.StopTimeout)
 	}

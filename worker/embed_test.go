@@ -225,7 +225,7 @@ func TestUnreadableArguments(t *testing.T) {
 	require.NoError(t, b.drain())
 	j := b.job("embed")
 	require.Equal(t, "cancelled", j.State)
-	require.Contains(t, j.LastError, `"x" among the ids, which is no UUID`)
+	require.Contains(t, j.LastError, `id "x" in the arguments is not a UUID`)
 }
 
 // If PostgreSQL rejects one memory, the job's other memories are stored.

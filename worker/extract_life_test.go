@@ -62,7 +62,7 @@ func TestLivesChange(t *testing.T) {
 			b := setup(t)
 			b.script(time.Now().Add(time.Hour))
 			b.cfg.Now = nil
-			b.cfg.extracts = extract.New()
+			b.cfg.testExtractor = extract.New()
 			longest := 0
 			for i, l := range lives {
 				user := fmt.Sprintf("u%d", i)

@@ -75,7 +75,7 @@ func (b *bundle) listen() *listener {
 	l := &listener{}
 	b.script(time.Now().Add(time.Hour))
 	b.cfg.Now = nil
-	b.cfg.extracts = l
+	b.cfg.testExtractor = l
 	return l
 }
 

@@ -22,7 +22,7 @@ func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, er
 }
 
 func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
-	h.log.ErrorContext(ctx, "a job panicked, which is a mistake in this program", "kind", job.Kind, "job", job.ID,
+	h.log.ErrorContext(ctx, "a job panicked; this is a bug in Oxbow", "kind", job.Kind, "job", job.ID,
 		"attempt", job.Attempt, "of", job.MaxAttempts, "panic", value, "trace", trace)
 	return nil
 }

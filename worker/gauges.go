@@ -33,28 +33,28 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descDatabaseUp   = gauge("oxbow_database_up", "1 if the database told what the other gauges say, else 0, and they are left out.")
-	descQueue        = gauge("oxbow_queue_jobs", "Jobs that are not finished, and discarded ones; each state is counted up to 100,000.", "kind", "state")
-	descQueueDue     = gauge("oxbow_queue_oldest_due_seconds", "How long the oldest job is due that no worker has taken.", "kind")
-	descEmbedBacklog = gauge("oxbow_embed_backlog_seconds", "How long ago the memories were stored that wait longest to be embedded.")
-	descInbox        = gauge("oxbow_inbox_memories", "Memories that wait for reflection, up to 100,000.")
-	descInboxAge     = gauge("oxbow_inbox_oldest_seconds", "How long the oldest of them waits.")
-	descMessages     = gauge("oxbow_messages_waiting", "Messages that are not extracted, up to 100,000.")
-	descFailing      = gauge("oxbow_messages_failing", "Messages among them that the extractor answered nonsense about.")
-	descRows         = gauge("oxbow_table_rows", "Rows of a table and its partitions, by PostgreSQL's statistics.", "table")
-	descDead         = gauge("oxbow_table_dead_rows", "Rows that vacuum has yet to clear away, by PostgreSQL's statistics.", "table")
-	descLed          = gauge("oxbow_leader", "1 if a worker leads, and starts what is periodic.")
-	descProblems     = gauge("oxbow_consistency_problems", "Traits that contradict their events, in the last round of consistency_check.")
-	descTransaction  = gauge("oxbow_oldest_transaction_seconds", "Age of the oldest transaction of the database that the worker's login may see.")
+	descDatabaseUp   = gauge("oxbow_database_up", "1 if the database returned its gauges, otherwise 0, and they are omitted.")
+	descQueue        = gauge("oxbow_queue_jobs", "Unfinished and discarded jobs; at most 100,000 of each state are counted.", "kind", "state")
+	descQueueDue     = gauge("oxbow_queue_oldest_due_seconds", "How long the oldest waiting job has been due.", "kind")
+	descEmbedBacklog = gauge("oxbow_embed_backlog_seconds", "Age of the oldest memories that wait to be embedded.")
+	descInbox        = gauge("oxbow_inbox_memories", "Memories waiting for reflection, at most 100,000.")
+	descInboxAge     = gauge("oxbow_inbox_oldest_seconds", "How long the oldest memory has been waiting for reflection.")
+	descMessages     = gauge("oxbow_messages_waiting", "Messages waiting for extraction, at most 100,000.")
+	descFailing      = gauge("oxbow_messages_failing", "Waiting messages with failed attempts.")
+	descRows         = gauge("oxbow_table_rows", "Live rows of a table and its partitions, by PostgreSQL's statistics.", "table")
+	descDead         = gauge("oxbow_table_dead_rows", "Dead rows not yet vacuumed, by PostgreSQL's statistics.", "table")
+	descLed          = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
+	descProblems     = gauge("oxbow_consistency_problems", "Traits that contradict their events, found by the last round of consistency_check.")
+	descTransaction  = gauge("oxbow_oldest_transaction_seconds", "Age of the oldest transaction that the worker's login can see.")
 
-	descProviderUp      = gauge("oxbow_provider_up", "1 unless the last call of the provider found it down.", "provider", "model")
-	descProviderFailing = gauge("oxbow_provider_failures", "Calls in a row that found it down.", "provider", "model")
+	descProviderUp      = gauge("oxbow_provider_up", "0 if the last call found the provider down, otherwise 1.", "provider", "model")
+	descProviderFailing = gauge("oxbow_provider_failures", "Consecutive calls that found the provider down.", "provider", "model")
 
 	descConnections   = gauge("oxbow_pool_connections", "Connections of the worker's pool.", "state")
-	descPoolMax       = gauge("oxbow_pool_max_connections", "Connections that the pool may have.")
-	descAcquires      = gauge("oxbow_pool_acquires_total", "Connections that were taken from the pool.")
-	descAcquireTime   = gauge("oxbow_pool_acquire_seconds_total", "Time that was spent waiting for one.")
-	descAcquiresEmpty = gauge("oxbow_pool_empty_acquires_total", "Times that one had to be waited for.")
+	descPoolMax       = gauge("oxbow_pool_max_connections", "Maximum size of the pool.")
+	descAcquires      = gauge("oxbow_pool_acquires_total", "Connections acquired from the pool.")
+	descAcquireTime   = gauge("oxbow_pool_acquire_seconds_total", "Time spent acquiring connections.")
+	descAcquiresEmpty = gauge("oxbow_pool_empty_acquires_total", "Acquisitions that had to wait for a connection.")
 )
 
 var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge, descMessages, descFailing,
@@ -97,7 +97,7 @@ func (w *Worker) collectProviders(is func(*prometheus.Desc, float64, ...string))
 	for _, p := range []struct {
 		provider, model string
 		status          jobs.ProviderStatus
-	}{{"embedder", w.embedder.Model(), w.provider.Status()}, {"reasoner", w.reasoner.Name(), w.thinker.Status()}} {
+	}{{"embedder", w.embedder.Model(), w.provider.Status()}, {"reasoner", w.reasoner.Name(), w.reasonerState.Status()}} {
 		is(descProviderUp, number(!p.status.Down()), p.provider, p.model)
 		is(descProviderFailing, float64(p.status.Failures), p.provider, p.model)
 	}
@@ -148,7 +148,7 @@ func (g *collector) database() (gauges.Gauges, error) {
 	g.last, g.err = gauges.Read(ctx, g.worker.pool)
 	g.read = time.Now()
 	if g.err != nil {
-		g.worker.log.WarnContext(ctx, "the database does not tell the metrics", "error", g.err)
+		g.worker.log.WarnContext(ctx, "cannot read the metrics of the database", "error", g.err)
 	}
 	return g.last, g.err
 }

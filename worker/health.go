@@ -19,7 +19,7 @@ type Health struct {
 // down: memories are still indexed by their words, and another worker would have the same problem.
 type ProviderHealth struct {
 	Model    string    `json:"model"`
-	Status   string    `json:"status"` // "ok", "not asked yet" or the problem
+	Status   string    `json:"status"` // "ok", "not called yet" or the problem
 	WorkedAt time.Time `json:"worked_at,omitzero"`
 	RetryAt  time.Time `json:"retry_at,omitzero"`
 }
@@ -54,7 +54,7 @@ func (w *Worker) providerHealth() ProviderHealth {
 	case s.Down():
 		h.Status, h.RetryAt = s.Err.Error(), s.RetryAt
 	case s.WorkedAt.IsZero():
-		h.Status = "not asked yet"
+		h.Status = "not called yet"
 	}
 	return h
 }

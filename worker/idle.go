@@ -28,9 +28,9 @@ func (e *UnfinishedError) Error() string {
 		jobs = "1 job is"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("%s left for later: %s", jobs, e.Err)
+		return fmt.Sprintf("%s postponed: %s", jobs, e.Err)
 	}
-	return jobs + " to be tried again later: oxbow status shows them"
+	return jobs + " waiting for a retry: oxbow status shows them"
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
@@ -104,7 +104,7 @@ func (w *Worker) waitUntilIdle(
 // waitingKinds returns the kinds of jobs whose provider is down.
 func (w *Worker) waitingKinds() []string {
 	return jobs.Names(func(k *jobs.Kind) bool {
-		return k.Embedder && w.provider.Status().Down() || k.Reasoner && w.thinker.Status().Down()
+		return k.Embedder && w.provider.Status().Down() || k.Reasoner && w.reasonerState.Status().Down()
 	})
 }
 
@@ -113,5 +113,5 @@ func (w *Worker) unfinished(left store.Backlog) error {
 	if waiting == 0 {
 		return nil
 	}
-	return &UnfinishedError{Jobs: waiting, Err: cmp.Or(w.provider.Status().Err, w.thinker.Status().Err)}
+	return &UnfinishedError{Jobs: waiting, Err: cmp.Or(w.provider.Status().Err, w.reasonerState.Status().Err)}
 }

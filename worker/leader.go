@@ -31,9 +31,9 @@ func (w *Worker) watchLeader(ctx context.Context) (stop func()) {
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:
-				w.log.WarnContext(ctx, "could not look for jobs that are overdue", "error", err)
+				w.log.WarnContext(ctx, "cannot look for overdue jobs", "error", err)
 			case deposed:
-				w.log.WarnContext(ctx, "jobs that are due lie untouched: another worker is to lead", "for", w.cfg.overdue.String())
+				w.log.WarnContext(ctx, "deposed the leader, which did not start due jobs", "for", w.cfg.overdue.String())
 			}
 		}
 	})

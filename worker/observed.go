@@ -47,7 +47,7 @@ func callOutcome(err error) string {
 	case errors.As(err, new(*jobs.RefusedError)):
 		return "refused"
 	case errors.As(err, new(*reasoner.AnswerError)):
-		return "nonsense"
+		return "invalid"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	case errors.Is(err, context.Canceled):
@@ -70,8 +70,8 @@ func (e observedEmbedder) Embed(ctx context.Context, texts []string) (vectors []
 	return vectors, err
 }
 
-// think is call for a language model; it also records the tokens that the model reports.
-func (o *observed) think(ctx context.Context, c call, texts int, ask func(context.Context) error) error {
+// callModel is call for a language model; it also records the tokens that the model reports.
+func (o *observed) callModel(ctx context.Context, c call, texts int, ask func(context.Context) error) error {
 	outer := ctx
 	return o.call(ctx, c, texts, func(ctx context.Context) error {
 		span := trace.SpanFromContext(ctx)
@@ -90,7 +90,7 @@ type observedReasoner struct {
 }
 
 func (r observedReasoner) Reflect(ctx context.Context, batch reasoner.Batch) (p reasoner.Proposals, err error) {
-	err = r.think(ctx, call{"reasoner", r.Name(), "reflect"}, len(batch.Memories), func(ctx context.Context) (err error) {
+	err = r.callModel(ctx, call{"reasoner", r.Name(), "reflect"}, len(batch.Memories), func(ctx context.Context) (err error) {
 		p, err = r.Reasoner.Reflect(ctx, batch)
 		return err
 	})
@@ -98,7 +98,7 @@ func (r observedReasoner) Reflect(ctx context.Context, batch reasoner.Batch) (p 
 }
 
 func (r observedReasoner) Review(ctx context.Context, c reasoner.Case) (v reasoner.Verdict, err error) {
-	err = r.think(ctx, call{"reasoner", r.Name(), "review"}, len(c.Supporting)+len(c.Contradicting), func(ctx context.Context) (err error) {
+	err = r.callModel(ctx, call{"reasoner", r.Name(), "review"}, len(c.Supporting)+len(c.Contradicting), func(ctx context.Context) (err error) {
 		v, err = r.Reasoner.Review(ctx, c)
 		return err
 	})
@@ -112,7 +112,7 @@ type observedExtractor struct {
 }
 
 func (x observedExtractor) Extract(ctx context.Context, c reasoner.Conversation) (e reasoner.Extraction, err error) {
-	err = x.think(ctx, call{"extractor", x.Name(), "extract"}, len(c.Messages), func(ctx context.Context) (err error) {
+	err = x.callModel(ctx, call{"extractor", x.Name(), "extract"}, len(c.Messages), func(ctx context.Context) (err error) {
 		e, err = x.Extractor.Extract(ctx, c)
 		return err
 	})
@@ -120,7 +120,7 @@ func (x observedExtractor) Extract(ctx context.Context, c reasoner.Conversation)
 }
 
 func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) (r []reasoner.Resolution, err error) {
-	err = x.think(ctx, call{"extractor", x.Name(), "resolve"}, len(conflicts), func(ctx context.Context) (err error) {
+	err = x.callModel(ctx, call{"extractor", x.Name(), "resolve"}, len(conflicts), func(ctx context.Context) (err error) {
 		r, err = x.Extractor.Resolve(ctx, now, conflicts)
 		return err
 	})
@@ -134,7 +134,7 @@ type observedSummarizer struct {
 }
 
 func (s observedSummarizer) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
-	err = s.think(ctx, call{"summarizer", s.Name(), "summarize"}, len(told.Messages), func(ctx context.Context) (err error) {
+	err = s.callModel(ctx, call{"summarizer", s.Name(), "summarize"}, len(told.Messages), func(ctx context.Context) (err error) {
 		summary, err = s.Summarizer.Summarize(ctx, told)
 		return err
 	})

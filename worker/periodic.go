@@ -62,7 +62,7 @@ func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJ
 func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedule, starting bool) *river.PeriodicJob {
 	schedule, err := parseSchedule(kind, row)
 	if err != nil {
-		p.log.WarnContext(ctx, "a schedule is not followed", "kind", kind.Name, "schedule", row.Schedule, "error", err)
+		p.log.WarnContext(ctx, "ignoring an invalid schedule", "kind", kind.Name, "schedule", row.Schedule, "error", err)
 		schedule = Schedule{Every: kind.Every}
 	}
 	f := &followed{text: row.Schedule, schedule: schedule}
@@ -80,7 +80,7 @@ func (p *periodic) watch(ctx context.Context, client *river.Client[pgx.Tx]) (sto
 		defer ticker.Stop()
 		for {
 			if err := p.refresh(ctx, client); err != nil && ctx.Err() == nil {
-				p.log.WarnContext(ctx, "could not read the schedules of jobs", "error", err)
+				p.log.WarnContext(ctx, "cannot read the schedules of jobs", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -105,7 +105,7 @@ func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) er
 			if _, err := client.PeriodicJobs().AddSafely(p.follow(ctx, jobs.KindOf(name), row, false)); err != nil {
 				return err
 			}
-			p.log.InfoContext(ctx, "following another schedule", "kind", name, "schedule", row.Schedule)
+			p.log.InfoContext(ctx, "a schedule changed", "kind", name, "schedule", row.Schedule)
 			continue
 		}
 		if at := f.next.Load(); at != nil && (row.NextRunAt == nil || !row.NextRunAt.Equal(at.Truncate(time.Microsecond))) {
@@ -131,7 +131,7 @@ func (n *noting) Work(ctx context.Context, job *rivertype.JobRow, work func(cont
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if err := store.NoteRun(within, n.pool, job.Kind, begun, time.Since(begun), outcome); err != nil {
-			n.log.WarnContext(ctx, "could not write down how a job ended", "kind", job.Kind, "error", err)
+			n.log.WarnContext(ctx, "cannot record how a job ended", "kind", job.Kind, "error", err)
 		}
 	}()
 	err := work(ctx)

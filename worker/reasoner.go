@@ -17,27 +17,27 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
-// minds are the reasoner, the extractor and the summarizer of a worker.
-type minds struct {
+// reasoners are the reasoner, the extractor and the summarizer of a worker.
+type reasoners struct {
 	reasoner   reasoner.Reasoner
 	extractor  reasoner.Extractor
 	summarizer reasoner.Summarizer
 }
 
-func (c Config) openReasoner() (minds, error) {
-	byRules := extract.New()
-	if c.thinks != nil {
-		summarizes := c.summarizes
-		if summarizes == nil {
-			summarizes = byRules
+func (c Config) openReasoner() (reasoners, error) {
+	local := extract.New()
+	if c.testReasoner != nil {
+		summarizer := c.testSummarizer
+		if summarizer == nil {
+			summarizer = local
 		}
-		return minds{c.thinks, c.extracts, summarizes}, nil
+		return reasoners{c.testReasoner, c.testExtractor, summarizer}, nil
 	}
 	if c.byRules() {
-		return minds{rules.New(), byRules, byRules}, nil
+		return reasoners{rules.New(), local, local}, nil
 	}
 	model, err := llm.Open(c.Reasoner)
-	return minds{model, model, model}, err
+	return reasoners{model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, which may send two requests to a model.

@@ -52,7 +52,7 @@ type ReembedResult struct {
 }
 
 // ErrSameModel reports that the database already uses the model.
-var ErrSameModel = errors.New("the database holds vectors of that model already")
+var ErrSameModel = errors.New("the database already uses this model")
 
 // Reembed changes the embedding model of the database to that of cfg, while applications and workers
 // run. It fills a second table with new vectors, and then exchanges the tables in a short transaction.
@@ -106,7 +106,7 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 	if result.From == r.model {
 		return result, fmt.Errorf("%w: %s", ErrSameModel, r.model)
 	}
-	err = r.patiently(ctx, func() (err error) {
+	err = r.retry(ctx, func() (err error) {
 		return r.withLockTimeout(ctx, func(tx pgx.Tx) (err error) {
 			r.progress.Resumed, err = store.BeginReembed(ctx, tx, r.model)
 			return err
@@ -119,7 +119,7 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 	if err != nil {
 		return result, err
 	}
-	err = r.patiently(ctx, func() (err error) {
+	err = r.retry(ctx, func() (err error) {
 		result.Left, err = store.FinishReembed(ctx, r.pool, r.model, since.Add(-reembedMargin), reembedLockTime)
 		return err
 	})
@@ -141,7 +141,7 @@ func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 	switch {
 	case err != nil:
 	case !owner:
-		err = fmt.Errorf("reembed exchanges a table, which %s may not do: connect as the owner, %s", user, ownerName)
+		err = fmt.Errorf("reembed must own the tables, and %s does not: connect as %s", user, ownerName)
 	case !got:
 		err = errors.New("another reembed is running on this database")
 	default:
@@ -206,7 +206,7 @@ func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next stor
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
 	refusals := make([]*jobs.RefusedError, len(calls))
-	err := r.patiently(ctx, func() error {
+	err := r.retry(ctx, func() error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(r.cfg.Concurrency)
 		for i, call := range calls {
@@ -248,7 +248,7 @@ func (r *reembed) call(ctx context.Context, call []store.Unreembedded) ([][]floa
 		err = nil
 	}
 	if err == nil && len(vectors) != len(texts) {
-		err = fmt.Errorf("%s made %d vectors of %d texts", r.model.Model, len(vectors), len(texts))
+		err = fmt.Errorf("%s returned %d vectors for %d texts", r.model.Model, len(vectors), len(texts))
 	}
 	return vectors, refused, err
 }
@@ -281,9 +281,9 @@ func without[T any](all []T, no map[int]bool) []T {
 	return kept
 }
 
-// patiently retries after an unavailable provider, a lock timeout or an invalid answer.
-func (r *reembed) patiently(ctx context.Context, try func() error) error {
-	nonsense := 0
+// retry retries after an unavailable provider, a lock timeout or an invalid answer.
+func (r *reembed) retry(ctx context.Context, try func() error) error {
+	invalid := 0
 	for failures := 0; ; failures++ {
 		err := try()
 		var down *jobs.UnavailableError
@@ -301,8 +301,8 @@ func (r *reembed) patiently(ctx context.Context, try func() error) error {
 			pause = max(pause, down.RetryAfter)
 		case isLockTimeout(err):
 			pause = min(pause, 5*time.Second)
-		case errors.As(err, &failed) && nonsense < reembedTries:
-			nonsense++
+		case errors.As(err, &failed) && invalid < reembedTries:
+			invalid++
 		default:
 			return err
 		}

@@ -221,6 +221,6 @@ func TestReembedRefuses(t *testing.T) {
 	cfg := b.target(64)
 	cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
 	_, err = Reembed(t.Context(), cfg, nil)
-	require.ErrorContains(t, err, "which oxbow_worker may not do: connect as the owner")
+	require.ErrorContains(t, err, "oxbow_worker does not: connect as")
 	require.Zero(t, b.count(`oxbow.settings where key not in ('embedding', 'conversations', 'sensory', 'vector_index', 'vector_index.looked')`))
 }

@@ -29,7 +29,7 @@ func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report
 	if !dryRun {
 		return reflectAll(ctx, r, w.pool, userID, enqueue, report, false)
 	}
-	errUndo := errors.New("a dry run is undone")
+	errUndo := errors.New("roll back the dry run")
 	err = pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
 		// A model is slow, and an open transaction blocks others, so a dry run with a model ends after
 		// the first batch.

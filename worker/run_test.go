@@ -165,7 +165,7 @@ func TestPanicAndFailureAreLogged(t *testing.T) {
 	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
 	job.Attempt = 1
 	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
-	require.Equal(t, []string{"ERROR a job panicked, which is a mistake in this program", "ERROR a job failed", "WARN a job failed"}, log.lines)
+	require.Equal(t, []string{"ERROR a job panicked; this is a bug in Oxbow", "ERROR a job failed", "WARN a job failed"}, log.lines)
 }
 
 func TestEndings(t *testing.T) {
@@ -209,7 +209,7 @@ func TestHealth(t *testing.T) {
 	idle := b.worker()
 	code, h := ask(idle, "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Equal(t, Health{Database: "ok", Worker: "not working jobs", Provider: ProviderHealth{Model: "openai:m", Status: "not asked yet"}}, h)
+	require.Equal(t, Health{Database: "ok", Worker: "not working jobs", Provider: ProviderHealth{Model: "openai:m", Status: "not called yet"}}, h)
 	code, _ = ask(idle, "/healthz")
 	require.Equal(t, http.StatusOK, code)
 
@@ -312,7 +312,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 	_, err = holder.Exec(t.Context(), "select from oxbow.river_queue for update")
 	require.NoError(t, err)
 	drained := make(chan error, 1)
-	again := b.logged("trying again to start") // after 10 seconds, River's limit
+	again := b.logged("retrying the start") // after 10 seconds, River's limit
 	go func() { drained <- b.drain() }()
 	select {
 	case err := <-drained:

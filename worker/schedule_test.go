@@ -84,7 +84,7 @@ func TestUnreadableSchedule(t *testing.T) {
 	_, all, err := w.newPeriodic(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 6)
-	require.Contains(t, log.lines, "WARN a schedule is not followed")
+	require.Contains(t, log.lines, "WARN ignoring an invalid schedule")
 	kinds, err := Kinds(t.Context(), store.DB(b.pool))
 	require.NoError(t, err)
 	require.Len(t, kinds, 13)

@@ -112,7 +112,7 @@ var morning = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 // script sets the reasoner and the clock.
 func (b *bundle) script(now time.Time) *scripted {
 	s := &scripted{}
-	b.cfg.thinks = s
+	b.cfg.testReasoner = s
 	b.cfg.Now = func() time.Time { return now }
 	return s
 }

@@ -50,7 +50,7 @@ func (w *Worker) serveOn(ctx context.Context, what, addr string, handler http.Ha
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			w.log.ErrorContext(ctx, what+" can no longer be asked for", "error", err)
+			w.log.ErrorContext(ctx, "stopped serving "+what, "error", err)
 		}
 	}()
 	w.log.InfoContext(ctx, "serving "+what, "address", listener.Addr().String())

@@ -52,7 +52,7 @@ func (c *chronicler) Summarize(ctx context.Context, t reasoner.Told) (string, er
 func (b *bundle) chronicle() *chronicler {
 	b.listen()
 	c := &chronicler{}
-	b.cfg.summarizes = c
+	b.cfg.testSummarizer = c
 	return c
 }
 
@@ -469,6 +469,6 @@ func TestSummarizeArgsAreChecked(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('summarize', 'reflect', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())
-	require.Contains(t, b.job("summarize").LastError, "name no user or no session")
+	require.Contains(t, b.job("summarize").LastError, "need a user and a session")
 	require.Equal(t, "summarize", jobs.SummarizeArgs{}.Kind())
 }

@@ -40,12 +40,12 @@ const (
 
 // Worker works jobs. New makes one for a single Run or RunUntilIdle; Close releases its connections.
 type Worker struct {
-	cfg      Config
-	pool     *pgxpool.Pool
-	provider *jobs.Provider
-	embedder embedding.Embedder
-	thinker  *jobs.Provider // the state of the reasoner
-	minds
+	cfg           Config
+	pool          *pgxpool.Pool
+	provider      *jobs.Provider
+	embedder      embedding.Embedder
+	reasonerState *jobs.Provider // the state of the reasoner
+	reasoners
 	log     *slog.Logger
 	metrics *metrics
 	gauges  *collector
@@ -64,7 +64,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	thinks, err := cfg.openReasoner()
+	models, err := cfg.openReasoner()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		thinker: jobs.NewProvider(), minds: thinks, log: cfg.Logger,
+		reasonerState: jobs.NewProvider(), reasoners: models, log: cfg.Logger,
 		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
 	w.gauges = &collector{worker: w}
 	w.metrics.add(w.gauges)
@@ -172,9 +172,9 @@ func (w *Worker) start(ctx context.Context, client *river.Client[pgx.Tx]) error 
 			return nil
 		}
 		if !errors.Is(err, context.DeadlineExceeded) || attempt == startAttempts || ctx.Err() != nil {
-			return fmt.Errorf("start to work jobs: %w", err)
+			return fmt.Errorf("start the worker: %w", err)
 		}
-		w.log.WarnContext(ctx, "PostgreSQL takes long to answer; trying again to start", "attempt", attempt, "error", err)
+		w.log.WarnContext(ctx, "PostgreSQL is slow; retrying the start", "attempt", attempt, "error", err)
 	}
 }
 
@@ -193,11 +193,11 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("stop: %w", err)
 	}
-	w.log.WarnContext(ctx, "interrupting the jobs that still run", "after", w.cfg.StopTimeout.String())
+	w.log.WarnContext(ctx, "interrupting running jobs", "after", w.cfg.StopTimeout.String())
 	hard, cancel := context.WithTimeout(ctx, w.cfg.lastWait)
 	defer cancel()
 	if err := client.StopAndCancel(hard); err != nil {
-		return fmt.Errorf("jobs did not end within %s, nor within %s of being interrupted: another worker takes them up: %w",
+		return fmt.Errorf("jobs did not end within %s, nor within %s after being interrupted; another worker will take them over: %w",
 			w.cfg.StopTimeout, w.cfg.lastWait, err)
 	}
 	return nil
@@ -208,7 +208,7 @@ func (w *Worker) jobs() jobs.Config {
 	o := &observed{w.metrics, w.tracer}
 	return jobs.Config{
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.thinker, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
+		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,
 	}
 }

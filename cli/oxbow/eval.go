@@ -199,7 +199,7 @@ func (r *evaluation) load(ctx context.Context, file []byte) error {
 			return err
 		}
 		r.loaded = report.New
-		return store.SetApart(ctx, tx, r.users)
+		return store.HideFromWorkers(ctx, tx, r.users)
 	})
 }
 

@@ -68,7 +68,7 @@ func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error { return store.SetApart(ctx, tx, r.users) })
+	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error { return store.HideFromWorkers(ctx, tx, r.users) })
 	if err != nil {
 		return err
 	}

@@ -47,14 +47,14 @@ func TestWorkUntilIdleWithProviderDown(t *testing.T) {
 	require.Contains(t, r.out, "The database now holds vectors of openai:m with 8 dimensions, before of local-v1 with 1024 dimensions: 3 vectors made.")
 	r = cli(t, append([]string{"reembed"}, flags...)...)
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.out, "Nothing to do: the database holds vectors of that model already: openai:m with 8 dimensions.")
+	require.Contains(t, r.out, "Nothing to do: the database already uses this model: openai:m with 8 dimensions.")
 
 	server.Always(embeddingtest.Status(503, "overloaded"))
 	on{t, dsn}.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'milk')`)
 	r = cli(t, append([]string{"work", "--until-idle"}, flags...)...)
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, "job")
-	require.Contains(t, r.err, "left for later")
+	require.Contains(t, r.err, "postponed: ")
 	require.Contains(t, r.err, "overloaded")
 	require.Equal(t, 1, on{t, dsn}.number("select count(*) from oxbow.recall('ann', 'milk')"))
 }

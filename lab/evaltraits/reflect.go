@@ -79,7 +79,7 @@ func load(ctx context.Context, pool *pgxpool.Pool, records string) (users []stri
 		if _, err := client.WithTx(tx).Import(ctx, bytes.NewReader(file), oxbow.ImportOptions{}); err != nil {
 			return fmt.Errorf("%s: %w", records, err)
 		}
-		return store.SetApart(ctx, tx, set.Users)
+		return store.HideFromWorkers(ctx, tx, set.Users)
 	})
 	return set.Users, err
 }

@@ -464,7 +464,7 @@ func (l *load) works(dsn string, transactions []int32) {
 			break
 		}
 		// What was running when it failed the second time waits for 16 seconds.
-		require.Contains(l, string(out), "to be tried again later")
+		require.Contains(l, string(out), "waiting for a retry")
 		require.Less(l, time.Since(begun), patience)
 		l.exec(owner, `update oxbow.river_job set scheduled_at = now() where state = 'retryable'`)
 	}
