@@ -7,25 +7,28 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
-// app holds what the commands share.
+// app is one run of the program: its streams, and the flags that commands share.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
 
 	databaseURL string // --database-url; use dsn
+	json        bool   // --json
 	verbose     bool   // --verbose
-	started     bool   // the command line was valid and a command is running
+	started     bool   // the command line is valid and a command is running
 }
 
-// dsn returns the connection string of the database to work on.
+// dsn returns the connection string of the database.
 func (a *app) dsn() (string, error) {
 	if a.databaseURL == "" {
-		return "", usagef("no database is named: set DATABASE_URL or give --database-url, for example postgres://user@localhost/app")
+		return "", usagef("no database: set DATABASE_URL or --database-url, for example postgres://user@localhost/app")
 	}
 	return a.databaseURL, nil
 }
@@ -47,12 +50,30 @@ func (a *app) logger() *slog.Logger {
 	}))
 }
 
+// serviceLogger is the logger of long-running commands: it adds times and logs the steps taken.
+func (a *app) serviceLogger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
 func (a *app) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.out, format, args...)
 }
 
-// printJSON writes v as indented JSON with a final newline.
+// say writes a line for a person to standard error, apart from the output.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.err, format+"\n", args...)
+}
+
+// jsonFlag adds --json to a command, which then prints with printJSON.
+func (a *app) jsonFlag(f *pflag.FlagSet) {
+	f.BoolVar(&a.json, "json", false, "print JSON")
+}
+
+// printJSON writes v as indented JSON. A nil slice is an empty array.
 func (a *app) printJSON(v any) error {
+	if s := reflect.ValueOf(v); s.Kind() == reflect.Slice && s.IsNil() {
+		v = []struct{}{}
+	}
 	enc := json.NewEncoder(a.out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
@@ -68,28 +89,47 @@ func terminal(stream any) bool {
 // usageError is a mistake in the command line that a command finds itself.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// isUsage reports whether err is a mistake in the command line: an error from before a command ran,
-// or one from usagef.
+// isUsage reports whether err is a mistake in the command line: an error from before a command ran, or one from
+// usagef.
 func (a *app) isUsage(err error) bool {
 	var usage usageError
 	return !a.started || errors.As(err, &usage)
 }
 
-// watchStart records that a command has begun to run. Before that cobra only parses flags and
-// arguments.
-func (a *app) watchStart(cmd *cobra.Command) {
+// prepare makes a command and those below it reject extra arguments and read their environment variables, and records
+// when a command begins to run. Before that, cobra only parses the command line.
+func (a *app) prepare(cmd *cobra.Command) {
 	if cmd.Args == nil {
-		cmd.Args = cobra.NoArgs // reject extra arguments instead of ignoring them
+		cmd.Args = cobra.NoArgs
 	}
-	if runE := cmd.RunE; runE != nil {
+	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := readEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
 			a.started = true
-			return runE(cmd, args)
+			return run(cmd, args)
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		a.watchStart(sub)
+		a.prepare(sub)
 	}
+}
+
+// group is a command that only has subcommands.
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long}
+	cmd.AddCommand(commands...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var names []string
+		for _, sub := range commands {
+			names = append(names, sub.Name())
+		}
+		return usagef("missing subcommand of %q: %s", cmd.CommandPath(), or(names))
+	}
+	return cmd
 }

@@ -17,47 +17,37 @@ type checked struct {
 	Found []consistency.Problem `json:"found"`
 }
 
-func newCheckCommand(a *app) *cobra.Command {
-	var repair, asJSON bool
+func checkCommand(a *app) *cobra.Command {
+	var o consistency.Options
 	cmd := &cobra.Command{
 		Use:   "check [USER]",
-		Short: "Compare traits with what happened to them",
-		Long: `Replay the events of every trait and compare what they lead to with the trait; compare the events with the evidence that
-counted in them; and look for what refers to nothing: evidence, events, clues and links of memories that are not there,
-parents that are none. What is secret (sensitivity 3) has to be sealed, with a key of OXBOW_KEYSET if that is set, and to stand
-nowhere else. Without USER, all users are checked.
+		Short: "Check that traits agree with their events and evidence",
+		Long: `Replay the events of every trait and compare the result with the trait; compare events with their evidence;
+find references to memories that do not exist. Check also that secret memories (sensitivity 3) are sealed,
+with a key in OXBOW_KEYSET if that is set, and that their text is nowhere else. Without USER, check all users.
 
-With --repair, what follows from the events and the evidence is put right, each trait in a transaction of its own; no trait
-is erased. What is wrong with secrets is told only: "oxbow erase --memory ID" takes one away with all that was made of it. The
-command fails if problems are left.`,
+--repair corrects whatever follows from the events and the evidence, one trait per transaction. It never
+erases a trait. Problems with secrets are only reported: "oxbow erase --memory ID" removes a memory and
+everything derived from it. The command fails if problems remain.`,
 		Example: `  oxbow check
   oxbow check ada --repair`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, users []string) error {
-			o := consistency.Options{Repair: repair}
-			if len(users) > 0 {
-				if err := store.ValidateUserID(users[0]); err != nil {
-					return usageError{err}
-				}
-				o.UserID = users[0]
-			}
-			return a.check(cmd.Context(), o, asJSON)
-		},
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "put right what follows from the events and the evidence")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.Repair, "repair", false, "correct whatever follows from the events and the evidence")
+	a.jsonFlag(cmd.Flags())
+	cmd.RunE = a.asOperator(func(ctx context.Context, d *database, args []string) error {
+		if len(args) > 0 {
+			o.UserID = args[0]
+			if err := store.ValidateUserID(o.UserID); err != nil {
+				return usageError{err}
+			}
+		}
+		return d.check(ctx, o)
+	})
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, o consistency.Options, asJSON bool) error {
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if err := seeAll(ctx, d.pool, "check"); err != nil {
-		return err
-	}
+func (d *database) check(ctx context.Context, o consistency.Options) error {
 	c := checked{Found: []consistency.Problem{}}
 	k, err := keys(ctx)
 	if err != nil {
@@ -66,70 +56,59 @@ func (a *app) check(ctx context.Context, o consistency.Options, asJSON bool) err
 	if k != nil {
 		o.KeyIDs = k.IDs()
 	}
-	progress := a.progress("check traits", 0)
-	o.Progress = func(r consistency.Report) { progress.set(r.Traits) }
+	bar := d.progress("check traits", 0)
+	o.Progress = func(r consistency.Report) { bar.set(r.Traits) }
 	o.Found = func(p consistency.Problem) error {
 		c.Found = append(c.Found, p)
 		return nil
 	}
 	c.Report, err = consistency.Check(ctx, d.pool, o)
-	progress.end()
+	bar.end()
 	if err != nil {
 		return err
 	}
-	if o.UserID != "" && c.Traits+c.Secrets == 0 {
-		if memories, err := store.UserPresence(ctx, d.pool, o.UserID); err != nil {
-			return err
-		} else if !memories.Any {
-			a.say("There are no memories of user %q.", o.UserID)
-		}
-	}
-	if asJSON {
-		err = a.printJSON(c)
+	if d.json {
+		err = d.printJSON(c)
 	} else {
-		err = a.printChecked(c, o.Repair)
+		d.printChecked(c, o.Repair)
 	}
-	if left := c.Problems - c.Repaired; err == nil && left > 0 {
-		err = fmt.Errorf("%s: with --repair those are put right of which the events tell how", count(left, "problem", "problems"))
-		if o.Repair {
-			err = fmt.Errorf("%s left that the events do not tell how to put right", count(left, "problem is", "problems are"))
-		}
+	switch left := c.Problems - c.Repaired; {
+	case err != nil || left == 0:
+		return err
+	case o.Repair:
+		return fmt.Errorf("cannot repair %s", count(left, "problem"))
+	default:
+		return fmt.Errorf("found %s: --repair corrects those that follow from the events", count(left, "problem"))
 	}
-	return err
 }
 
-func (a *app) printChecked(c checked, repaired bool) error {
+func (d *database) printChecked(c checked, repaired bool) {
 	if len(c.Found) > 0 {
-		t := newTable("user", "id", "problem", "found", "~expected", "")
+		t := d.table("user", "id", "problem", "found", "~expected", "state")
 		for _, p := range c.Found {
-			trait, state := "", ""
-			if p.TraitID != uuid.Nil {
-				trait = p.TraitID.String()
-			} else if p.MemoryID != uuid.Nil {
-				trait = p.MemoryID.String()
+			id, state := p.TraitID, ""
+			if id == uuid.Nil {
+				id = p.MemoryID
 			}
 			if repaired {
-				state = map[bool]string{true: "repaired", false: "left"}[p.Repaired]
+				state = map[bool]string{true: "repaired", false: "not repaired"}[p.Repaired]
 			}
-			t.add(printable(p.UserID), trait, p.Kind, printable(p.Found), printable(p.Expected), state)
+			t.add(p.UserID, id, p.Kind, p.Found, p.Expected, state)
 		}
-		if err := t.print(a.out); err != nil {
-			return err
-		}
-		a.printf("\n")
+		t.print()
+		d.printf("\n")
 	}
-	looked := count(c.Traits, "trait", "traits")
+	checked := count(c.Traits, "trait")
 	if c.Secrets > 0 {
-		looked += " and " + count(c.Secrets, "secret", "secrets")
+		checked += " and " + count(c.Secrets, "secret")
 	}
-	a.printf("%s of %s: ", looked, count(c.Users, "user", "users"))
+	d.printf("Checked %s of %s: ", checked, count(c.Users, "user"))
 	switch {
 	case c.Problems == 0:
-		a.printf("no problems.\n")
+		d.printf("no problems.\n")
 	case repaired:
-		a.printf("%s, %s repaired.\n", count(c.Problems, "problem", "problems"), thousands(c.Repaired))
+		d.printf("%s, %s repaired.\n", count(c.Problems, "problem"), thousands(c.Repaired))
 	default:
-		a.printf("%s.\n", count(c.Problems, "problem", "problems"))
+		d.printf("%s.\n", count(c.Problems, "problem"))
 	}
-	return nil
 }

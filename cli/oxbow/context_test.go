@@ -42,8 +42,8 @@ func TestContext(t *testing.T) {
 	none := d.run("context", "bob", "boat")
 	require.Zero(t, none.code)
 	require.Empty(t, none.out)
-	require.Equal(t, "Nothing to tell of user \"bob\" within 1,000 tokens.\n", none.err)
-	require.Contains(t, d.ok("recall", "ada", "who is introverted?", "--explain"), "stage established +15.0 %; core, confidence 0.70, 0 for and 0 against")
+	require.Equal(t, "User \"bob\" has nothing to show within 1,000 tokens.\n", none.err)
+	require.Contains(t, d.ok("recall", "ada", "who is introverted?", "--explain"), "stage established +15.0 %; core, confidence 0.70, 0 supporting, 0 contradicting")
 }
 
 func TestContextRefuses(t *testing.T) {
@@ -53,12 +53,12 @@ func TestContextRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{`--max-tokens must be between 1 and 1000000, got 0`, []string{"ada", "x", "--max-tokens", "0"}},
-		{`max_tokens must be between 1 and 1000000, got 1000001`, []string{"ada", "x", "--max-tokens", "1000001"}},
-		{`invalid argument "many" for "--max-tokens" flag`, []string{"ada", "x", "--max-tokens", "many"}},
+		{`invalid --max-tokens "0": expected a whole number from 1 to 1000000`, []string{"ada", "x", "--max-tokens", "0"}},
+		{`invalid --max-tokens "1000001": expected a whole number from 1 to 1000000`, []string{"ada", "x", "--max-tokens", "1000001"}},
+		{`invalid --max-tokens "many": expected a whole number`, []string{"ada", "x", "--max-tokens", "many"}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
-		{`types must be fact, episodic, trait or document, got "insight"`, []string{"ada", "x", "--type", "insight"}},
+		{`invalid --type "insight": expected fact, episodic, trait or document`, []string{"ada", "x", "--type", "insight"}},
 		{`accepts between 1 and 2 arg(s), received 0`, nil},
 	} {
 		r := d.run(append([]string{"context"}, bad.args...)...)

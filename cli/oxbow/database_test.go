@@ -158,11 +158,11 @@ func TestAppLogin(t *testing.T) {
 	for _, args := range [][]string{{"status"}, {"eval", sampleFile}, {"work", "--until-idle"}} {
 		r := app.run(args...)
 		require.Equal(t, exitFailed, r.code)
-		require.Equal(t, "oxbow: oxbow "+args[0]+" is for the owner of the schema and members of oxbow_worker, and this login, \""+
-			login+"\", is neither: check the user of the database URL\n", r.err)
+		require.Equal(t, "oxbow: \"oxbow "+args[0]+"\" requires the owner of the schema or a member of oxbow_worker, but this login is \""+
+			login+"\": check the user in the database URL\n", r.err)
 	}
-	require.Contains(t, app.run("show", id).err, "may not see without --user")
-	require.Contains(t, app.ok("erase", "林", "--yes"), "is erased")
+	require.Contains(t, app.run("show", id).err, "add --user if this login may see only one user")
+	require.Contains(t, app.ok("erase", "林", "--yes"), "Erased user")
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
 }
 
@@ -178,11 +178,11 @@ func TestDatabaseIsNotReady(t *testing.T) {
 	older.exec(`update oxbow.schema_version set version = 1`)
 	bare.exec(`drop extension vector cascade`)
 	for says, d := range map[string]on{
-		"no PostgreSQL answers on socket /no/such/directory": {t, "host=/no/such/directory user=u password=secret"},
-		"the database has no Oxbow schema":                   {t, pgtest.Empty(t)},
-		"the database is newer than this oxbow":              newer,
-		"the database is older than this oxbow":              older,
-		"a PostgreSQL extension is missing":                  bare,
+		"cannot connect to PostgreSQL on socket /no/such/directory": {t, "host=/no/such/directory user=u password=secret"},
+		"the database has no Oxbow schema":                          {t, pgtest.Empty(t)},
+		"the database is newer than this oxbow":                     newer,
+		"the database is older than this oxbow":                     older,
+		"a PostgreSQL extension is missing":                         bare,
 	} {
 		for _, args := range commands {
 			r := d.run(args...)
@@ -197,7 +197,7 @@ func TestDatabaseIsNotReady(t *testing.T) {
 		t.Run(args[0], func(t *testing.T) {
 			r := on{t, ""}.run(args...)
 			require.Equal(t, exitUsage, r.code)
-			require.Contains(t, r.err, "no database is named: set DATABASE_URL")
+			require.Contains(t, r.err, "no database: set DATABASE_URL")
 		})
 	}
 }

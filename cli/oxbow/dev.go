@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,74 +14,75 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 	"github.com/oxbow-memory/oxbow/migrations"
-	"github.com/oxbow-memory/oxbow/worker"
 )
 
-func newDevCommand(a *app) *cobra.Command {
+func devCommand(a *app) *cobra.Command {
 	var flags workFlags
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "dev [-- COMMAND ARG...]",
-		Short: "Run everything for development: a database, the schema, a worker",
-		Long: `Run everything for development until interrupted: bring the database to this oxbow's version and work jobs.
+		Short: "Run a development environment: PostgreSQL, the schema and a worker",
+		Long: `Run a development environment until interrupted: migrate the database and run a worker.
 
-Without DATABASE_URL a private PostgreSQL is started, on a Unix socket, with its data in a directory of its own; it is
-there again the next time.
+Without DATABASE_URL, start a private PostgreSQL on a Unix socket. Its data stays in its directory for the
+next time.
 
-With a command, that is run instead of working jobs, with DATABASE_URL in its environment; dev ends when it ends.`,
+With a command, run it instead of a worker, with DATABASE_URL in its environment, and exit when it ends.`,
 		Example: `  oxbow dev
   oxbow dev -- oxbow recall ada "where does she live?"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, command []string) (err error) {
 			ctx := cmd.Context()
-			dsn := a.databaseURL
-			if dsn != "" && len(command) == 0 {
-				a.printf("The database is the one that DATABASE_URL names; unset it for a private one.\n")
-			} else if dsn == "" {
+			if a.databaseURL == "" {
 				server, err := localpg.Start(ctx, localpg.Config{DataDir: dir, Logger: a.logger()})
 				if err != nil {
 					return err
 				}
-				defer func() { err = firstError(err, server.Stop(context.WithoutCancel(ctx))) }()
-				dsn = server.DSN("oxbow")
-				a.printf("PostgreSQL runs in %s.\n", server.Dir())
-				if psql := filepath.Join(server.BinDir(), "psql"); isFile(psql) && len(command) == 0 {
-					a.printf("  %s %q\n", psql, dsn)
-				}
-				if len(command) == 0 {
-					a.printf("  export DATABASE_URL=%q\n", dsn)
-				}
+				defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+				a.databaseURL = server.DSN("oxbow")
+				a.printServer(server, len(command) == 0)
+			} else if len(command) == 0 {
+				a.printf("Using the database in DATABASE_URL. Unset it to start a private one.\n")
 			}
-			if err := migrations.Up(ctx, dsn, migrations.Options{Logger: a.logger()}); err != nil {
+			if err := migrations.Up(ctx, a.databaseURL, migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
 			if len(command) > 0 {
-				return a.runOn(ctx, dsn, command)
+				return a.runCommand(ctx, command)
 			}
-			cfg, err := flags.config(dsn, a.serviceLogger())
-			if err != nil {
-				return err
-			}
-			w, err := worker.New(ctx, cfg)
+			w, err := flags.open(ctx, a, a.serviceLogger())
 			if err != nil {
 				return err
 			}
 			defer w.Close()
-			a.printf("Working jobs. Interrupt to stop.\n")
+			a.printf("The worker is running. Interrupt it to stop.\n")
 			return w.Run(ctx)
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().StringVar(&dir, "data-dir", "", "the private PostgreSQL's directory (default: in the user's data directory)")
+	cmd.Flags().StringVar(&dir, "data-dir", "",
+		"`directory` of the private PostgreSQL (default: in the user's data directory)")
 	return cmd
 }
 
-// runOn runs a command on the database until it ends. On an interrupt it sends SIGTERM, and kills
-// the command 10 seconds later.
-func (a *app) runOn(ctx context.Context, dsn string, command []string) error {
+// printServer prints where the private PostgreSQL runs, and how to connect to it.
+func (a *app) printServer(server *localpg.Server, connect bool) {
+	a.printf("PostgreSQL is running in %s.\n", server.Dir())
+	if !connect {
+		return
+	}
+	if psql := filepath.Join(server.BinDir(), "psql"); isFile(psql) {
+		a.printf("  %s %q\n", psql, a.databaseURL)
+	}
+	a.printf("  export DATABASE_URL=%q\n", a.databaseURL)
+}
+
+// runCommand runs a command on the database until it ends. On an interrupt it sends SIGTERM, and kills the command
+// 10 seconds later.
+func (a *app) runCommand(ctx context.Context, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+a.databaseURL)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
@@ -96,13 +98,4 @@ func (a *app) runOn(ctx context.Context, dsn string, command []string) error {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,7 +13,7 @@ func TestDevRunsACommand(t *testing.T) {
 	t.Parallel()
 	d := on{t, pgtest.Empty(t)}
 	require.Equal(t, d.dsn, d.ok("dev", "--", "sh", "-c", `printf %s "$DATABASE_URL"`))
-	require.Contains(t, d.ok("migrate", "status"), "is ready for this oxbow")
+	require.Contains(t, d.ok("migrate", "status"), "is ready for this version of oxbow")
 	r := d.run("dev", "--", "sh", "-c", "exit 3")
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, "oxbow: sh: exit status 3\n", r.err)

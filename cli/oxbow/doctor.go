@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,22 +21,22 @@ type diagnosis struct {
 	Findings []doctor.Finding `json:"findings"`
 }
 
-func newDoctorCommand(a *app) *cobra.Command {
+func doctorCommand(a *app) *cobra.Command {
 	var flags embeddingFlags
 	var want doctor.Expected
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong, or will be, and say what to do",
-		Long: `Look at the server, its extensions and settings, the schema, rights, indexes, dead rows, transactions that hold back
-vacuum, workers, the queue, and what waits; and say of each what is wrong, why it matters, and what to do about it.
+		Short: "Diagnose the server, the schema, the queue and the workers",
+		Long: `Examine the server, its extensions and settings, the schema, permissions, indexes, dead rows, transactions
+that hold back vacuum, workers, the queue and the backlog. For each problem, report its cause, its effect and
+a remedy.
 
-It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and changes nothing. It is for the owner of the
-schema and members of oxbow_worker; what the login may not see is said. The command fails if there is an error or a warning;
-advice is no failure.`,
+It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and changes nothing. It requires
+the owner of the schema or a member of oxbow_worker, and lists what the login may not see. The command fails
+on errors and warnings, not on advice.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if want.Timeout < time.Millisecond || want.Timeout > time.Hour {
-				return usagef("--timeout has to be from 1ms to 1h, got %s", want.Timeout)
+				return usagef("invalid --timeout %s: expected 1ms to 1h", want.Timeout)
 			}
 			for _, x := range migrations.Indexes() {
 				want.Indexes = append(want.Indexes, doctor.ExpectedIndex(x))
@@ -49,20 +50,20 @@ advice is no failure.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.json {
 				err = a.printJSON(d)
 			} else {
 				a.printDiagnosis(d)
 			}
 			if err == nil && !d.Healthy {
-				err = fmt.Errorf("%s is not well: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
+				err = fmt.Errorf("%s is unhealthy: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
 			}
 			return err
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().DurationVar(&want.Timeout, "timeout", 5*time.Second, "how long a question to PostgreSQL may take")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().DurationVar(&want.Timeout, "timeout", 5*time.Second, "timeout of one query")
+	a.jsonFlag(cmd.Flags())
 	return cmd
 }
 
@@ -94,39 +95,37 @@ func (a *app) diagnose(ctx context.Context, want doctor.Expected) (d diagnosis, 
 
 // schemaFinding reports whether the schema, its code and the extensions match this program.
 func schemaFinding(s migrations.Status) doctor.Finding {
-	f := doctor.Finding{About: "schema", Level: doctor.LevelOK, What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers are this oxbow's",
-		s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
 	if s.Problem != "" {
-		f.Level, f.What, f.Why, f.Do = doctor.LevelError, s.Problem, "This oxbow and the database do not fit each other; nothing else was looked at.",
-			"oxbow migrate status shows what is there."
+		return doctor.Finding{About: "schema", Level: doctor.LevelError, What: s.Problem,
+			Why: "The database does not match this version of oxbow. Nothing else was examined.",
+			Do:  `Run "oxbow migrate status" for details.`}
 	}
-	return f
+	return doctor.Finding{About: "schema", Level: doctor.LevelOK,
+		What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers match this version of oxbow",
+			s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
 }
 
-// levelWords are the words for counted findings, worst level first.
-var levelWords = []struct {
-	level     doctor.Level
-	one, many string
+// levelNouns are the nouns for counted findings, worst level first.
+var levelNouns = []struct {
+	level doctor.Level
+	noun  string
 }{
-	{doctor.LevelError, "error", "errors"}, {doctor.LevelWarning, "warning", "warnings"},
-	{doctor.LevelAdvice, "piece of advice", "pieces of advice"}, {doctor.LevelUnseen, "thing that could not be seen", "things that could not be seen"},
-	{doctor.LevelOK, "part that is well", "parts that are well"},
+	{doctor.LevelError, "error"}, {doctor.LevelWarning, "warning"}, {doctor.LevelAdvice, "piece of advice"},
+	{doctor.LevelUnseen, "unchecked part"}, {doctor.LevelOK, "healthy part"},
 }
 
 // tally counts the findings of the given levels in words; it is "" if there are none.
 func tally(findings []doctor.Finding, levels ...doctor.Level) string {
 	var parts []string
-	for _, w := range levelWords {
+	for _, of := range levelNouns {
 		n := 0
 		for _, f := range findings {
-			if f.Level == w.level {
+			if f.Level == of.level {
 				n++
 			}
 		}
-		for _, l := range levels {
-			if l == w.level && n > 0 {
-				parts = append(parts, counted(n, w.one, w.many))
-			}
+		if n > 0 && slices.Contains(levels, of.level) {
+			parts = append(parts, count(n, of.noun))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -139,21 +138,19 @@ func (a *app) printDiagnosis(d diagnosis) {
 	}
 	const indent = 24
 	for _, f := range d.Findings {
-		a.printf("%-8s %-14s %s\n", f.Level, f.About, indented(f.What, indent, columns))
-		for _, more := range []string{f.Why, f.Do} {
-			if more != "" {
-				mark := "  "
-				if more == f.Do {
-					mark = "→ "
-				}
-				a.printf("%*s%s%s\n", indent, "", mark, indented(more, indent+2, columns))
-			}
+		a.printf("%-8s %-14s %s\n", f.Level, f.About, hanging(f.What, indent, columns))
+		if f.Why != "" {
+			a.printf("%*s  %s\n", indent, "", hanging(f.Why, indent+2, columns))
+		}
+		if f.Do != "" {
+			a.printf("%*s→ %s\n", indent, "", hanging(f.Do, indent+2, columns))
 		}
 	}
-	a.printf("\n%s: %s.\n", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning, doctor.LevelAdvice, doctor.LevelUnseen, doctor.LevelOK))
+	a.printf("\n%s: %s.\n", d.Database, tally(d.Findings,
+		doctor.LevelError, doctor.LevelWarning, doctor.LevelAdvice, doctor.LevelUnseen, doctor.LevelOK))
 }
 
-// indented wraps a text and indents all lines but the first.
-func indented(text string, indent, columns int) string {
+// hanging wraps a text and indents all lines but the first.
+func hanging(text string, indent, columns int) string {
 	return strings.Join(wrap(printable(text), max(columns-indent, minText), 1000), "\n"+strings.Repeat(" ", indent))
 }

@@ -169,7 +169,7 @@ func TestDoctorAsWorker(t *testing.T) {
 	app := on{t, d.dsn + "&options=-c%20role%3Doxbow_app"}
 	r := app.run("doctor")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "oxbow doctor is for the owner of the schema and members of oxbow_worker")
+	require.Contains(t, r.err, "\"oxbow doctor\" requires the owner of the schema or a member of oxbow_worker")
 }
 
 func TestDoctorTimeout(t *testing.T) {
@@ -182,7 +182,7 @@ func TestDoctorTimeout(t *testing.T) {
 	for _, timeout := range []string{"0s", "1ns", "-1s", "61m", "1000h"} {
 		r = d.run("doctor", "--timeout", timeout)
 		require.Equal(t, exitUsage, r.code)
-		require.Contains(t, r.err, "--timeout has to be from 1ms to 1h")
+		require.Contains(t, r.err, "expected 1ms to 1h")
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,33 +10,28 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-func newEndSessionCommand(a *app) *cobra.Command {
+func endSessionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "end-session USER SESSION",
-		Short: "End a conversation: extract from it at once, and reflect",
-		Long: `End a conversation: a worker extracts at once from what was said in it, and reflects then. A session that ended already stays as
-it is; a further message opens it again, unless the settings refuse that.`,
+		Short: "End a conversation so that it is processed immediately",
+		Long: `End a conversation. A worker extracts memories from its messages immediately, then reflects on them. Ending it
+again changes nothing. A new message reopens the session, unless the settings forbid that.`,
 		Example: `  oxbow end-session ada chat-7`,
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer d.close()
-			open, err := d.client.EndSession(cmd.Context(), args[0], args[1])
+		RunE: a.onUser(func(ctx context.Context, u *user, args []string) error {
+			open, err := u.client.EndSession(ctx, u.id, args[0])
 			var invalid *oxbow.InvalidError
 			switch {
 			case errors.As(err, &invalid) && invalid.Field == "session_id":
-				return fmt.Errorf("user %q has no session %q", args[0], args[1])
+				return fmt.Errorf("user %q has no session %q", u.id, args[0])
 			case err != nil:
 				return err
 			case !open:
-				a.printf("It had ended already.\n")
+				u.printf("The session has already ended.\n")
 			default:
-				a.printf("Ended. A worker extracts from it at once, and reflects then.\n")
+				u.printf("The session has ended. A worker now extracts memories from it and reflects on them.\n")
 			}
 			return nil
-		},
+		}),
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,150 +12,121 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shownEdges is how many edges the list shows for an entity.
+// shownEdges is how many relations the list shows for an entity.
 const shownEdges = 4
 
-func newEntitiesCommand(a *app) *cobra.Command {
-	var asJSON bool
+func entitiesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "entities USER [NAME]",
-		Short: "List who and what memories name, and how these belong together",
-		Long: `List the people, places and other things that the memories of a user name, those that are named most first, with what holds
-between them now: "user sister→" at Anna says that she is the user's sister, "lives_in→ Porto" that she lives there. What is
-named together without more is related.
+		Short: "List the people and things that memories name, and their relations",
+		Long: `List the people, places and other things that a user's memories name, the most frequently mentioned first,
+with their current relations: "user sister→" beside Anna means that she is the user's sister, "lives_in→
+Porto" that she lives there. Names without a relation are mentioned together.
 
-With a NAME: how it belongs together with others, since when, and what ended; and the memories that name it.`,
+With NAME, show the entity's relations, past ones included, and the memories that mention it.`,
 		Example: `  oxbow entities ada
   oxbow entities 林 小红`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
+		RunE: a.onUser(func(ctx context.Context, u *user, args []string) error {
+			if len(args) == 0 {
+				return u.listEntities(ctx)
 			}
-			defer d.close()
-			if len(args) == 2 {
-				return a.entity(cmd.Context(), d, args[0], args[1], asJSON)
-			}
-			return a.entities(cmd.Context(), d, args[0], asJSON)
-		},
+			return u.showEntities(ctx, args[0])
+		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	a.jsonFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) entities(ctx context.Context, d *database, userID string, asJSON bool) error {
-	entities, err := d.client.Entities(ctx, userID)
+func (u *user) listEntities(ctx context.Context) error {
+	entities, err := u.client.Entities(ctx, u.id)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		if entities == nil {
-			entities = []oxbow.Entity{}
-		}
-		return a.printJSON(entities)
+	if u.json {
+		return u.printJSON(entities)
 	}
 	if len(entities) == 0 {
-		a.say("The memories of user %q name nobody and nothing that is known.", userID)
+		u.say("No memory of user %q names a known entity.", u.id)
 		return nil
 	}
-	location, err := d.location(ctx, userID)
-	if err != nil {
-		return err
-	}
-	t := newTable("name", "kind", "#mentions", "first seen", "last seen", "~belongs together with", "ended")
+	t := u.table("name", "kind", "#mentions", "first seen", "last seen", "~relations", "ended")
 	for _, e := range entities {
-		t.add(printable(e.Name), printable(e.Kind), thousands(e.Mentions), day(e.ValidAt, location), day(e.LastSeen, location), edgesOf(e), day(ended(e.InvalidAt, e.ExpiredAt), location))
+		t.add(e.Name, e.Kind, e.Mentions, u.day(e.ValidAt), u.day(e.LastSeen), relations(e),
+			u.day(earlier(e.InvalidAt, e.ExpiredAt)))
 	}
-	return t.print(a.out)
+	t.print()
+	return nil
 }
 
-// edgesOf describes the relations of an entity: stated relations first, then entities it is
-// mentioned with.
-func edgesOf(e oxbow.Entity) string {
-	edges := slices.Clone(e.Edges)
-	slices.SortStableFunc(edges, func(a, b oxbow.EntityEdge) int { return rankOf(a) - rankOf(b) })
-	var parts []string
-	for i, g := range edges {
-		if i == shownEdges {
-			parts = append(parts, fmt.Sprintf("%d more", len(edges)-i))
-			break
-		}
+// relations lists the relations of an entity, followed by entities that are mentioned together with it.
+func relations(e oxbow.Entity) string {
+	var named, together []string
+	for _, g := range e.Edges {
 		other := g.To
 		if g.To.ID == e.ID {
 			other = g.From
 		}
 		switch {
 		case g.Relation == "related":
-			parts = append(parts, printable(other.Name))
+			together = append(together, other.Name)
 		case g.To.ID == e.ID:
-			parts = append(parts, printable(other.Name)+" "+printable(g.Relation)+"→")
+			named = append(named, other.Name+" "+g.Relation+"→")
 		default:
-			parts = append(parts, printable(g.Relation)+"→ "+printable(other.Name))
+			named = append(named, g.Relation+"→ "+other.Name)
 		}
 	}
-	return strings.Join(parts, ", ")
-}
-
-func rankOf(g oxbow.EntityEdge) int {
-	if g.Relation == "related" {
-		return 1
+	all := append(named, together...)
+	if more := len(all) - shownEdges; more > 0 {
+		all = append(slices.Clip(all[:shownEdges]), thousands(more)+" more")
 	}
-	return 0
+	return strings.Join(all, ", ")
 }
 
-func (a *app) entity(ctx context.Context, d *database, userID, name string, asJSON bool) error {
-	entities, err := d.client.EntitiesNamed(ctx, userID, name)
+func (u *user) showEntities(ctx context.Context, name string) error {
+	entities, err := u.client.EntitiesNamed(ctx, u.id, name)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		if entities == nil {
-			entities = []oxbow.NamedEntity{}
-		}
-		return a.printJSON(entities)
+	if u.json {
+		return u.printJSON(entities)
 	}
 	if len(entities) == 0 {
-		a.say("No memory of user %q names %q: oxbow entities %s lists what they name.", userID, name, userID)
+		u.say("No memory of user %q names %q. \"oxbow entities %s\" lists the known names.", u.id, name, u.id)
 		return nil
-	}
-	location, err := d.location(ctx, userID)
-	if err != nil {
-		return err
 	}
 	for i, e := range entities {
 		if i > 0 {
-			a.printf("\n")
+			u.printf("\n")
 		}
-		a.printf("%s (%s), %s in %s, from %s to %s\n", printable(e.Name), printable(e.Kind), count(e.Mentions, "mention", "mentions"),
-			count(e.Memories, "memory", "memories"), day(e.ValidAt, location), day(e.LastSeen, location))
-		if len(e.Edges) > 0 {
-			a.printf("\n")
-			t := newTable("from", "relation", "to", "true from", "to", "believed from", "to", "memory")
-			for _, g := range e.Edges {
-				t.add(printable(g.From.Name), printable(g.Relation), printable(g.To.Name), showTime(g.ValidAt, location), showTime(g.InvalidAt, location),
-					showTime(g.CreatedAt, location), showTime(g.ExpiredAt, location), g.MemoryID.String())
-			}
-			if err := t.print(a.out); err != nil {
-				return err
-			}
-		}
-		a.printf("\n")
-		t := newTable("when", "~memory", "type", "ended", "id")
-		for _, m := range e.NamedBy {
-			t.add(day(m.At, location), printable(store.Shorten(m.Content, 200)), m.Type, day(ended(m.InvalidAt, m.ExpiredAt), location), m.ID.String())
-		}
-		if err := t.print(a.out); err != nil {
-			return err
-		}
+		u.printEntity(e)
 	}
 	return nil
 }
 
-// ended returns the earlier of two ends, or the zero time if neither is set.
-func ended(inWorld, here time.Time) time.Time {
-	if inWorld.IsZero() || !here.IsZero() && here.Before(inWorld) {
-		return here
+func (u *user) printEntity(e oxbow.NamedEntity) {
+	u.printf("%s (%s), %s in %s, from %s to %s\n", printable(e.Name), printable(e.Kind), count(e.Mentions, "mention"),
+		count(e.Memories, "memory"), u.day(e.ValidAt), u.day(e.LastSeen))
+	if len(e.Edges) > 0 {
+		u.printf("\n")
+		t := u.table("from", "relation", "to", "true from", "to", "believed from", "to", "memory")
+		for _, g := range e.Edges {
+			t.add(g.From.Name, g.Relation, g.To.Name, g.ValidAt, g.InvalidAt, g.CreatedAt, g.ExpiredAt, g.MemoryID)
+		}
+		t.print()
 	}
-	return inWorld
+	u.printf("\n")
+	t := u.table("when", "~memory", "type", "ended", "id")
+	for _, m := range e.NamedBy {
+		t.add(u.day(m.At), store.Shorten(m.Content, 200), m.Type, u.day(earlier(m.InvalidAt, m.ExpiredAt)), m.ID)
+	}
+	t.print()
+}
+
+// earlier returns the earlier of two times, of which either may be unset.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -11,7 +11,7 @@ import (
 func TestEntities(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Contains(t, d.run("entities", "ada").err, `The memories of user "ada" name nobody`)
+	require.Contains(t, d.run("entities", "ada").err, `No memory of user "ada" names a known entity`)
 	require.Equal(t, "[]", d.ok("entities", "ada", "--json"))
 	d.exec(`insert into oxbow.memories (user_id, content, valid_at, metadata) values
 		('ada', 'Her sister Anna lives in Porto.', '2024-05-01T12:00Z',
@@ -27,7 +27,7 @@ func TestEntities(t *testing.T) {
 	require.Len(t, decoded[[]oxbow.Entity](t, d.ok("entities", "林", "--json")), 2)
 
 	d.ok("forget", "ada", decoded[[]oxbow.NamedEntity](t, d.ok("entities", "ada", "anna", "--json"))[0].NamedBy[0].ID.String())
-	require.Contains(t, d.run("entities", "ada", "Anna").err, `No memory of user "ada" names "Anna": oxbow entities ada lists what they name.`)
+	require.Contains(t, d.run("entities", "ada", "Anna").err, `No memory of user "ada" names "Anna". "oxbow entities ada" lists the known names.`)
 	shown := d.ok("entities", "林", "小红")
 	require.Contains(t, shown, "小红 (person), 1 mention in 1 memory, from 2024-05-02 to 2024-05-02")
 	require.Regexp(t, `user +sister +小红 +2024-05-02 12:00`, shown)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -12,162 +12,138 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// erasing holds the flags of erase.
-type erasing struct {
-	memory, user, proof string
-	yes, asJSON         bool
+// eraseFlags are the flags of erase.
+type eraseFlags struct {
+	memory      uuid.UUID
+	user, proof string
+	yes         bool
 }
 
-func newEraseCommand(a *app) *cobra.Command {
-	var e erasing
+func eraseCommand(a *app) *cobra.Command {
+	var flags eraseFlags
 	cmd := &cobra.Command{
 		Use:   "erase USER... | --memory ID --user USER",
-		Short: "Erase a user, or one memory, without a trace",
-		Long: `Erase everything of a user, or one memory, in one transaction: memories with all versions, vectors, history, jobs with
-their arguments and errors. It cannot be taken back; "oxbow forget" can. A backup still has what it had.
+		Short: "Erase a user or a memory permanently",
+		Long: `Erase all data of a user, or one memory, in one transaction: memories with all versions, vectors, history, and
+jobs with their arguments and errors. This cannot be undone, unlike "oxbow forget". Backups keep their data.
 
-A receipt stays in the database: when, by which role, how many rows of which table. It does not say of whom. The proof, which
-is printed once and kept nowhere, shows whose it is: with --receipt and the same user or memory the receipt is shown again.
+A receipt stays in the database: the time, the role, and the number of rows erased from each table. It does
+not contain the user. The proof, which is printed once and not stored, shows whose receipt it is: --receipt
+with the same user or memory prints the receipt again.
 
-On a terminal it asks first; elsewhere --yes is needed.`,
+On a terminal, the command asks for confirmation. Otherwise it requires --yes.`,
 		Example: `  oxbow erase ada
   oxbow erase --memory 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ada --yes
   oxbow erase ada --receipt V5T2ZQ6JQ4R3M7K2X5W4E6N3PA`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, users []string) error {
-			switch {
-			case e.memory == "" && e.user != "":
-				return usagef("--user goes with --memory; to erase all of a user: oxbow erase %s", e.user)
-			case e.memory == "" && len(users) == 0:
-				return usagef("say what to erase: oxbow erase USER, or oxbow erase --memory ID --user USER")
-			case e.memory != "" && len(users) > 0:
-				return usagef("either users or one memory can be erased, and not %q together with --memory", users[0])
-			case e.memory != "" && e.user == "":
-				return usagef("say whose memory it is: --user USER")
-			case e.proof != "" && len(users) > 1:
-				return usagef("a receipt is of one user")
-			case e.proof != "":
-				return a.showReceipt(cmd.Context(), strings.Join(users, "")+e.user, e)
-			case e.memory != "":
-				return a.eraseMemory(cmd.Context(), e)
+			if err := flags.check(users); err != nil {
+				return err
 			}
-			return a.eraseUsers(cmd.Context(), users, e)
+			if flags.user != "" {
+				users = []string{flags.user}
+			}
+			if flags.proof == "" {
+				if err := a.confirmable(cmd.CommandPath(), flags.yes); err != nil {
+					return err
+				}
+			}
+			return a.onDatabase(func(ctx context.Context, d *database, _ []string) error {
+				for _, user := range users {
+					if err := d.erase(ctx, user, flags); err != nil {
+						return err
+					}
+				}
+				return nil
+			})(cmd, nil)
 		},
 	}
-	cmd.Flags().BoolVar(&e.yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&e.asJSON, "json", false, "print the receipts as JSON, one after the other")
-	cmd.Flags().StringVar(&e.memory, "memory", "", "the id of the one memory to erase")
-	cmd.Flags().StringVar(&e.user, "user", "", "whose memory it is")
-	cmd.Flags().StringVar(&e.proof, "receipt", "", "erase nothing: show the receipt with this proof")
+	f := cmd.Flags()
+	f.BoolVar(&flags.yes, "yes", false, "do not ask for confirmation")
+	idFlag(f, &flags.memory, "memory", "erase only this memory")
+	userFlag(f, &flags.user, "user of the memory")
+	f.StringVar(&flags.proof, "receipt", "", "erase nothing; print the receipt with this `proof`")
+	a.jsonFlag(f)
 	return cmd
 }
 
-func (a *app) eraseUsers(ctx context.Context, users []string, e erasing) error {
-	if !e.yes && !a.canAsk() {
-		return usagef("erase deletes data for good: give --yes to confirm it")
-	}
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	for _, userID := range users {
-		if !e.yes {
-			question := fmt.Sprintf("This erases everything of user %q for good.\nType the user's id to go on: ", userID)
-			if err := a.confirm(ctx, question, userID); err != nil {
-				return err
-			}
-		}
-		receipt, err := d.client.EraseUser(ctx, userID)
-		if err != nil {
-			return err
-		}
-		says := fmt.Sprintf("User %q is erased: %s.", userID, count(receipt.Rows(), "row", "rows"))
-		if receipt.Rows() == 0 {
-			says = fmt.Sprintf("The database had nothing of user %q.", userID)
-		}
-		if err := a.printReceipt(receipt, says, e.asJSON); err != nil {
-			return err
-		}
+// check checks which flags and arguments are given together.
+func (e eraseFlags) check(users []string) error {
+	switch one := e.memory != uuid.Nil; {
+	case !one && e.user != "":
+		return usagef("--user requires --memory: to erase a user, run oxbow erase %s", e.user)
+	case !one && len(users) == 0:
+		return usagef("nothing to erase: give USER, or --memory ID --user USER")
+	case one && len(users) > 0:
+		return usagef("USER %q and --memory exclude each other", users[0])
+	case one && e.user == "":
+		return usagef("--memory requires --user")
+	case e.proof != "" && len(users) > 1:
+		return usagef("--receipt accepts one user, got %d", len(users))
 	}
 	return nil
 }
 
-// printReceipt shows how many rows each table lost, and how to prove the erasure.
-func (a *app) printReceipt(r oxbow.Receipt, says string, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(r)
+// erase erases a user or a memory, or finds the receipt of an earlier erasure, and prints the receipt.
+func (d *database) erase(ctx context.Context, user string, flags eraseFlags) error {
+	what := fmt.Sprintf("user %q", user)
+	if flags.memory != uuid.Nil {
+		what = fmt.Sprintf("memory %s", flags.memory)
 	}
-	if len(r.Erased) > 0 {
-		t := newTable("table", "#rows erased")
-		for _, e := range r.Erased {
-			t.add(e.Table, thousands(e.Rows))
-		}
-		if err := t.print(a.out); err != nil {
+	var receipt oxbow.Receipt
+	var err error
+	switch {
+	case flags.proof != "":
+		receipt, err = d.client.FindReceipt(ctx, user, flags.memory, flags.proof)
+	case flags.memory != uuid.Nil:
+		if err := d.confirmMemory(ctx, user, flags); err != nil {
 			return err
 		}
-	}
-	a.printf("%s\nReceipt %s of %s, asked for by %s.\nProof, which is kept nowhere else: %s\n",
-		says, r.ID, r.At.UTC().Format("2006-01-02 15:04:05 UTC"), printable(r.Actor), r.Proof)
-	return nil
-}
-
-func (a *app) eraseMemory(ctx context.Context, e erasing) error {
-	id, err := idFlag("memory", e.memory)
-	if err != nil {
-		return err
-	}
-	if !e.yes && !a.canAsk() {
-		return usagef("erase deletes data for good: give --yes to confirm it")
-	}
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if !e.yes {
-		if err := a.confirmMemory(ctx, d, e.user, id); err != nil {
-			return err
+		receipt, err = d.client.EraseMemory(ctx, user, flags.memory)
+		if err == nil && receipt.Rows() == 0 {
+			err = fmt.Errorf("user %q has no memory %s: nothing was erased", user, flags.memory)
+		}
+	default:
+		question := fmt.Sprintf("This permanently erases all data of %s.\nType the user's id to continue: ", what)
+		if !flags.yes {
+			err = d.confirm(ctx, question, user)
+		}
+		if err == nil {
+			receipt, err = d.client.EraseUser(ctx, user)
 		}
 	}
-	receipt, err := d.client.EraseMemory(ctx, e.user, id)
 	if err != nil {
 		return err
 	}
-	if receipt.Rows() == 0 {
-		return fmt.Errorf("user %q has no memory %s, and nothing was erased", e.user, id)
-	}
-	return a.printReceipt(receipt, fmt.Sprintf("Memory %s is erased: %s.", id, count(receipt.Rows(), "row", "rows")), e.asJSON)
+	return d.printReceipt(receipt, what)
 }
 
-// showReceipt shows the receipt of an earlier erasure.
-func (a *app) showReceipt(ctx context.Context, userID string, e erasing) error {
-	id, what := uuid.Nil, fmt.Sprintf("User %q was erased", userID)
-	if e.memory != "" {
-		var err error
-		if id, err = idFlag("memory", e.memory); err != nil {
-			return err
-		}
-		what = fmt.Sprintf("Memory %s was erased", id)
+func (d *database) confirmMemory(ctx context.Context, user string, flags eraseFlags) error {
+	if flags.yes {
+		return nil
 	}
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	receipt, err := d.client.FindReceipt(ctx, userID, id, e.proof)
-	if err != nil {
-		return err
-	}
-	return a.printReceipt(receipt, fmt.Sprintf("%s: %s.", what, count(receipt.Rows(), "row", "rows")), e.asJSON)
-}
-
-func (a *app) confirmMemory(ctx context.Context, d *database, userID string, id uuid.UUID) error {
-	m, err := d.client.Get(ctx, userID, id)
+	m, err := d.client.Get(ctx, user, flags.memory)
 	if err != nil && !errors.Is(err, oxbow.ErrSealed) { // erasing does not require reading the text
 		return err
 	}
-	text := wrap(printable(m.Content), 100, 3)
-	return a.confirm(ctx, fmt.Sprintf("%s\nThis erases the memory for good, with all that refers to it. Type yes to go on: ",
-		strings.Join(text, "\n")), "yes")
+	return d.confirm(ctx, joinLines(wrap(printable(m.Content), 100, textRows))+
+		"\nThis permanently erases the memory and everything that refers to it. Type yes to continue: ", "yes")
+}
+
+// printReceipt shows how many rows each table lost, and how to prove the erasure.
+func (d *database) printReceipt(r oxbow.Receipt, what string) error {
+	if d.json {
+		return d.printJSON(r)
+	}
+	if len(r.Erased) > 0 {
+		t := d.table("table", "#rows erased")
+		for _, e := range r.Erased {
+			t.add(e.Table, e.Rows)
+		}
+		t.print()
+	}
+	d.printf("Erased %s: %s.\n", what, count(r.Rows(), "row"))
+	d.printf("Receipt %s of %s UTC, requested by %s.\n", r.ID, format(r.At, secondLayout, time.UTC), printable(r.Actor))
+	d.printf("Proof, stored nowhere else: %s\n", r.Proof)
+	return nil
 }

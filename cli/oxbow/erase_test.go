@@ -148,7 +148,7 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			d.work() // nothing reappears
 			require.Empty(t, tablesWith(d.pgDump(), traces...))
 			shown := d.ok("erase", user, "--receipt", receipt.Proof)
-			require.Contains(t, shown, "was erased: ")
+			require.Contains(t, shown, "Erased user ")
 			require.Contains(t, shown, "Receipt "+receipt.ID.String()+" of "+receipt.At.UTC().Format(time.DateTime)+" UTC")
 			r := d.run("erase", "bob", "--receipt", receipt.Proof)
 			require.Equal(t, exitFailed, r.code)
@@ -207,7 +207,7 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 			require.Equal(t, confidence, d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait), "replayed without the evidence")
 			require.Equal(t, other+5, d.number(`select count(*) from oxbow.memories where memory_type <> 'trait'`), "others' stay")
 			d.ok("check")
-			require.Contains(t, d.ok("erase", "--memory", secret, "--user", "ann", "--receipt", receipt.Proof), "Memory "+secret+" was erased: ")
+			require.Contains(t, d.ok("erase", "--memory", secret, "--user", "ann", "--receipt", receipt.Proof), "Erased memory "+secret+": ")
 		})
 	}
 }

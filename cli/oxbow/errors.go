@@ -23,33 +23,27 @@ func sentence(err error) string {
 	}
 	var parse *pgconn.ParseConfigError
 	if errors.As(err, &parse) {
-		return "the database URL cannot be read: " + oneLine(parse.Error())
+		return "invalid database URL: " + printable(parse.Error())
 	}
 	var mismatch *oxbow.ModelMismatchError
 	if errors.As(err, &mismatch) {
-		return fmt.Sprintf("the database's vectors are of %s, and %s is what the embedding flags and OXBOW_EMBEDDING_… choose: "+
-			"choose the database's model, or change the database's with %s", mismatch.Database, mismatch.Given, reembedCommand(mismatch.Given))
+		return fmt.Sprintf("the embedding flags and OXBOW_EMBEDDING_… choose %s, but the database's vectors are from %s: "+
+			"choose that model, or run %s", mismatch.Given, mismatch.Database, reembedCommandLine(mismatch.Given))
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "25006" {
-		return "the database is a read-only replica, or read-only by default: connect to the primary; (" + oneLine(err.Error()) + ")"
+		return "the database is read-only: connect to the primary (" + printable(err.Error()) + ")"
 	}
-	return oneLine(err.Error())
+	return printable(err.Error())
 }
 
-// reembedCommand returns the command that changes a database to a model.
-func reembedCommand(to store.EmbeddingModel) string {
-	command := "oxbow reembed --embedding-provider "
-	if provider, model, ok := strings.Cut(to.Model, ":"); ok {
-		command += provider + " --embedding-model " + model
-	} else {
-		command += "local"
+// reembedCommandLine returns the command line that changes a database to a model.
+func reembedCommandLine(to store.EmbeddingModel) string {
+	provider := "local"
+	if name, model, ok := strings.Cut(to.Model, ":"); ok {
+		provider = name + " --embedding-model " + model
 	}
-	return fmt.Sprintf("%s --embedding-dimension %d", command, to.Dimension)
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
+	return fmt.Sprintf("oxbow reembed --embedding-provider %s --embedding-dimension %d", provider, to.Dimension)
 }
 
 // connectSentence says why the connection failed, which value to check, and what to do.
@@ -63,26 +57,28 @@ func connectSentence(err *pgconn.ConnectError) string {
 	if errors.As(err, &pg) {
 		switch pg.Code {
 		case "3D000":
-			return fmt.Sprintf("database %q does not exist on %s: create it, for example with createdb, or check the database URL", cfg.Database, where)
+			return fmt.Sprintf("database %q does not exist on %s: create it (createdb), or check the database URL",
+				cfg.Database, where)
 		case "28P01":
-			return fmt.Sprintf("the password for user %q was refused by %s: check the database URL", cfg.User, where)
+			return fmt.Sprintf("%s rejected the password of user %q: check the database URL", where, cfg.User)
 		case "28000":
 			return fmt.Sprintf("user %q may not connect to database %q on %s: %s", cfg.User, cfg.Database, where, pg.Message)
 		case "53300":
-			return fmt.Sprintf("PostgreSQL on %s has no connection left (%s): close some, or raise max_connections", where, pg.Message)
+			return fmt.Sprintf("PostgreSQL on %s has too many connections (%s): close some, or raise max_connections",
+				where, pg.Message)
 		case "57P03":
-			return fmt.Sprintf("PostgreSQL on %s is not ready (%s): try again in a moment", where, pg.Message)
+			return fmt.Sprintf("PostgreSQL on %s is not ready (%s): try again later", where, pg.Message)
 		}
 		return fmt.Sprintf("PostgreSQL on %s refused the connection: %s", where, pg.Message)
 	}
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns):
-		return fmt.Sprintf("the host %q of the database URL is not known: check its spelling", dns.Name)
+		return fmt.Sprintf("cannot resolve the host %q in the database URL: check its spelling", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
-		return fmt.Sprintf("no PostgreSQL answers on %s: is it running, and is the database URL right?", where)
+		return fmt.Sprintf("cannot connect to PostgreSQL on %s: check that it is running, and the database URL", where)
 	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
 		return fmt.Sprintf("PostgreSQL on %s did not answer in time: check the host, the port and firewalls", where)
 	}
-	return oneLine(err.Error())
+	return printable(err.Error())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
@@ -24,90 +24,88 @@ const eraseTimeout = 10 * time.Minute
 // shownMissing is how many gold ids without a memory in the file are listed.
 const shownMissing = 5
 
+// evalFlags are the flags of eval.
 type evalFlags struct {
-	work                workFlags
-	json, keep, extract bool
-	limit               int
+	work          workFlags
+	keep, extract bool
+	limit         int
 }
 
-func newEvalCommand(a *app) *cobra.Command {
+func evalCommand(a *app) *cobra.Command {
 	var flags evalFlags
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure recall with questions whose answers are known",
-		Long: `Measure recall with a file of memories and of questions whose answers are known, JSON Lines, compressed with gzip or not;
-"-" is standard input:
+		Long: `Measure recall with a JSON Lines file of memories and questions, which may be compressed with gzip; "-" is
+standard input:
 
   {"type":"memory","user":U,"id":ID,"session":S,"seq":N,"speaker":P,"role":R,"at":RFC3339,"content":TEXT}
   {"type":"question","user":U,"question":Q,"gold":[ID,…],"category":C}
 
-It loads the memories under users of its own, embeds them itself, whether or not a worker runs, asks every question, and
-prints, per category and for all: recall@k, the mean share of a question's gold memories among the first k recalled, and
-hit@k, the share of the questions with at least one. In the end, also after an interrupt, it erases what it loaded.`,
+The command loads the memories for temporary users, embeds them itself, asks every question, and prints, per
+category and in total: recall@k, the mean share of a question's gold memories among the first k results, and
+hit@k, the share of questions with at least one. Finally, even after an interrupt, it erases the temporary
+users.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 0 {
-				return usagef("--limit-questions must not be negative, got %d", flags.limit)
+				return usagef("invalid --limit-questions %d: expected 0 or more", flags.limit)
 			}
-			return a.eval(cmd.Context(), args[0], &flags)
+			return a.eval(cmd, args[0], &flags)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&flags.json, "json", false, "print JSON")
-	f.BoolVar(&flags.keep, "keep", false, "do not erase what was loaded, to look at it")
-	f.IntVar(&flags.limit, "limit-questions", 0, "ask only so many, spread over the file (default: all)")
-	f.BoolVar(&flags.extract, "extract", false, "take the memories of the file for messages, and extract memories from them; the sources of what is recalled are counted, each for one place")
+	a.jsonFlag(f)
+	f.BoolVar(&flags.keep, "keep", false, "do not erase the temporary users")
+	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file (default: all)")
+	f.BoolVar(&flags.extract, "extract", false,
+		"load the memories as messages, extract memories from them, and count their sources as results")
 	flags.work.embedding.add(f)
 	flags.work.reasoner.add(f, &flags.work.cfg)
 	return cmd
 }
 
-func (a *app) eval(ctx context.Context, name string, flags *evalFlags) error {
-	file, set, err := a.readEvaluation(ctx, name)
+func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
+	file, set, err := a.readEvaluation(cmd.Context(), name)
 	if err != nil {
 		return err
 	}
-	a.warnOfGold(name, set)
+	a.warnAboutGold(name, set)
 	embedder, err := flags.work.embedding.open()
 	if err != nil {
 		return err
 	}
-	d, err := a.connect(ctx, oxbow.WithEmbedder(embedder))
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if err := seeAll(ctx, d.pool, "oxbow eval"); err != nil {
-		return err
-	}
-	model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
-	if err := store.CheckModel(ctx, d.pool, model); err != nil {
-		return err
-	}
-	run := &evaluation{app: a, database: d, embedder: embedder, prefix: "eval-" + uuid.NewString()[:8] + "-"}
-	for _, user := range set.Users {
-		run.users = append(run.users, run.prefix+user)
-	}
-	report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit), flags)
-	if failed := run.clear(ctx, flags.keep); err == nil {
-		err = failed
-	} else if failed != nil {
-		a.say("%s", sentence(failed))
-	}
-	if err != nil {
-		return err
-	}
-	if flags.json {
-		return a.printJSON(report)
-	}
-	if run.messages > 0 {
-		a.printf("%s were extracted from %s (%.2f for each).\n", count(run.loaded, "memory", "memories"), count(run.messages, "message", "messages"), float64(run.loaded)/float64(run.messages))
-	}
-	return a.printReport(report, run.loaded, len(set.Users), model)
+	return a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+		model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
+		if err := store.CheckModel(ctx, d.pool, model); err != nil {
+			return err
+		}
+		run := &evaluation{database: d, embedder: embedder, prefix: "eval-" + uuid.NewString()[:8] + "-"}
+		for _, user := range set.Users {
+			run.users = append(run.users, run.prefix+user)
+		}
+		report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit), flags)
+		if failed := run.clear(ctx, flags.keep); err == nil {
+			err = failed
+		} else if failed != nil {
+			a.say("%s", sentence(failed))
+		}
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(report)
+		}
+		if run.messages > 0 {
+			a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"), count(run.messages, "message"),
+				float64(run.loaded)/float64(run.messages))
+		}
+		a.printReport(report, run.loaded, len(set.Users), model)
+		return nil
+	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil })(cmd, nil)
 }
 
-// readEvaluation reads the whole file, because it is used twice: for the questions and for the
-// memories.
+// readEvaluation reads the whole file, because it is used twice: for the questions and for the memories.
 func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Set, error) {
 	in, _, err := a.open(ctx, name)
 	if err != nil {
@@ -116,30 +114,31 @@ func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Se
 	defer in.Close()
 	file, err := io.ReadAll(in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be read: %w", shownName(name), err)
+		return nil, nil, fmt.Errorf("read %s: %w", shownName(name), err)
 	}
 	set, err := eval.Read(bytes.NewReader(file))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", shownName(name), err)
 	}
 	if len(set.Questions) == 0 {
-		return nil, nil, fmt.Errorf(`%s has no questions with gold memories: lines like {"type":"question","user":U,"question":Q,"gold":[ID]} are needed`,
-			shownName(name))
+		return nil, nil, fmt.Errorf("%s has no questions with gold memories: add lines like "+
+			`{"type":"question","user":U,"question":Q,"gold":[ID]}`, shownName(name))
 	}
 	return file, set, nil
 }
 
-// warnOfGold warns about questions that cannot be measured and gold ids that cannot be found.
-func (a *app) warnOfGold(name string, set *eval.Set) {
+// warnAboutGold warns about questions that cannot be measured and gold ids that cannot be found.
+func (a *app) warnAboutGold(name string, set *eval.Set) {
 	if set.Unanswerable > 0 {
-		a.say("%s: %s without gold memories left out.", shownName(name), count(int64(set.Unanswerable), "question", "questions"))
+		a.say("%s: skipped %s without gold memories.", shownName(name), count(set.Unanswerable, "question"))
 	}
 	for i, m := range set.Missing {
 		if i == shownMissing {
-			a.say("… and %s more.", thousands(int64(len(set.Missing)-shownMissing)))
+			a.say("… and %s more.", thousands(len(set.Missing)-shownMissing))
 			return
 		}
-		a.say("%s: line %d: the gold id %q is no memory of that user in the file, and counts as not found.", shownName(name), m.Line, m.ID)
+		a.say("%s: line %d: the gold id %q is not a memory of that user in the file; it counts as not found.",
+			shownName(name), m.Line, m.ID)
 	}
 }
 
@@ -157,7 +156,6 @@ func spread(questions []eval.Question, n int) []eval.Question {
 
 // evaluation is one run. Its users are those of the file, each with the run's prefix.
 type evaluation struct {
-	*app
 	*database
 	embedder oxbow.Embedder
 	prefix   string
@@ -167,8 +165,8 @@ type evaluation struct {
 	sources  map[uuid.UUID][]string
 }
 
-func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question, flags *evalFlags) (eval.Report, error) {
-	var none eval.Report
+func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question, flags *evalFlags,
+) (none eval.Report, err error) {
 	if err := r.load(ctx, file); err != nil {
 		return none, fmt.Errorf("%s: %w", name, err)
 	}
@@ -183,28 +181,7 @@ func (r *evaluation) measure(ctx context.Context, name string, file []byte, ques
 	return r.ask(ctx, questions)
 }
 
-// load imports the file's memories. It sets the run's users apart before it commits, so that no
-// worker sees them.
-func (r *evaluation) load(ctx context.Context, file []byte) error {
-	in := &countingReader{Reader: bytes.NewReader(file)}
-	bar := r.progress("load (bytes)", int64(len(file)))
-	defer bar.end()
-	options := oxbow.ImportOptions{
-		Rename:   func(userID string) string { return r.prefix + userID },
-		Progress: func(oxbow.ImportReport) { bar.set(in.read.Load()) },
-	}
-	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		report, err := r.client.WithTx(tx).Import(ctx, in, options)
-		if err != nil {
-			return err
-		}
-		r.loaded = report.New
-		return store.HideFromWorkers(ctx, tx, r.users)
-	})
-}
-
-// ask asks the questions in turn. It does not count a first question, which prepares the
-// connection.
+// ask asks the questions in turn. An extra first question, which prepares the connection, does not count.
 func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.Report, error) {
 	bar := r.progress("ask", int64(len(questions)))
 	defer bar.end()
@@ -223,8 +200,8 @@ func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.R
 	return tally.Report(), nil
 }
 
-// question recalls memories, and returns the rank of each gold memory, 0 if it was not found, and
-// the duration of the recall.
+// question recalls memories, and returns the rank of each gold memory, 0 if it was not found, and the duration of the
+// recall.
 func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time.Duration, error) {
 	begun := time.Now()
 	found, err := r.client.Recall(ctx, oxbow.Query{UserID: r.prefix + q.User, Text: q.Text, Limit: eval.Depth})
@@ -233,7 +210,7 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time
 		err = found.Degraded // only half of the channels would be measured
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("ask the question of line %d: %w", q.Line, err)
+		return nil, 0, fmt.Errorf("question on line %d: %w", q.Line, err)
 	}
 	place := map[string]int{}
 	turns := 0
@@ -267,11 +244,11 @@ func (r *evaluation) clear(ctx context.Context, keep bool) error {
 		return nil
 	}
 	if keep {
-		r.say("Kept: %s of users such as %q; to erase them: oxbow erase '%s'…", count(r.loaded, "memory", "memories"), r.users[0], r.prefix)
+		r.say("Kept %s of users such as %s. Erase them with oxbow erase.", count(r.loaded, "memory"), r.users[0])
 		return nil
 	}
 	if ctx.Err() != nil {
-		r.say("Interrupted; erasing what was loaded.")
+		r.say("Interrupted. Erasing the temporary users.")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eraseTimeout)
 	defer cancel()
@@ -279,36 +256,29 @@ func (r *evaluation) clear(ctx context.Context, keep bool) error {
 	defer bar.end()
 	for i, user := range r.users {
 		if _, err := r.client.EraseUser(ctx, user); err != nil {
-			return fmt.Errorf("what was loaded is not erased (oxbow erase %q and so on will): %w", user, err)
+			return fmt.Errorf("cannot erase the temporary user %q (run oxbow erase): %w", user, err)
 		}
 		bar.set(int64(i + 1))
 	}
 	return nil
 }
 
-func (a *app) printReport(report eval.Report, memories int64, users int, model store.EmbeddingModel) error {
-	a.printf("%s, %s of %s, vectors of %s\n\n", count(int64(report.All.N), "question", "questions"),
-		count(memories, "memory", "memories"), count(int64(users), "user", "users"), model)
-	t := newTable("category", "#questions", "#recall@5", "#recall@10", "#recall@20", "#hit@5", "#hit@10", "#hit@20")
+func (a *app) printReport(report eval.Report, memories int64, users int, model store.EmbeddingModel) {
+	a.printf("%s, %s of %s, vectors of %s\n\n",
+		count(report.All.N, "question"), count(memories, "memory"), count(users, "user"), model)
+	t := a.table("category", "#questions", "#recall@5", "#recall@10", "#recall@20", "#hit@5", "#hit@10", "#hit@20")
 	row := func(name string, s eval.Score) {
-		cells := []string{printable(name), fmt.Sprint(s.N)}
+		cells := []any{name, s.N}
 		for _, v := range []float64{s.Recall5, s.Recall10, s.Recall20, s.Hit5, s.Hit10, s.Hit20} {
 			cells = append(cells, fmt.Sprintf("%.3f", v))
 		}
 		t.add(cells...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(report.Categories)) {
-		shown := name
-		if shown == "" {
-			shown = "(none)"
-		}
-		row(shown, report.Categories[name])
+		row(cmp.Or(name, "(none)"), report.Categories[name])
 	}
 	row("all", report.All)
-	if err := t.print(a.out); err != nil {
-		return err
-	}
+	t.print()
 	l := report.Latency
 	a.printf("\nA recall took %.1f ms (median), %.1f ms (p95), %.1f ms (p99).\n", l.P50, l.P95, l.P99)
-	return nil
 }

@@ -70,9 +70,9 @@ func TestEvalByHand(t *testing.T) {
 		"absent": {N: 1},
 	}, report.Categories)
 	require.InDelta(t, 0.7, report.All.Recall10, 1e-12)
-	require.Contains(t, r.err, `line 8: the gold id "9" is no memory of that user in the file, and counts as not found.`)
-	require.Contains(t, r.err, `line 9: the gold id "2" is no memory of that user`)
-	require.Contains(t, r.err, "1 question without gold memories left out.")
+	require.Contains(t, r.err, `line 8: the gold id "9" is not a memory of that user in the file; it counts as not found.`)
+	require.Contains(t, r.err, `line 9: the gold id "2" is not a memory of that user`)
+	require.Contains(t, r.err, "skipped 1 question without gold memories.")
 }
 
 func TestEvalKeeps(t *testing.T) {
@@ -80,7 +80,7 @@ func TestEvalKeeps(t *testing.T) {
 	d := onDatabase(t)
 	r := d.run("eval", sampleFile, "--keep")
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.err, "Kept: 120 memories of users such as \"eval-")
+	require.Contains(t, r.err, "Kept 120 memories of users such as eval-")
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories where user_id like 'eval-%'`))
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memory_vectors`))
 	require.Zero(t, d.number(`select count(*) from oxbow.river_job`))
@@ -94,7 +94,7 @@ func TestEvalRefuses(t *testing.T) {
 		"has no questions with gold memories":                           lines(t, `{"user":"ada","content":"x"}`),
 		`line 1: gold must be a list of ids, got "1"`:                   lines(t, `{"type":"question","user":"ada","question":"q","gold":"1"}`),
 		`some.jsonl: line 2: importance must be between 0 and 1, got 2`: lines(t, `{"type":"question","user":"ada","question":"q","gold":["1"]}`, `{"user":"ada","id":"1","content":"x","importance":2}`),
-		"/no/such/file cannot be opened: no such file or direct":        "/no/such/file",
+		"/no/such/file: no such file or direct":                         "/no/such/file",
 	} {
 		r := d.run("eval", name, "--json")
 		require.Equal(t, exitFailed, r.code)
@@ -103,7 +103,7 @@ func TestEvalRefuses(t *testing.T) {
 	}
 	r := d.run("eval", sampleFile, "--embedding-dimension", "64")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "vectors are of local-v1 with 1024 dimensions")
+	require.Contains(t, r.err, "vectors are from local-v1 with 1024 dimensions")
 	require.Equal(t, exitUsage, d.run("eval", sampleFile, "--limit-questions", "-1").code)
 	require.Zero(t, d.rows())
 }
@@ -135,7 +135,7 @@ func TestEvalInterrupted(t *testing.T) {
 	code := run(ctx, []string{"eval", "--database-url", d.dsn, lines(t, some...), "--embedding-provider", "openai", "--embedding-model", "tiny",
 		"--embedding-dimension", "1024", "--embedding-url", server.URL + "/v1"}, &app{in: strings.NewReader(""), out: &out, err: &errs})
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, "Interrupted; erasing what was loaded.\noxbow: interrupted\n", errs.String())
+	require.Equal(t, "Interrupted. Erasing the temporary users.\noxbow: interrupted\n", errs.String())
 	require.Empty(t, out.String())
 	require.Positive(t, loaded)
 	require.Zero(t, d.rows())

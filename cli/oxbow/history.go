@@ -12,93 +12,60 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// story is the history of a memory and its versions.
+// story is the output of history.
 type story struct {
 	Versions []oxbow.Memory `json:"versions"`
 	History  []oxbow.Change `json:"history"`
 }
 
-func newHistoryCommand(a *app) *cobra.Command {
-	var user string
-	var asJSON bool
+func historyCommand(a *app) *cobra.Command {
+	var userID string
 	cmd := &cobra.Command{
 		Use:   "history ID",
-		Short: "Show what happened to a memory, on what was said",
-		Long: `Show all versions of a memory, older and newer, with when each was true and when it was believed, and what was done to them, by
-whom, why, and on which messages: stored, changed, taken back, mentioned again, used by a reply, forgotten, restored. What was
-erased is gone. Of a trait, "oxbow trait" shows the evidence too.
+		Short: "Show the versions of a memory and the changes to it",
+		Long: `Show all versions of a memory, with the times when each was true and believed, and each change: what was done,
+by whom, why, and the messages it is based on. Erased versions are gone. For a trait, "oxbow trait" also shows
+the evidence.
 
-Without --user the memory is looked for among those of all users, which takes a while in a large database.`,
+Without --user, search the memories of all users, which is slow in a large database.`,
 		Example: `  oxbow history 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ada`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args[0])
-			if err != nil {
+		RunE: a.onMemory(&userID, func(ctx context.Context, u *user, id uuid.UUID) (err error) {
+			var s story
+			if s.Versions, err = u.client.Versions(ctx, u.id, id); err != nil {
 				return err
 			}
-			d, err := a.connect(cmd.Context())
-			if err != nil {
+			if s.History, err = u.client.History(ctx, u.id, id); err != nil {
 				return err
 			}
-			defer d.close()
-			return a.history(cmd.Context(), d, user, id, asJSON)
-		},
+			if u.json {
+				return u.printJSON(s)
+			}
+			u.printVersions(s.Versions, id)
+			u.printf("\n")
+			u.printChanges(s)
+			if s.Versions[0].Type == oxbow.TypeTrait {
+				u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", id, printable(u.id))
+			}
+			return nil
+		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "whose memory it is")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	userFlag(cmd.Flags(), &userID, "user of the memory")
+	a.jsonFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) history(ctx context.Context, d *database, userID string, id uuid.UUID, asJSON bool) (err error) {
-	if userID == "" {
-		if userID, err = ownerOf(ctx, d, id); err != nil {
-			return err
-		}
-	}
-	var s story
-	if s.Versions, err = d.client.Versions(ctx, userID, id); err != nil {
-		return err
-	}
-	if s.History, err = d.client.History(ctx, userID, id); err != nil {
-		return err
-	}
-	if asJSON {
-		return a.printJSON(s)
-	}
-	location, err := d.location(ctx, userID)
-	if err != nil {
-		return err
-	}
-	if err := a.printVersions(s.Versions, id, location); err != nil {
-		return err
-	}
-	a.printf("\n")
-	if err := a.printChanges(s, location); err != nil {
-		return err
-	}
-	if s.Versions[0].Type == oxbow.TypeTrait {
-		a.printf("\nIts evidence, and all that made it more or less sure: oxbow trait %s --user %s\n", id, printable(userID))
-	}
-	return nil
-}
-
 // printVersions writes a line for each version and marks the requested one.
-func (a *app) printVersions(versions []oxbow.Memory, asked uuid.UUID, location *time.Location) error {
-	columns := width(a.out)
-	t := newTable("#nr", "true from", "true until", "believed from", "believed until", "~memory", "state", "id")
+func (u *user) printVersions(versions []oxbow.Memory, asked uuid.UUID) {
+	t := u.table("#nr", "true from", "true until", "believed from", "believed until", "~memory", "state", "id")
 	for i, v := range versions {
-		id := v.ID.String()
-		if columns > 0 && columns < roomForIDs {
-			id = ""
-		}
 		number := fmt.Sprint(i + 1)
 		if v.ID == asked && len(versions) > 1 {
 			number = "→ " + number
 		}
-		t.add(number, showTime(trueFrom(v), location), showTime(v.InvalidAt, location), showTime(v.CreatedAt, location), showTime(v.ExpiredAt, location),
-			printable(v.Content), versionState(v), id)
+		t.add(number, trueFrom(v), v.InvalidAt, v.CreatedAt, v.ExpiredAt, v.Content, versionState(v), v.ID)
 	}
-	return t.print(a.out)
+	t.print()
 }
 
 // trueFrom returns when a memory became true.
@@ -124,57 +91,49 @@ func versionState(v oxbow.Memory) string {
 	return "current"
 }
 
-// printChanges writes the changes, each followed by the messages it is based on, indented. Each
-// message appears once.
-func (a *app) printChanges(s story, location *time.Location) error {
+// printChanges writes the changes, each followed by the messages it is based on, indented. Each message appears once.
+func (u *user) printChanges(s story) {
 	numbers := map[uuid.UUID]string{}
 	for i, v := range s.Versions {
 		numbers[v.ID] = fmt.Sprint(i + 1)
 	}
-	told := map[uuid.UUID]bool{}
-	t := newTable("when", "what", "#nr", "by", "~text", "why")
+	printed := map[uuid.UUID]bool{}
+	t := u.table("when", "what", "#nr", "by", "~text", "|why")
 	for _, c := range s.History {
-		t.add(showTime(c.At, location), s.happening(c), numbers[c.MemoryID], printable(c.Actor), printable(changedText(c)),
-			joinLines(wrap(printable(c.Reason), 30, textRows)))
+		t.add(c.At, s.what(c), numbers[c.MemoryID], c.Actor, changedText(c), c.Reason)
 		for _, m := range c.Messages {
-			if told[m.ID] {
+			if printed[m.ID] {
 				continue
 			}
-			told[m.ID] = true
+			printed[m.ID] = true
 			by := m.Speaker
 			if by == "" {
 				by = m.Role
 			}
-			t.add(showTime(m.At, location), "  said", "", printable(by), "  "+printable(m.Content), "in "+printable(m.SessionID))
+			t.add(m.At, "  said", "", by, "  "+printable(m.Content), "in "+m.SessionID)
 		}
 	}
-	return t.print(a.out)
+	t.print()
 }
 
-// happening describes a change in a word or two.
-func (s story) happening(c oxbow.Change) string {
-	switch {
-	case c.Event == "DELETE" && len(c.Messages) > 0:
-		return "taken back" // by an extraction; forget has no messages
-	case c.Event == "UPDATE":
-		return s.replaced(c)
-	case c.Event == "SUPERSEDE":
+// what names a change.
+func (s story) what(c oxbow.Change) string {
+	switch c.Event {
+	case "DELETE":
+		if len(c.Messages) > 0 {
+			return "retracted" // by an extraction; forget has no messages
+		}
+	case "UPDATE", "SUPERSEDE":
+		old := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool { return v.ID == c.MemoryID })
+		next := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool {
+			return v.ID != c.MemoryID && v.Content == c.NewContent
+		})
+		if c.Event == "UPDATE" && old >= 0 && next >= 0 && s.Versions[old].InvalidAt.IsZero() {
+			return "contradicted by"
+		}
 		return "changed to"
 	}
-	return event(c.Event)
-}
-
-// replaced describes how a version relates to the one that an extraction created.
-func (s story) replaced(c oxbow.Change) string {
-	i := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool { return v.ID == c.MemoryID })
-	j := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool { return v.ID != c.MemoryID && v.Content == c.NewContent })
-	switch {
-	case i < 0 || j < 0:
-		return "changed to"
-	case s.Versions[i].InvalidAt.IsZero():
-		return "contradicted by"
-	}
-	return "changed to"
+	return eventName(c.Event)
 }
 
 // changedText returns the text that a change is about.
@@ -186,4 +145,15 @@ func changedText(c oxbow.Change) string {
 		return c.NewContent
 	}
 	return ""
+}
+
+// eventName returns the name of a change in the history.
+func eventName(event string) string {
+	names := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
+		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired",
+		"PROMOTE": "promoted"}
+	if name, ok := names[event]; ok {
+		return name
+	}
+	return event
 }

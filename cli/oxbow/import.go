@@ -4,103 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // shownBad is how many bad lines of a file are shown.
 const shownBad = 20
 
-type importFlags struct {
-	skipBad, traits bool
-	user, kind      string
-}
-
-func newImportCommand(a *app) *cobra.Command {
-	var flags importFlags
+func importCommand(a *app) *cobra.Command {
+	o := oxbow.ImportOptions{Type: oxbow.TypeEpisodic}
+	var userID string
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Store the memories of JSON Lines files",
-		Long: `Store the memories of files of JSON Lines, compressed with gzip or not; "-" is standard input. A line is
+		Short: "Import memories from JSON Lines files",
+		Long: `Import memories from JSON Lines files, which may be compressed with gzip; "-" is standard input. A line is
 
   {"type":"memory","user":U,"id":ID,"session":S,"seq":N,"speaker":P,"role":R,"at":RFC3339,"content":TEXT}
 
-of which only user and content are required; any column of oxbow.memories may be given by its name. A memory is an
-episode unless its line has a memory_type. Lines of type "question" are passed over. What "oxbow export" wrote is read
-back whole, with --traits if there are traits.
+Only user and content are required. Any column of oxbow.memories may be given by name; without memory_type,
+--type applies. Lines of type "question" are ignored. The output of "oxbow export" is imported completely,
+with --traits if it contains traits.
 
-A file is stored whole or, if a line is bad, not at all. A memory that is there already (by its id) stays as it is, so
-an import can be repeated. A new user whose times all have one offset gets it as time zone.`,
+Each file is imported as a whole, or not at all if a line is invalid. Memories that exist (by id) are left
+unchanged, so an import can be repeated. If all times of a new user have the same UTC offset, it becomes the
+user's time zone.`,
 		Example: `  oxbow import conversations.jsonl.gz
   oxbow export ada | oxbow import - --user ada-copy`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error { return a.importFiles(cmd.Context(), files, flags) },
+		RunE: a.onDatabase(func(ctx context.Context, d *database, files []string) error {
+			for _, file := range files {
+				if err := d.importFile(ctx, file, userID, o); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
 	}
-	cmd.Flags().BoolVar(&flags.skipBad, "skip-bad", false, "leave bad lines out, show them, and store the others")
-	cmd.Flags().StringVar(&flags.user, "user", "", "whose memories they are, whatever the lines say (those of one user only)")
-	cmd.Flags().StringVar(&flags.kind, "type", string(oxbow.TypeEpisodic), "the type of memories whose lines name none: fact, episodic or document")
-	cmd.Flags().BoolVar(&flags.traits, "traits", false, "take traits, which otherwise only reflection makes: for exports and old data")
+	f := cmd.Flags()
+	f.BoolVar(&o.SkipBad, "skip-bad", false, "report invalid lines and import the others")
+	userFlag(f, &userID, "import the memories of the file's only user as this user's")
+	typeFlag(f, &o.Type, "type of memories without memory_type")
+	f.BoolVar(&o.Traits, "traits", false, "accept traits, which otherwise only reflection makes")
 	return cmd
 }
 
-func (a *app) importFiles(ctx context.Context, files []string, flags importFlags) error {
-	if !slices.Contains([]string{"fact", "episodic", "document"}, flags.kind) {
-		return usagef("--type must be fact, episodic or document, got %q", flags.kind)
-	}
-	if flags.user != "" {
-		if err := store.ValidateUserID(flags.user); err != nil {
-			return usageError{fmt.Errorf("--user: %w", err)}
-		}
-	}
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	for _, file := range files {
-		if err := a.importFile(ctx, d, file, flags); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *app) importFile(ctx context.Context, d *database, name string, flags importFlags) error {
-	file, size, err := a.open(ctx, name)
+func (d *database) importFile(ctx context.Context, name, userID string, o oxbow.ImportOptions) error {
+	file, size, err := d.open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	name = shownName(name)
 	in := &countingReader{Reader: file}
-	bar := a.progress("read "+name+" (bytes)", size)
+	bar := d.progress("read "+name+" (bytes)", size)
 	users := map[string]bool{}
 	bad := 0
-	options := oxbow.ImportOptions{
-		SkipBad: flags.skipBad, Type: oxbow.MemoryType(flags.kind), Traits: flags.traits,
-		Progress: func(oxbow.ImportReport) { bar.set(in.read.Load()) },
-		OnBad: func(line *oxbow.InvalidError) {
-			if bad++; bad <= shownBad {
-				bar.say(fmt.Sprintf("%s: %s", name, line.Error()))
-			}
-		},
+	o.Progress = func(oxbow.ImportReport) { bar.set(in.read.Load()) }
+	o.OnBad = func(line *oxbow.InvalidError) {
+		if bad++; bad <= shownBad {
+			bar.say("%s: %s", name, line.Error())
+		}
 	}
-	if flags.user != "" {
-		options.Rename = func(userID string) string {
-			users[userID] = true
-			return flags.user
+	if userID != "" {
+		o.Rename = func(id string) string {
+			users[id] = true
+			return userID
 		}
 	}
 	var report oxbow.ImportReport
 	err = pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) (err error) {
-		report, err = d.client.WithTx(tx).Import(ctx, in, options)
+		report, err = d.client.WithTx(tx).Import(ctx, in, o)
 		if err == nil && len(users) > 1 {
-			err = fmt.Errorf("it has memories of %d users, which --user would mix", len(users))
+			err = fmt.Errorf("--user would merge the memories of %d users", len(users))
 		}
 		return err
 	})
@@ -109,55 +87,36 @@ func (a *app) importFile(ctx context.Context, d *database, name string, flags im
 		return importError(name, err)
 	}
 	if bad > shownBad {
-		a.say("%s: … and %s", name, count(int64(bad-shownBad), "bad line more", "bad lines more"))
+		d.say("%s: … and %s", name, count(bad-shownBad, "more invalid line"))
 	}
-	a.printf("%s: %s\n", name, importSummary(report))
+	d.printf("%s: %s\n", name, importSummary(report))
 	return nil
 }
 
 // importError names the file and says that nothing of it was imported.
 func importError(name string, err error) error {
-	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%s: nothing of the file was kept: %w", name, err)
-	}
 	if line, ok := errors.AsType[*oxbow.InvalidError](err); ok && line.Line > 0 {
-		return fmt.Errorf("%s: %w; nothing of the file was kept (--skip-bad leaves bad lines out)", name, err)
+		return fmt.Errorf("%s: %w; nothing was imported from the file (--skip-bad skips invalid lines)", name, err)
 	}
-	return fmt.Errorf("%s: %w; nothing of the file was kept", name, err)
+	return fmt.Errorf("%s: %w; nothing was imported from the file", name, err)
 }
 
 // importSummary returns the result for a file as a sentence.
 func importSummary(r oxbow.ImportReport) string {
-	memories, there := int64(r.Memories), int64(r.Memories)-r.New
-	var text string
-	switch {
-	case memories == 0:
-		text = "no memories in it"
-	case r.New == 0:
-		text = fmt.Sprintf("nothing to add, the %s in it %s there already", count(memories, "memory", "memories"), areOne(memories))
-	case there == 0:
-		text = count(memories, "memory", "memories") + " added"
-	default:
-		text = fmt.Sprintf("%s added, %s there already", count(r.New, "memory", "memories"), thousands(there))
+	text := count(r.New, "memory") + " added"
+	switch existing := int64(r.Memories) - r.New; {
+	case r.Memories == 0:
+		text = "no memories"
+	case existing > 0:
+		text += ", " + thousands(existing) + " unchanged"
 	}
 	for _, also := range []struct {
-		n         int64
-		one, many string
-	}{
-		{int64(r.Records), "other record read", "other records read"},
-		{int64(r.Ignored), "question passed over", "questions passed over"},
-		{int64(r.Bad), "bad line left out", "bad lines left out"},
-	} {
+		n          int
+		noun, what string
+	}{{r.Records, "other record", "read"}, {r.Ignored, "question", "ignored"}, {r.Bad, "invalid line", "skipped"}} {
 		if also.n > 0 {
-			text += "; " + count(also.n, also.one, also.many)
+			text += "; " + count(also.n, also.noun) + " " + also.what
 		}
 	}
 	return text + "."
-}
-
-func areOne(n int64) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are all"
 }

@@ -14,13 +14,13 @@ import (
 func TestImportSample(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Contains(t, d.ok("import", sampleFile), "lives.jsonl: 120 memories added; 1 other record read; 29 questions passed over.")
+	require.Contains(t, d.ok("import", sampleFile), "lives.jsonl: 120 memories added; 1 other record read; 29 questions ignored.")
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories`))
 	require.Equal(t, 110, d.number(`select count(*) from oxbow.memories where memory_type = 'episodic'`), "unless the line says otherwise")
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id = 'demo-zhouyun' and timezone = 'Etc/GMT-8'`), "from the offset of the times")
 	before := d.rows()
 
-	require.Contains(t, d.ok("import", sampleFile), "nothing to add, the 120 memories in it are all there already")
+	require.Contains(t, d.ok("import", sampleFile), "0 memories added, 120 unchanged")
 	require.Equal(t, before, d.rows())
 	d.work()
 	require.Equal(t, []string{"Maren is allergic to walnuts."}, contents(d.recall("demo-maren", "allergic", "-n", "1")))
@@ -59,21 +59,21 @@ func TestImportBadLines(t *testing.T) {
 		r := d.run("import", name)
 		require.Equal(t, exitFailed, r.code, bad)
 		require.Contains(t, r.err, name+": "+says)
-		require.Contains(t, r.err, "nothing of the file was kept (--skip-bad leaves bad lines out)")
+		require.Contains(t, r.err, "nothing was imported from the file (--skip-bad skips invalid lines)")
 		require.Empty(t, r.out)
 		require.Zero(t, d.rows(), bad)
 
 		skipped := d.run("import", name, "--skip-bad")
 		require.Zero(t, skipped.code, skipped.err)
 		require.Contains(t, skipped.err, says, "what is left out is shown")
-		require.Contains(t, skipped.out, "2 memories added; 1 bad line left out.")
-		require.Contains(t, d.ok("erase", "ada", "--yes"), `User "ada" is erased`)
+		require.Contains(t, skipped.out, "2 memories added; 1 invalid line skipped.")
+		require.Contains(t, d.ok("erase", "ada", "--yes"), `Erased user "ada"`)
 	}
 	many := lines(t, append([]string{good}, strings.Split(strings.Repeat("{\n", 50), "\n")...)...)
 	r := d.run("import", many, "--skip-bad")
 	require.Zero(t, r.code)
-	require.Contains(t, r.err, "… and 30 bad lines more")
-	require.Contains(t, r.out, "1 memory added; 50 bad lines left out.")
+	require.Contains(t, r.err, "… and 30 more invalid lines")
+	require.Contains(t, r.out, "1 memory added; 50 invalid lines skipped.")
 }
 
 func TestImportWays(t *testing.T) {
@@ -94,17 +94,17 @@ func TestImportWays(t *testing.T) {
 	require.Contains(t, d.ok("import", two, lines(t, `{"user":"ada","id":"2","content":"z"}`)), "some.jsonl: 1 memory added.")
 	mixed := d.run("import", two, "--user", "eve")
 	require.Equal(t, exitFailed, mixed.code)
-	require.Contains(t, mixed.err, "it has memories of 2 users, which --user would mix")
+	require.Contains(t, mixed.err, "--user would merge the memories of 2 users")
 	require.Zero(t, d.number(`select count(*) from oxbow.memories where user_id = 'eve'`))
 	require.Contains(t, d.ok("import", lines(t, `{"content":"no user in the line"}`), "--user", "eve"), "1 memory added.")
-	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)), "no memories in it; 1 question passed over.")
+	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)), "no memories; 1 question ignored.")
 
 	for says, args := range map[string][]string{
-		"/no/such/file cannot be opened: no such file or directory": {"/no/such/file"},
-		"cannot be read: it is a directory":                         {t.TempDir()},
-		`--type must be fact, episodic or document, got "trait"`:    {two, "--type", "trait"},
-		"--user: user_id must have 1 to 255 bytes":                  {two, "--user", strings.Repeat("u", 256)},
-		"requires at least 1 arg(s)":                                {},
+		"/no/such/file: no such file or directory": {"/no/such/file"},
+		"is a directory": {t.TempDir()},
+		`invalid --type "trait": expected fact, episodic or document`: {two, "--type", "trait"},
+		"user_id must have 1 to 255 bytes":                    {two, "--user", strings.Repeat("u", 256)},
+		"requires at least 1 arg(s)":                                  {},
 	} {
 		r := d.run(append([]string{"import"}, args...)...)
 		require.NotZero(t, r.code)
@@ -130,7 +130,7 @@ func TestExport(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimSpace(string(written)), all)
 
-	require.Contains(t, d.ok("erase", "demo-maren", "--yes"), `User "demo-maren" is erased`)
+	require.Contains(t, d.ok("erase", "demo-maren", "--yes"), `Erased user "demo-maren"`)
 	require.Contains(t, d.ok("import", name), "memories added")
 	require.True(t, all == d.ok("export", "demo-maren"), "the same comes back")
 	d.work()
@@ -142,8 +142,8 @@ func TestExport(t *testing.T) {
 
 	r = d.run("export", "nobody")
 	require.Zero(t, r.code)
-	require.Equal(t, "The database has nothing of user \"nobody\".\n", r.err)
+	require.Equal(t, "The database has no data of user \"nobody\".\n", r.err)
 	r = d.run("export", "demo-maren", "-o", "/no/such/directory/file")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "/no/such/directory/file cannot be written")
+	require.Contains(t, r.err, "write /no/such/directory/file: no such file or directory")
 }

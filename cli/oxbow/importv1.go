@@ -15,82 +15,69 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shownRefused is how many refused rows are shown; --json has up to 1,000.
-const shownRefused = 20
+// shownRejected is how many rejected rows are shown; --json has up to 1,000.
+const shownRejected = 20
 
-type importV1Flags struct {
-	from, table string
-	types       map[string]string
-	scale       float64
-	asJSON      bool
-	importv1.Options
-}
-
-func newImportV1Command(a *app) *cobra.Command {
-	var flags importV1Flags
+func importV1Command(a *app) *cobra.Command {
+	var o importv1.Options
+	var from string
+	var types map[string]string
 	cmd := &cobra.Command{
 		Use:   "import-v1",
-		Short: "Move the memories of version 1 into this database",
-		Long: `Move the memories of version 1, one table with a type, an embedding and metadata in each row, into this database. The
-table is read and left as it is.
+		Short: "Import the memories of version 1",
+		Long: `Import the memories of version 1: one table with a type, an embedding and metadata in each row. The table is
+only read.
 
-It goes through four stages: prepare counts the rows, memories stores them, evidence stores what they say of each other,
-and finish looks for the memory of every row. Interrupted at any moment, it goes on where it was when it is started again,
-and stores nothing twice. Rows that Oxbow does not take are counted and listed; they end nothing.
+The import has four stages: prepare counts the rows, memories stores them, evidence stores their relations,
+and finish checks that every row has its memory. An interrupted import continues where it stopped when it is
+started again, and stores nothing twice. Rejected rows are counted and listed, and do not stop the import.
 
-general becomes fact, insight becomes a trait that is watched as a trend. A memory keeps its id. The worker makes terms and
-vectors of what comes in.`,
+The type general becomes fact; insight becomes a trait in stage trend. Memories keep their ids. A worker
+computes their search terms and vectors.`,
 		Example: `  oxbow import-v1 --dry-run
   oxbow import-v1 --from postgres://me@old-host/app --table public.embeddings --map preference=fact`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.importV1(cmd.Context(), flags) },
 	}
-	cmd.Flags().StringVar(&flags.from, "from", "", "the database that the table is in, as a URL (default: the same)")
-	cmd.Flags().StringVar(&flags.table, "table", "public.embeddings", "the table, with its schema")
-	cmd.Flags().StringToStringVar(&flags.types, "map", nil, "what becomes of other types: --map preference=fact,note=document")
-	cmd.Flags().Float64Var(&flags.scale, "importance-scale", 0, "the highest importance there, 1 or 10 (default: 10 if any is above 1)")
-	cmd.Flags().BoolVar(&flags.KeepVectors, "keep-vectors", false, "take the vectors over, which the database's own model must have made")
-	cmd.Flags().BoolVar(&flags.DryRun, "dry-run", false, "show what would be moved and what would be refused, and write nothing")
-	cmd.Flags().BoolVar(&flags.Again, "again", false, "after an import was done, look for rows that came since; erased memories come back")
-	cmd.Flags().IntVar(&flags.Batch, "batch", 50_000, "rows in one transaction")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print the report as JSON")
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "`URL` of the database with the table (default: the same database)")
+	f.StringVar(&o.Table, "table", "public.embeddings", "the table, with its schema")
+	f.StringToStringVar(&types, "map", nil, "`types` to import as other types: preference=fact,note=document")
+	f.Lookup("map").DefValue = ""
+	f.Float64Var(&o.ImportanceScale, "importance-scale", 0, "highest importance, 1 or 10 (default: 10 if any is above 1)")
+	f.BoolVar(&o.KeepVectors, "keep-vectors", false, "import the vectors, which must come from the database's model")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported and rejected, and write nothing")
+	f.BoolVar(&o.Again, "again", false, "after a finished import, import newer rows; erased memories return")
+	o.Batch = 50_000
+	intFlag(f, &o.Batch, "batch", "", 1, 1_000_000, "rows per transaction")
+	a.jsonFlag(f)
+	run := a.asOperator(func(ctx context.Context, d *database, _ []string) error { return d.importV1(ctx, from, o) })
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if s := o.ImportanceScale; s != 0 && s != 1 && s != 10 {
+			return usagef("invalid --importance-scale %g: expected 1 or 10", s)
+		}
+		if o.Types, err = mappedTypes(types); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
 	return cmd
 }
 
-// options returns the options that the flags set.
-func (f importV1Flags) options() (importv1.Options, error) {
-	o := f.Options
-	o.Table, o.ImportanceScale, o.Types = f.table, f.scale, map[string]store.MemoryType{}
-	if f.scale != 0 && f.scale != 1 && f.scale != 10 {
-		return o, usagef("--importance-scale must be 1 or 10, got %g", f.scale)
-	}
-	if f.Batch < 1 || f.Batch > 1_000_000 {
-		return o, usagef("--batch must be between 1 and 1,000,000, got %d", f.Batch)
-	}
-	for _, from := range slices.Sorted(maps.Keys(f.types)) {
-		to := store.MemoryType(f.types[from])
+// mappedTypes reads --map.
+func mappedTypes(given map[string]string) (map[string]store.MemoryType, error) {
+	types := map[string]store.MemoryType{}
+	for _, from := range slices.Sorted(maps.Keys(given)) {
+		to := store.MemoryType(given[from])
 		if !slices.Contains(store.MemoryTypes(), to) {
-			return o, usagef("--map %s=%s: must end in fact, episodic, trait or document", from, to)
+			return nil, usagef("invalid --map %s=%s: expected %s after =", from, to, or(store.MemoryTypes()))
 		}
-		o.Types[strings.ToLower(strings.TrimSpace(from))] = to
+		types[strings.ToLower(strings.TrimSpace(from))] = to
 	}
-	return o, nil
+	return types, nil
 }
 
-func (a *app) importV1(ctx context.Context, flags importV1Flags) error {
-	o, err := flags.options()
-	if err != nil {
-		return err
-	}
-	d, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if err := seeAll(ctx, d.pool, "import-v1"); err != nil {
-		return err
-	}
-	if flags.from != "" {
-		cfg, err := pgx.ParseConfig(flags.from)
+func (d *database) importV1(ctx context.Context, from string, o importv1.Options) error {
+	if from != "" {
+		cfg, err := pgx.ParseConfig(from)
 		if err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
@@ -107,117 +94,84 @@ func (a *app) importV1(ctx context.Context, flags importV1Flags) error {
 		return err
 	}
 	defer conn.Release()
-	shown := v1Progress{app: a}
-	o.Progress = shown.report
+	bar := d.progress("import-v1", 0)
+	o.Progress = func(stage string, done, total int64) {
+		bar.phase("import-v1: "+stage, total)
+		bar.set(done)
+	}
 	report, err := importv1.Run(ctx, conn.Conn(), o)
-	shown.end()
+	bar.end()
 	if err != nil {
 		if report.Stage != "" && report.Stage != importv1.StagePrepare && !o.DryRun {
-			a.say("It stopped in stage %s; the same command goes on there.", report.Stage)
+			d.say("The import stopped in stage %s. Run the same command to continue.", report.Stage)
 		}
 		return err
 	}
-	if flags.asJSON {
-		return a.printJSON(report)
+	if d.json {
+		return d.printJSON(report)
 	}
-	return a.printV1(report)
+	d.printV1(report)
+	return nil
 }
 
-// v1Progress shows the progress of each stage in turn.
-type v1Progress struct {
-	app   *app
-	shown *progress
-	stage string
-}
-
-func (p *v1Progress) report(stage string, done, total int64) {
-	if p.stage != stage {
-		p.end()
-		p.stage, p.shown = stage, p.app.progress("import-v1: "+stage, total)
-	}
-	p.shown.set(done)
-}
-
-func (p *v1Progress) end() {
-	if p.shown != nil {
-		p.shown.end()
-	}
-}
-
-func (a *app) printV1(r importv1.Report) error {
+func (d *database) printV1(r importv1.Report) {
 	if r.Already {
-		a.printf("Nothing to do: %s was imported on %s. --again looks for what came since.\n\n", r.Source, r.Finished.Local().Format("2006-01-02 15:04"))
+		d.printf("Nothing to do: %s was imported on %s. --again imports newer rows.\n\n",
+			r.Source, format(r.Finished, minuteLayout, time.Local))
 	}
 	if r.Resumed {
-		a.printf("It went on where an earlier run was interrupted; this is what all of them did.\n\n")
+		d.printf("Continued an interrupted import. The figures include the earlier runs.\n\n")
 	}
-	moved := "moved"
+	imported := "#imported"
 	if r.DryRun {
-		moved = "would move"
+		imported = "#would import"
 	}
-	t := newTable("type", "becomes", "#rows", "#"+moved, "#there already", "#refused", "#missing")
+	t := d.table("type", "becomes", "#rows", imported, "#existing", "#rejected", "#missing")
 	row := func(name, to string, v importv1.Type) {
-		t.add(printable(name), to, thousands(v.Rows), thousands(v.New), unlessZero(v.There), unlessZero(v.Refused), unlessZero(v.Missing))
+		t.add(name, to, v.Rows, v.New, unlessZero(v.There), unlessZero(v.Refused), unlessZero(v.Missing))
 	}
 	for _, v := range r.Types {
 		row(v.From, v.To, v)
 	}
-	sum := r.Sum()
-	row("in all", "", sum)
-	if err := t.print(a.out); err != nil {
-		return err
-	}
-	a.printf("\n")
-	if err := a.printV1Refused(r); err != nil {
-		return err
-	}
+	row("total", "", r.Sum())
+	t.print()
+	d.printf("\n")
+	d.printV1Rejected(r)
 	if r.DryRun {
-		a.printf("Nothing was written. Importance is divided by %g.\n", r.ImportanceScale)
+		d.printf("Dry run: nothing was written. Importance is divided by %g.\n", r.ImportanceScale)
 	} else {
-		a.printf("%s: %s, %s, %s, %s.\n", r.Source, count(r.Adopted, "trait watched", "traits watched"), count(r.Evidence, "piece of evidence", "pieces of evidence"),
-			count(r.History, "older version", "older versions"), count(r.Sources, "conversation noted", "conversations noted"))
+		d.printf("%s: %s, %s, %s, %s.\n", r.Source, count(r.Adopted, "trait"), count(r.Evidence, "piece of evidence"),
+			count(r.History, "older version"), count(r.Sources, "conversation"))
 		if r.KeepVectors {
-			a.printf("%s kept; %s of another dimension or no good, which the worker makes anew.\n", count(r.Vectors, "vector", "vectors"), thousands(r.VectorsLeft))
+			d.printf("%s kept. A worker replaces %s of another dimension or without a valid value.\n",
+				count(r.Vectors, "vector"), thousands(r.VectorsLeft))
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Orphans)) {
-		a.printf("%s: %s to nothing.\n", kind, count(r.Orphans[kind], "reference", "references"))
+		d.printf("%s: %s without a target.\n", kind, count(r.Orphans[kind], "reference"))
 	}
 	if len(r.Unread) > 0 {
-		a.printf("Columns that are left behind: %s.\n", printable(strings.Join(r.Unread, ", ")))
+		d.printf("Columns not imported: %s.\n", printable(strings.Join(r.Unread, ", ")))
 	}
-	if seconds := r.Took.Seconds(); !r.Already && !r.Resumed && seconds >= 1 {
-		a.printf("%s, %s rows a second.\n", r.Took.Round(100*time.Millisecond), thousands(int64(float64(sum.Rows)/seconds)))
-	}
-	return nil
 }
 
-// printV1Refused shows why rows were refused, with some of the rows.
-func (a *app) printV1Refused(r importv1.Report) error {
+// printV1Rejected shows why rows were rejected, with some of the rows.
+func (d *database) printV1Rejected(r importv1.Report) {
 	if len(r.Refused) == 0 {
-		return nil
+		return
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Refused)) {
-		a.printf("%s: %s\n", count(r.Refused[reason], "row refused", "rows refused"), reason)
+		d.printf("%s rejected: %s\n", count(r.Refused[reason], "row"), reason)
 	}
-	t := newTable("id", "reason", "~")
-	for _, refusal := range r.Refusals[:min(len(r.Refusals), shownRefused)] {
-		t.add(refusal.ID.String(), refusal.Reason, printable(refusal.Detail))
+	d.printf("\n")
+	t := d.table("id", "reason", "~value")
+	some := r.Refusals[:min(len(r.Refusals), shownRejected)]
+	for _, refusal := range some {
+		t.add(refusal.ID.String(), refusal.Reason, refusal.Detail)
 	}
-	a.printf("\n")
-	if err := t.print(a.out); err != nil {
-		return err
+	t.print()
+	if more := r.Sum().Refused - int64(len(some)); more > 0 {
+		d.printf("… and %s; --json lists up to 1,000.\n", count(more, "more row"))
 	}
-	if more := r.Sum().Refused - int64(min(len(r.Refusals), shownRefused)); more > 0 {
-		a.printf("… and %s; --json has up to a thousand.\n", count(more, "row more", "rows more"))
-	}
-	a.printf("\n")
-	return nil
-}
-
-func unlessZero(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return thousands(n)
+	d.printf("\n")
 }

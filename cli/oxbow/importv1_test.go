@@ -156,14 +156,14 @@ func TestImportV1RefusesRows(t *testing.T) {
 	dry := d.ok("import-v1", "--dry-run", "--importance-scale", "10")
 	require.Equal(t, empty, d.rows(), "nothing is written")
 	require.Zero(t, d.number(`select count(*) from oxbow.settings where key = 'import_v1'`))
-	for _, says := range []string{"would move", "Nothing was written.", "1 row refused: PostgreSQL does not take it", "2 rows refused: memory_type is not known", "2 rows refused: a time is not in the years 1 to 9999",
-		"2 rows refused: content is blank", "1 row refused: content is longer than 1 MiB", "1 row refused: it ends before it begins", "1 row refused: user_id is null",
-		"1 row refused: user_id must have 1 to 255 bytes", v1id(105) + "  memory_type is not known", "preference"} {
+	for _, says := range []string{"would import", "nothing was written.", "1 row rejected: PostgreSQL does not take it", "2 rows rejected: memory_type is not known", "2 rows rejected: a time is not in the years 1 to 9999",
+		"2 rows rejected: content is blank", "1 row rejected: content is longer than 1 MiB", "1 row rejected: it ends before it begins", "1 row rejected: user_id is null",
+		"1 row rejected: user_id must have 1 to 255 bytes", v1id(105) + "  memory_type is not known", "preference"} {
 		require.Contains(t, dry, says)
 	}
 
 	moved := d.ok("import-v1", "--importance-scale", "10")
-	require.Contains(t, moved, "1 row refused: PostgreSQL does not take it")
+	require.Contains(t, moved, "1 row rejected: PostgreSQL does not take it")
 	require.Contains(t, moved, v1id(109))
 	require.Equal(t, 10, d.number(`select count(*) from oxbow.memories`))
 	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
@@ -237,10 +237,10 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 		`the column id of public.other must be of type uuid, and is of type int8`:                       {"--table", "public.other"},
 		`public.loose has no primary key and no unique index on id`:                                     {"--table", "public.loose"},
 		`the column valid_from of public.late must be of type timestamptz, and is of type text`:         {"--table", "public.late"},
-		`--from: no PostgreSQL answers on`:                                                              {"--from", "postgres://h@127.0.0.1:1/d"},
-		`--map note=trade: must end in fact, episodic, trait or document`:                               {"--map", "note=trade"},
-		`--importance-scale must be 1 or 10, got 5`:                                                     {"--importance-scale", "5"},
-		`--batch must be between 1 and 1,000,000, got 0`:                                                {"--batch", "0"},
+		`--from: cannot connect to PostgreSQL on`:                                                       {"--from", "postgres://h@127.0.0.1:1/d"},
+		`--map note=trade: expected fact, episodic, trait or document`:                                  {"--map", "note=trade"},
+		`invalid --importance-scale 5: expected 1 or 10`:                                                {"--importance-scale", "5"},
+		`invalid --batch "0": expected a whole number from 1 to 1000000`:                                {"--batch", "0"},
 	} {
 		r := d.run(append([]string{"import-v1"}, args...)...)
 		require.NotZero(t, r.code, args)

@@ -26,12 +26,12 @@ func TestIngest(t *testing.T) {
 	dir := files(t, map[string]string{"boat.md": "# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nTwo people.\n", "a.html": "<p>Fish &amp; chips"})
 	boat, page := filepath.Join(dir, "boat.md"), filepath.Join(dir, "a.html")
 	require.Equal(t, boat+": 2 chunks\n"+page+": 1 chunk", d.ok("ingest", "--user", "ada", boat, dir+"/./a.html"))
-	require.Equal(t, boat+": unchanged, 2 chunks", d.ok("ingest", "--user", "ada", boat))
+	require.Equal(t, boat+": 2 chunks, unchanged", d.ok("ingest", "--user", "ada", boat))
 	d.work()
 	require.Equal(t, "# Boat\n\nThe boat is called Heron.", d.recall("ada", "boat")[0].Content)
 
 	require.NoError(t, os.WriteFile(boat, []byte("# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nOne person.\n"), 0o600))
-	require.Equal(t, boat+": 2 chunks, of which 1 new and 1 kept; 1 erased", d.ok("ingest", "--user", "ada", boat))
+	require.Equal(t, boat+": 2 chunks: 1 new, 1 kept; 1 erased", d.ok("ingest", "--user", "ada", boat))
 	reports := decoded[[]documents.Report](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap", "0", "--json"))
 	require.Equal(t, []int{2, 0, 2}, []int{reports[0].Chunks, reports[0].Added, reports[0].Kept})
 
@@ -39,9 +39,9 @@ func TestIngest(t *testing.T) {
 	require.Regexp(t, `a\.html +text/html +19 +1 +1000`, listed)
 	require.Regexp(t, `boat\.md +text/markdown +55 +2 +200`, listed)
 	require.Len(t, decoded[[]documents.File](t, d.ok("files", "ada", "--json")), 2)
-	require.Equal(t, boat+" is erased, with 2 memories.", d.ok("files", "ada", "--delete", boat))
+	require.Equal(t, "Erased "+boat+" with 2 memories.", d.ok("files", "ada", "--delete", boat))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
-	require.Contains(t, d.run("files", "bob").err, `No file of user "bob" was ingested.`)
+	require.Contains(t, d.run("files", "bob").err, `User "bob" has no ingested files.`)
 	require.Equal(t, "[]", d.ok("files", "bob", "--json"))
 }
 
@@ -69,15 +69,14 @@ func TestIngestRefusals(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitFailed, dir + " cannot be read: it is a directory", []string{dir}},
-		{exitFailed, "none.txt cannot be opened: no such file or directory", []string{name("none.txt")}},
+		{exitFailed, "read " + dir + ": is a directory", []string{dir}},
+		{exitFailed, "none.txt: no such file or directory", []string{name("none.txt")}},
 		{exitFailed, "latin.txt: the file is not encoded as UTF-8, which is expected (byte 0xE9 in line 1)", []string{name("latin.txt")}},
 		{exitFailed, "empty.md: the file is empty", []string{name("empty.md")}},
 		{exitFailed, "large.txt: the file is larger than 64 MiB", []string{name("large.txt")}},
-		{exitFailed, "chunk size must be between 100 and 20000 characters, got 99", []string{name("good.txt"), "--chunk-size", "99"}},
-		{exitUsage, "--chunk-size must be between 100 and 20000, got 0", []string{name("good.txt"), "--chunk-size", "0"}},
-		{exitUsage, "standard input needs a name to be known by: --name NAME", []string{"-"}},
-		{exitUsage, "--name is for one file, and there are 2", []string{"a", "b", "--name", "c"}},
+		{exitUsage, `invalid --chunk-size "99": expected a whole number from 100 to 20000`, []string{name("good.txt"), "--chunk-size", "99"}},
+		{exitUsage, "standard input requires --name", []string{"-"}},
+		{exitUsage, "--name accepts one file, got 2", []string{"a", "b", "--name", "c"}},
 		{exitUsage, "requires at least 1 arg", nil},
 	} {
 		r := d.run(append([]string{"ingest", "--user", "ada"}, bad.args...)...)
@@ -85,15 +84,15 @@ func TestIngestRefusals(t *testing.T) {
 		require.Contains(t, r.err, bad.says)
 		require.Empty(t, r.out)
 	}
-	require.Contains(t, d.run("ingest", name("good.txt")).err, "say whose files they are: --user USER")
+	require.Contains(t, d.run("ingest", name("good.txt")).err, "required flag(s) \"user\" not set")
 	require.Contains(t, d.run("files", "ada", "--delete", "x").err, "user 'ada' has no file 'x'")
 	require.Zero(t, d.number(`select (select count(*) from oxbow.memories) + (select count(*) from oxbow.document_files)`))
 
 	r := d.run("ingest", "--user", "ada", dir, name("latin.txt"), name("good.txt"))
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, name("good.txt")+": 1 chunk\n", r.out)
-	require.Contains(t, r.err, "it is a directory")
-	require.Contains(t, r.err, "oxbow: 2 of 3 files could not be ingested")
+	require.Contains(t, r.err, "is a directory")
+	require.Contains(t, r.err, "oxbow: cannot ingest 2 of 3 files")
 	r = d.run("ingest", "--user", "ada", "--json", name("empty.md"))
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, decoded[[]ingested](t, r.out)[0].Error, "the file is empty")

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 )
 
-// maxInput exceeds the longest memory, in bytes, so that a text that is too long is refused instead
-// of cut.
+// maxInput exceeds the longest memory, in bytes, so that a text that is too long is refused instead of cut.
 const maxInput = 2 << 20
 
 // text returns an argument, or standard input without its final newline if the argument is "-".
@@ -21,38 +21,41 @@ func (a *app) text(ctx context.Context, argument string) (string, error) {
 		return argument, nil
 	}
 	if terminal(a.in) {
-		a.say("Type the text, and end it with Ctrl-D on a line of its own.")
+		a.say("Type the text, then press Ctrl-D on an empty line.")
 	}
 	text, err := io.ReadAll(io.LimitReader(interruptible{ctx, a.in}, maxInput))
 	if err != nil {
-		return "", fmt.Errorf("standard input cannot be read: %w", err)
+		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// open opens a file for reading, or standard input for "-". It returns the size in bytes, or 0 if
-// it is unknown.
+// open opens a file for reading, or standard input for "-". It returns the size in bytes, or 0 if it is unknown.
 func (a *app) open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
 		return io.NopCloser(interruptible{ctx, a.in}), 0, nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return nil, 0, fmt.Errorf("%s cannot be opened: %w", name, err)
+		return nil, 0, fmt.Errorf("open %s: %w", name, cause(err))
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
-		err = errors.New("it is a directory")
+		err = errors.New("is a directory")
 	}
 	if err != nil {
 		_ = file.Close() // the first error is the one to report
-		return nil, 0, fmt.Errorf("%s cannot be read: %w", name, err)
+		return nil, 0, fmt.Errorf("read %s: %w", name, err)
 	}
 	return file, info.Size(), nil
+}
+
+// cause returns the cause of an error about a path, without the path.
+func cause(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err
+	}
+	return err
 }
 
 func shownName(name string) string {
@@ -62,8 +65,37 @@ func shownName(name string) string {
 	return strings.TrimPrefix(name, "./")
 }
 
-// interruptible stops waiting for input when the command is interrupted. The blocked read is
-// abandoned; the process ends soon after.
+// writeFile writes the whole file or none of it: it writes a temporary file in the same directory and renames it. Only
+// the owner may read the file.
+func writeFile(name string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, cause(err))
+	}
+	//nolint:errcheck // after a success the file is gone
+	defer os.Remove(file.Name())
+	out := bufio.NewWriter(file)
+	if err := write(out); err != nil {
+		_ = file.Close() // the first error is the one to report
+		return err
+	}
+	if err = out.Flush(); err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// interruptible stops waiting for input when the command is interrupted. The blocked read is abandoned; the process
+// ends soon after.
 type interruptible struct {
 	ctx context.Context
 	in  io.Reader
@@ -88,15 +120,19 @@ func (r interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// countingReader counts the bytes read. Any goroutine may ask for the count.
+// countingReader counts the bytes read and keeps the error. Any goroutine may ask for the count.
 type countingReader struct {
 	io.Reader
 	read atomic.Int64
+	err  error
 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	r.read.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
 	return n, err
 }
 
@@ -112,7 +148,15 @@ func (a *app) confirm(ctx context.Context, question, expected string) error {
 		return ctx.Err()
 	}
 	if strings.TrimSpace(answer) != expected || (err != nil && !errors.Is(err, io.EOF)) {
-		return errors.New("not confirmed, and nothing was changed")
+		return errors.New("not confirmed: nothing was changed")
+	}
+	return nil
+}
+
+// confirmable returns an error unless --yes is given or a person can be asked.
+func (a *app) confirmable(command string, yes bool) error {
+	if !yes && !a.canAsk() {
+		return usagef("%q deletes data: add --yes to confirm", command)
 	}
 	return nil
 }

@@ -17,5 +17,5 @@ func TestJobs(t *testing.T) {
 	require.Regexp(t, `(?m)^embed +embed +-`, out)
 
 	require.Regexp(t, `^Enqueued job \d+ of kind sweep\.`, d.ok("jobs", "run", "sweep"))
-	require.Regexp(t, `^Job \d+ of kind sweep is due or running already\.`, d.ok("jobs", "run", "sweep"))
+	require.Regexp(t, `^Job \d+ of kind sweep is already due or running\.`, d.ok("jobs", "run", "sweep"))
 }

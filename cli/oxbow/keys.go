@@ -18,8 +18,8 @@ const (
 	kmsVariable    = "OXBOW_KMS_URI"
 )
 
-// keys returns the keys of the environment, or nil if none are set. Only commands that need keys
-// call it: a key management service that is down must not prevent forgetting or erasing.
+// keys returns the keys in the environment, or nil if there are none. Only commands that need keys call it: a key
+// management service that is down must not prevent forgetting or erasing.
 func keys(ctx context.Context) (*sealed.Keys, error) {
 	text := os.Getenv(keysetVariable)
 	if text == "" {
@@ -36,22 +36,34 @@ func keys(ctx context.Context) (*sealed.Keys, error) {
 	return k, nil
 }
 
-// needKeys is keys, but returns an error if none are set.
-func needKeys(ctx context.Context) (*sealed.Keys, error) {
+// requireKeys is keys, but returns an error if there are none.
+func requireKeys(ctx context.Context) (*sealed.Keys, error) {
 	k, err := keys(ctx)
 	if err == nil && k == nil {
-		err = usagef("%s is not set: oxbow keys new makes a keyset", keysetVariable)
+		err = usagef("%s is not set: \"oxbow keys new\" generates a keyset", keysetVariable)
 	}
 	return k, err
 }
 
-// withKeys returns the option that gives a client the keys of the environment, if any are set.
-func withKeys(ctx context.Context) ([]oxbow.Option, error) {
+// withKeys makes a client seal and open texts with the keys in the environment, if there are any.
+func withKeys(ctx context.Context) (oxbow.Option, error) {
 	k, err := keys(ctx)
 	if err != nil || k == nil {
 		return nil, err
 	}
-	return []oxbow.Option{oxbow.WithSealer(k)}, nil
+	return oxbow.WithSealer(k), nil
+}
+
+// unseal decrypts a secret memory with the keys in the environment.
+func unseal(ctx context.Context, m *oxbow.Memory) error {
+	k, err := keys(ctx)
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return m.Open(nil)
+	}
+	return m.Open(k)
 }
 
 // keyURI returns the URI of the key that encrypts the keyset, or "" if the keyset is in clear text.
@@ -66,64 +78,59 @@ func keyURI(ctx context.Context) (string, error) {
 	return uri, nil
 }
 
-func newKeysCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "keys",
-		Short: "Make keys that seal memories and messages of sensitivity 3",
-		Long: `The texts of memories and messages of sensitivity 3 are sealed by the client, and the database never has them in clear. The keys
-are in the variable OXBOW_KEYSET, a keyset of Tink in JSON. With OXBOW_KMS_URI the keyset is encrypted by a key of a key
-management service, and worth nothing without it:
+func keysCommand(a *app) *cobra.Command {
+	return group("keys", "Generate keys that seal secret memories",
+		`Generate keys that seal secret memories and messages, which are those of sensitivity 3. Clients seal and open
+their texts; the database never has them in clear text. The keys are a Tink keyset in JSON, in the variable
+OXBOW_KEYSET. With OXBOW_KMS_URI, the keyset is encrypted with a key of a key management service, and useless
+without it:
 
-  aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID   who asks is told by the environment, files and roles, as for AWS's own tools
-  hcvault://HOST:PORT/MOUNT/keys/NAME           a key of the engine transit; VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT, …
+  aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID   with the credentials that AWS's tools use: environment, files, roles
+  hcvault://HOST:PORT/MOUNT/keys/NAME           a transit key of Vault; VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT, …
 
-Whoever loses the keys loses what they sealed.`,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: oxbow keys new, oxbow keys add, or oxbow keys encrypt")
-		},
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use:     "new",
-		Short:   "Print a new keyset",
-		Example: `  export OXBOW_KEYSET="$(oxbow keys new)"`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, err := sealed.NewKeys()
-			if err != nil {
-				return err
-			}
-			return a.printKeys(cmd.Context(), k)
-		},
-	}, &cobra.Command{
-		Use:     "add",
-		Short:   "Print the keyset of OXBOW_KEYSET with a new primary key",
-		Long:    `Print the keyset of OXBOW_KEYSET with a new key, which seals from then on. Give it to all programs, then run "oxbow rotate-keys".`,
-		Example: `  export OXBOW_KEYSET="$(oxbow keys add)" && oxbow rotate-keys`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, err := needKeys(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if k, err = k.Add(); err != nil {
-				return err
-			}
-			return a.printKeys(cmd.Context(), k)
-		},
-	}, &cobra.Command{
-		Use:   "encrypt",
-		Short: "Print the keyset of OXBOW_KEYSET, which is in clear, encrypted with the key that OXBOW_KMS_URI names",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			text := os.Getenv(keysetVariable)
-			if text == "" || os.Getenv(kmsVariable) == "" {
-				return usagef("%s and %s have to be set", keysetVariable, kmsVariable)
-			}
-			k, err := sealed.ReadKeys(text, "")
-			if err != nil {
-				return fmt.Errorf("%s: %w", keysetVariable, err)
-			}
-			return a.printKeys(cmd.Context(), k)
-		},
-	})
-	return cmd
+Without the keys, sealed texts cannot be read.`,
+		&cobra.Command{
+			Use:     "new",
+			Short:   "Print a new keyset",
+			Example: `  export OXBOW_KEYSET="$(oxbow keys new)"`,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				k, err := sealed.NewKeys()
+				if err != nil {
+					return err
+				}
+				return a.printKeys(cmd.Context(), k)
+			},
+		}, &cobra.Command{
+			Use:   "add",
+			Short: "Print the keyset in OXBOW_KEYSET with a new primary key",
+			Long: `Print the keyset in OXBOW_KEYSET with a new primary key, which seals from then on. Give the keyset to all
+programs, then run "oxbow rotate-keys".`,
+			Example: `  export OXBOW_KEYSET="$(oxbow keys add)" && oxbow rotate-keys`,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				k, err := requireKeys(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if k, err = k.Add(); err != nil {
+					return err
+				}
+				return a.printKeys(cmd.Context(), k)
+			},
+		}, &cobra.Command{
+			Use:   "encrypt",
+			Short: "Encrypt the clear-text keyset in OXBOW_KEYSET with the key in OXBOW_KMS_URI, and print it",
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				text := os.Getenv(keysetVariable)
+				if text == "" || os.Getenv(kmsVariable) == "" {
+					return usagef("set %s and %s", keysetVariable, kmsVariable)
+				}
+				k, err := sealed.ReadKeys(text, "")
+				if err != nil {
+					return fmt.Errorf("%s: %w", keysetVariable, err)
+				}
+				return a.printKeys(cmd.Context(), k)
+			},
+		})
 }
 
 func (a *app) printKeys(ctx context.Context, k *sealed.Keys) error {
@@ -139,32 +146,27 @@ func (a *app) printKeys(ctx context.Context, k *sealed.Keys) error {
 	return nil
 }
 
-func newRotateKeysCommand(a *app) *cobra.Command {
+func rotateKeysCommand(a *app) *cobra.Command {
+	var k *sealed.Keys
+	run := a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+		n, err := d.client.Reseal(ctx)
+		if err != nil {
+			return err
+		}
+		d.printf("All secrets are sealed with key %s; %s resealed.\n", k.ID(), count(n, "text"))
+		return nil
+	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithSealer(k), nil })
 	return &cobra.Command{
 		Use:   "rotate-keys",
-		Short: "Seal all memories and messages of sensitivity 3 with the primary key",
-		Long: `Seal all memories and messages of sensitivity 3 anew that another key of OXBOW_KEYSET sealed than its primary one. It can be interrupted and
-repeated; clients that have both keys read everything meanwhile. Afterwards the old key opens nothing that is in the database,
-but it opens what backups have.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, err := needKeys(cmd.Context())
-			if err != nil {
+		Short: "Reseal all secret memories and messages with the primary key",
+		Long: `Reseal all memories and messages of sensitivity 3 that are sealed with a key other than the primary one in
+OXBOW_KEYSET. It can be interrupted and repeated. Clients that have both keys can read everything meanwhile.
+Afterwards the old keys open nothing in the database, but still open its backups.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if k, err = requireKeys(cmd.Context()); err != nil {
 				return err
 			}
-			d, err := a.connect(cmd.Context(), oxbow.WithSealer(k))
-			if err != nil {
-				return err
-			}
-			defer d.close()
-			if err := seeAll(cmd.Context(), d.pool, "rotate-keys"); err != nil {
-				return err
-			}
-			n, err := d.client.Reseal(cmd.Context())
-			if err != nil {
-				return err
-			}
-			a.printf("All secrets are sealed with the key %s: %s now, the others before.\n", k.ID(), count(int64(n), "text", "texts"))
-			return nil
+			return run(cmd, args)
 		},
 	}
 }

@@ -148,7 +148,7 @@ func TestKeyManagementServices(t *testing.T) {
 			id := d.ok("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
 			require.Contains(t, d.ok("show", id), "The code is 剑鱼.\n")
 			t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
-			require.Contains(t, d.ok("rotate-keys"), ": 1 text now, the others before.")
+			require.Contains(t, d.ok("rotate-keys"), "; 1 text resealed.")
 			require.Contains(t, d.ok("show", id), "The code is 剑鱼.\n")
 			keyset = d.ok("keys", "add")
 			t.Setenv("OXBOW_KEYSET", keyset)
@@ -247,8 +247,8 @@ func TestCheckSecrets(t *testing.T) {
 	require.NoError(t, err)
 	trait := traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
 	require.NoError(t, conn.Close(t.Context()))
-	require.Equal(t, "1 trait and 2 secrets of 2 users: no problems.", d.ok("check"))
-	require.Equal(t, "0 traits and 1 secret of 1 user: no problems.", d.ok("check", "ada"))
+	require.Equal(t, "Checked 1 trait and 2 secrets of 2 users: no problems.", d.ok("check"))
+	require.Equal(t, "Checked 0 traits and 1 secret of 1 user: no problems.", d.ok("check", "ada"))
 
 	for says, sql := range map[string]string{
 		"told +fact: a row of memory_vectors +nothing, because it is secret": `insert into oxbow.memory_vectors select '林', 'fact', $1, embedding from oxbow.memory_vectors where memory_id = '` + plain + `'`,
@@ -282,7 +282,7 @@ func TestCheckSecrets(t *testing.T) {
 				delete from oxbow.trait_evidence where memory_id = '` + id + `'; delete from oxbow.trait_clues where memory_id = '` + id + `';
 				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id + `' and old_content <> '[sealed]';
 				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where m.id = '` + id + `'; drop table public.saved`)
-			require.Equal(t, "1 trait and 1 secret of 1 user: no problems.", d.ok("check", "林"))
+			require.Equal(t, "Checked 1 trait and 1 secret of 1 user: no problems.", d.ok("check", "林"))
 		})
 	}
 

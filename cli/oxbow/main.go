@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,10 +25,9 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
-// run executes one command line and returns the exit code. It writes an error as one sentence to
-// a.err.
+// run executes one command line and returns the exit code. It writes an error as one line to a.err.
 func run(ctx context.Context, args []string, a *app) int {
-	root := newRoot(a)
+	root := rootCommand(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -43,14 +44,14 @@ func run(ctx context.Context, args []string, a *app) int {
 	return exitFailed
 }
 
-func newRoot(a *app) *cobra.Command {
+func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "oxbow",
 		Short: "Long-term memory for applications, inside their PostgreSQL",
 		Long: `Oxbow gives applications long-term memory about their users, inside the PostgreSQL they already run.
 
-An application inserts into oxbow.memories and selects from oxbow.recall(…); "oxbow migrate up" installs
-the schema, and "oxbow work" does the work that an insert causes.`,
+An application inserts into oxbow.memories and selects from oxbow.recall(…). "oxbow migrate up" installs the
+schema; "oxbow work" runs the jobs that an insert causes.`,
 		Version:       versionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -59,22 +60,34 @@ the schema, and "oxbow work" does the work that an insert causes.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.PersistentFlags().StringVar(&a.databaseURL, "database-url", os.Getenv("DATABASE_URL"),
-		"the database, as a URL or as keywords and values (default $DATABASE_URL)")
-	root.PersistentFlags().Lookup("database-url").DefValue = "" // help must not show a password
-	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say what is done, on standard error")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.PersistentFlags().StringVar(&a.databaseURL, "database-url", "", "PostgreSQL `URL` or keyword/value string")
+	env(root.PersistentFlags(), "database-url", "DATABASE_URL")
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log each step to standard error")
 
-	root.AddCommand(
-		newMigrateCommand(a),
-		newWorkCommand(a),
-		newDevCommand(a),
-		newReembedCommand(a),
-		newRememberCommand(a), newImportCommand(a), newImportV1Command(a), newExportCommand(a), newIngestCommand(a), newFilesCommand(a), newEntitiesCommand(a),
-		newRecallCommand(a), newContextCommand(a), newShowCommand(a), newHistoryCommand(a), newTimelineCommand(a), newStatusCommand(a), newJobsCommand(a), newTopCommand(a), newDoctorCommand(a), newEvalCommand(a),
-		newSensoryCommand(a), newEndSessionCommand(a),
-		newReflectCommand(a), newTraitsCommand(a), newTraitCommand(a), newCheckCommand(a),
-		newForgetCommand(a), newRestoreCommand(a), newEraseCommand(a), newKeysCommand(a), newRotateKeysCommand(a),
-	)
-	a.watchStart(root)
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, cmd := range commands {
+			cmd.GroupID = title
+		}
+		root.AddCommand(commands...)
+	}
+	add("Memories", rememberCommand(a), importCommand(a), importV1Command(a), exportCommand(a), ingestCommand(a),
+		filesCommand(a), recallCommand(a), contextCommand(a), timelineCommand(a), showCommand(a), historyCommand(a),
+		entitiesCommand(a), forgetCommand(a), restoreCommand(a), eraseCommand(a), endSessionCommand(a), sensoryCommand(a))
+	add("Traits", reflectCommand(a), traitsCommand(a), traitCommand(a), checkCommand(a))
+	add("Operation", migrateCommand(a), workCommand(a), devCommand(a), statusCommand(a), topCommand(a), jobsCommand(a),
+		doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
+	a.prepare(root)
 	return root
+}
+
+// versionLine returns the program's version as Go recorded it (a tag, a pseudo-version of the commit, or "(devel)" for
+// a build without version control), and the Go release and platform of the build.
+func versionLine() string {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	return fmt.Sprintf("%s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -16,7 +16,7 @@ func TestForgetRestoreErase(t *testing.T) {
 	d.work()
 	require.Len(t, d.recall("ada", "boat"), 2)
 
-	require.Regexp(t, `^Forgotten\. Until \d{4}-\d\d-\d\d "oxbow restore" takes it back`, d.ok("forget", "ada", boat, "--reason", "sold"))
+	require.Regexp(t, `^Forgotten\. "oxbow restore" can restore it until \d{4}-\d\d-\d\d`, d.ok("forget", "ada", boat, "--reason", "sold"))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	shown := d.ok("show", boat)
 	require.Contains(t, shown, "forgotten on ")
@@ -24,11 +24,11 @@ func TestForgetRestoreErase(t *testing.T) {
 	require.Equal(t, "Restored.", d.ok("restore", "ada", boat))
 	require.Len(t, d.recall("ada", "boat"), 2)
 
-	require.Regexp(t, `(?s)^table .*memories +1\n.*\nMemory `+boat+` is erased: \d+ rows\.\nReceipt \S+ of .*, asked for by \S+\.\nProof, .*: \w{26}$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
+	require.Regexp(t, `(?s)^table .*memories +1\n.*\nErased memory `+boat+`: \d+ rows\.\nReceipt \S+ of .*, requested by \S+\.\nProof, .*: \w{26}$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	d.ok("remember", "bob", "Bob keeps bees.")
 	require.Contains(t, d.ok("erase", "ada", "--yes"), "memories", "the tables are named")
-	require.Contains(t, d.ok("erase", "ada", "--yes"), `The database had nothing of user "ada".`)
+	require.Contains(t, d.ok("erase", "ada", "--yes"), `Erased user "ada": 0 rows.`)
 	require.Zero(t, d.number(`select count(*) from oxbow.river_job where args::text like '%`+other+`%'`))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`), "others' stay")
 }
@@ -42,20 +42,20 @@ func TestRefusalsAboutOneMemory(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, `"7" is no memory's id: it looks like`, []string{"show", "7"}},
-		{exitUsage, `"7" is no memory's id`, []string{"forget", "ada", "7"}},
+		{exitUsage, `invalid memory id "7": expected a UUID such as`, []string{"show", "7"}},
+		{exitUsage, `invalid memory id "7"`, []string{"forget", "ada", "7"}},
 		{exitFailed, "no such memory: " + none, []string{"show", none}},
 		{exitFailed, "no such memory: " + id + ` of user "bob"`, []string{"show", id, "--user", "bob"}},
 		{exitFailed, "user 'bob' has no memory " + id, []string{"forget", "bob", id}},
 		{exitFailed, "is not forgotten", []string{"restore", "ada", id}},
-		{exitFailed, `user "bob" has no memory ` + id + ", and nothing was erased", []string{"erase", "--memory", id, "--user", "bob", "--yes"}},
-		{exitUsage, "erase deletes data for good: give --yes to confirm it", []string{"erase", "ada"}},
-		{exitUsage, "erase deletes data for good: give --yes to confirm it", []string{"erase", "--memory", id, "--user", "ada"}},
-		{exitUsage, "say what to erase", []string{"erase", "--yes"}},
-		{exitUsage, "say whose memory it is: --user USER", []string{"erase", "--memory", id, "--yes"}},
-		{exitUsage, "--user goes with --memory", []string{"erase", "--user", "ada", "--yes"}},
-		{exitUsage, `not "ada" together with --memory`, []string{"erase", "ada", "--memory", id, "--yes"}},
-		{exitUsage, `--memory must be a memory's id, as remember prints it, got "x"`, []string{"erase", "--memory", "x", "--user", "ada", "--yes"}},
+		{exitFailed, `user "bob" has no memory ` + id + ": nothing was erased", []string{"erase", "--memory", id, "--user", "bob", "--yes"}},
+		{exitUsage, "\"oxbow erase\" deletes data: add --yes to confirm", []string{"erase", "ada"}},
+		{exitUsage, "\"oxbow erase\" deletes data: add --yes to confirm", []string{"erase", "--memory", id, "--user", "ada"}},
+		{exitUsage, "nothing to erase", []string{"erase", "--yes"}},
+		{exitUsage, "--memory requires --user", []string{"erase", "--memory", id, "--yes"}},
+		{exitUsage, "--user requires --memory", []string{"erase", "--user", "ada", "--yes"}},
+		{exitUsage, `USER "ada" and --memory exclude each other`, []string{"erase", "ada", "--memory", id, "--yes"}},
+		{exitUsage, `invalid --memory "x": expected a UUID`, []string{"erase", "--memory", "x", "--user", "ada", "--yes"}},
 	} {
 		r := d.run(bad.args...)
 		require.Equal(t, bad.code, r.code, bad.args)
@@ -78,7 +78,7 @@ func TestShowJobs(t *testing.T) {
 	d.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = '2999-01-01',
 		errors = array['{"at": "2025-01-01T00:00:00Z", "attempt": 3, "error": "the disk is full", "trace": ""}']::jsonb[]`)
 	require.Regexp(t, `embed +retryable .* 3 of 25 +2999-01-01 00:00 +the disk is full`, d.ok("show", id))
-	s := decoded[shown](t, d.ok("show", id, "--json"))
+	s := decoded[details](t, d.ok("show", id, "--json"))
 	require.Equal(t, "the disk is full", s.Work.Jobs[0].LastError)
 	require.False(t, s.Work.Embedded)
 	require.Equal(t, "ADD", s.History[0].Event)
@@ -110,7 +110,7 @@ func TestSecret(t *testing.T) {
 	for _, command := range [][]string{{"keys", "add"}, {"rotate-keys"}} {
 		r = d.run(command...)
 		require.Equal(t, exitUsage, r.code)
-		require.Contains(t, r.err, "OXBOW_KEYSET is not set: oxbow keys new makes a keyset")
+		require.Contains(t, r.err, "OXBOW_KEYSET is not set: \"oxbow keys new\" generates a keyset")
 	}
 	require.Equal(t, exitUsage, d.run("keys").code)
 
@@ -121,15 +121,15 @@ func TestSecret(t *testing.T) {
 	require.Empty(t, d.recall("ada", "剑鱼"))
 	out := d.ok("show", id)
 	require.True(t, strings.HasPrefix(out, "The code is 剑鱼.\n"), out)
-	require.Regexp(t, `sensitivity +3, sealed with the key \d+\n`, out)
-	require.Regexp(t, `embedded +never: it is sealed`, out)
+	require.Regexp(t, `sensitivity +3, sealed with key \d+\n`, out)
+	require.Regexp(t, `embedded +never: a sealed memory`, out)
 	require.Contains(t, d.ok("status"), "memories")
 	require.NotContains(t, d.pgDump(), "剑鱼")
 
-	old := decoded[shown](t, d.ok("show", id, "--json")).Memory.SealedKey
+	old := decoded[details](t, d.ok("show", id, "--json")).Memory.SealedKey
 	t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
-	require.Regexp(t, `^All secrets are sealed with the key \d+: 1 text now, the others before\.$`, d.ok("rotate-keys"))
-	s := decoded[shown](t, d.ok("show", id, "--json"))
+	require.Regexp(t, `^All secrets are sealed with key \d+; 1 text resealed\.$`, d.ok("rotate-keys"))
+	s := decoded[details](t, d.ok("show", id, "--json"))
 	require.Equal(t, "The code is 剑鱼.", s.Memory.Content)
 	require.NotEqual(t, old, s.Memory.SealedKey)
 

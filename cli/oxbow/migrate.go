@@ -10,28 +10,21 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-func newMigrateCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "migrate",
-		Short: "Install, update or remove the schema oxbow",
-		Long: `Install, update or remove the schema oxbow, with River's tables in it.
+func migrateCommand(a *app) *cobra.Command {
+	return group("migrate", "Install, upgrade or remove the schema oxbow",
+		`Install, upgrade or remove the schema oxbow, which also contains River's tables.
 
-Any number of migrations may be started at once; they take turns. One that is interrupted is finished by the next.`,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("say what to do: oxbow migrate up, down or status")
-		},
-	}
-	cmd.AddCommand(newMigrateUpCommand(a), newMigrateDownCommand(a), newMigrateStatusCommand(a))
-	return cmd
+Any number of migrations may be started at once; they take turns. The next one finishes an interrupted one.`,
+		migrateUpCommand(a), migrateDownCommand(a), migrateStatusCommand(a))
 }
 
-func newMigrateUpCommand(a *app) *cobra.Command {
+func migrateUpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
-		Short: "Bring the database to the version of this oxbow",
-		Long: `Bring the database to the version of this oxbow: extensions, schema, roles, River's tables, our tables,
-functions, triggers and views. Does nothing where everything is there. Applications may go on meanwhile: a step
-that cannot get its locks at once gives way and tries again.`,
+		Short: "Upgrade the database to this version of oxbow",
+		Long: `Upgrade the database to this version of oxbow: extensions, schema, roles, River's tables, Oxbow's tables,
+functions, triggers and views. It changes only what differs. Applications may run meanwhile: a step that
+cannot get its locks immediately gives up and retries.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := a.dsn()
 			if err != nil {
@@ -40,59 +33,57 @@ that cannot get its locks at once gives way and tries again.`,
 			if err := migrations.Up(cmd.Context(), dsn, migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
-			return a.printVersion(cmd.Context(), dsn)
+			return a.printVersion(cmd.Context())
 		},
 	}
 }
 
-func newMigrateDownCommand(a *app) *cobra.Command {
+func migrateDownCommand(a *app) *cobra.Command {
 	var to int32
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Undo migrations, which deletes data",
-		Long: `Undo the migrations above version --to. Version 0, the default, drops the schema oxbow with all memories and all
-jobs. The extensions and the roles oxbow_app and oxbow_worker stay, because others may use them.`,
+		Short: "Revert migrations, which deletes data",
+		Long: `Revert the migrations above version --to. Version 0, the default, drops the schema oxbow with all memories and
+jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because others may use them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := a.dsn()
 			if err != nil {
 				return err
 			}
+			if err := a.confirmable(cmd.CommandPath(), yes); err != nil {
+				return err
+			}
 			if !yes {
-				if err := a.confirmDown(cmd.Context(), dsn, to); err != nil {
+				if err := a.confirmDown(cmd.Context(), to); err != nil {
 					return err
 				}
 			}
 			if err := migrations.Down(cmd.Context(), dsn, to, migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
-			return a.printVersion(cmd.Context(), dsn)
+			return a.printVersion(cmd.Context())
 		},
 	}
-	cmd.Flags().Int32Var(&to, "to", 0, "the version to go down to")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().Int32Var(&to, "to", 0, "target `version`")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-// confirmDown asks for the database's name on a terminal, and returns an error without one.
-func (a *app) confirmDown(ctx context.Context, dsn string, to int32) error {
-	if !a.canAsk() {
-		return usagef("migrate down deletes data: give --yes to confirm it")
-	}
-	st, err := migrations.Read(ctx, dsn)
+// confirmDown asks for the database's name.
+func (a *app) confirmDown(ctx context.Context, to int32) error {
+	st, err := migrations.Read(ctx, a.databaseURL)
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("This takes schema oxbow of database %q from version %d down to %d and deletes data.\n"+
-		"Type the name of the database to go on: ", st.Database, st.Ours.Current, to)
-	return a.confirm(ctx, question, st.Database)
+	return a.confirm(ctx, fmt.Sprintf("This reverts schema oxbow of database %q from version %d to %d and deletes data.\n"+
+		"Type the name of the database to continue: ", st.Database, st.Ours.Current, to), st.Database)
 }
 
-func newMigrateStatusCommand(a *app) *cobra.Command {
-	var asJSON bool
+func migrateStatusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show which migrations are applied and which are pending",
+		Short: "List applied and pending migrations",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := a.dsn()
 			if err != nil {
@@ -102,18 +93,18 @@ func newMigrateStatusCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.json {
 				return a.printJSON(st)
 			}
-			return a.printStatus(st)
+			return a.printMigrations(st)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.jsonFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) printVersion(ctx context.Context, dsn string) error {
-	st, err := migrations.Read(ctx, dsn)
+func (a *app) printVersion(ctx context.Context) error {
+	st, err := migrations.Read(ctx, a.databaseURL)
 	if err != nil {
 		return err
 	}
@@ -121,35 +112,29 @@ func (a *app) printVersion(ctx context.Context, dsn string) error {
 		a.printf("Database %q has no schema oxbow.\n", st.Database)
 		return nil
 	}
-	a.printf("Schema oxbow of database %q is at version %d of %d, River at %d of %d.\n",
+	a.printf("Database %q: schema oxbow is at version %d of %d, River at %d of %d.\n",
 		st.Database, st.Ours.Current, st.Ours.Latest, st.River.Current, st.River.Latest)
 	return nil
 }
 
-func (a *app) printStatus(st migrations.Status) error {
-	table := newTable("line", "#version", "name", "state")
+func (a *app) printMigrations(st migrations.Status) error {
+	t := a.table("line", "#version", "name", "state")
 	for _, m := range st.Migrations {
-		state := "pending"
-		if m.Applied {
-			state = "applied"
-		}
-		table.add(m.Line, fmt.Sprint(m.Version), m.Name, state)
+		t.add(m.Line, fmt.Sprint(m.Version), m.Name, map[bool]string{true: "applied", false: "pending"}[m.Applied])
 	}
-	code := "as in this oxbow"
+	code := "up to date"
 	if !st.CodeCurrent {
 		code = "pending: " + strings.Join(st.ChangedCode, ", ")
 	}
-	table.add("code", "", "functions, triggers, views", code)
-	if err := table.print(a.out); err != nil {
-		return err
-	}
+	t.add("code", "", "functions, triggers, views", code)
+	t.print()
 	if len(st.MissingRoles) > 0 {
-		a.printf("The roles %s do not exist; only the schema's owner can use it.\n", strings.Join(st.MissingRoles, ", "))
+		a.printf("Missing roles: %s. Without them only the schema's owner can use it.\n", strings.Join(st.MissingRoles, ", "))
 	}
 	if st.Problem != "" {
 		a.printf("Not ready: %s.\n", st.Problem)
 		return nil
 	}
-	a.printf("Database %q is ready for this oxbow.\n", st.Database)
+	a.printf("Database %q is ready for this version of oxbow.\n", st.Database)
 	return nil
 }

@@ -36,7 +36,7 @@ func TestMigrate(t *testing.T) {
 
 	r = migrate("up", "--verbose")
 	require.Zero(t, r.code, r.err)
-	require.Regexp(t, `^Schema oxbow of database ".*" is at version (\d+) of \d+, River at 8 of 8\.\n$`, r.out)
+	require.Regexp(t, `^Database ".*": schema oxbow is at version (\d+) of \d+, River at 8 of 8\.\n$`, r.out)
 	require.Contains(t, r.err, "001_settings.sql")
 	st = status()
 	require.Empty(t, st.Problem)
@@ -47,7 +47,7 @@ func TestMigrate(t *testing.T) {
 	require.Zero(t, r.code)
 	require.Empty(t, r.err, "nothing to say the second time")
 	r = migrate("status")
-	require.Contains(t, r.out, "is ready for this oxbow")
+	require.Contains(t, r.out, "is ready for this version of oxbow")
 	require.Equal(t, len(st.Migrations), strings.Count(r.out, " applied\n"))
 
 	r = migrate("down", "--to", "99", "--yes")

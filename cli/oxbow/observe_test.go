@@ -84,8 +84,8 @@ func hexBytes(text string) []byte {
 
 func TestTracingVariables(t *testing.T) {
 	for name, c := range map[string]struct{ value, says string }{
-		"OTEL_EXPORTER_OTLP_PROTOCOL": {"grpc", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": traces are sent by http/protobuf only`},
-		"OTEL_TRACES_EXPORTER":        {"jaeger", `OTEL_TRACES_EXPORTER is "jaeger": use otlp or none`},
+		"OTEL_EXPORTER_OTLP_PROTOCOL": {"grpc", `invalid OTEL_EXPORTER_OTLP_PROTOCOL "grpc": only http/protobuf is supported`},
+		"OTEL_TRACES_EXPORTER":        {"jaeger", `invalid OTEL_TRACES_EXPORTER "jaeger": expected otlp or none`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, c.value)

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,225 +13,145 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// recallFlags are the flags of recall. Times are parsed once the user's time zone is known.
-type recallFlags struct {
-	embedding          embeddingFlags
-	query              oxbow.Query
-	types              []string
-	metadata           string
-	asOf, believedAsOf string
-	json, explain      bool
-}
+// queryLong is help that the commands with a query share.
+const queryLong = `The embedding flags must select the model of the database's vectors. Showing memories here does not
+count as using them.`
 
-func newRecallCommand(a *app) *cobra.Command {
-	var flags recallFlags
+func recallCommand(a *app) *cobra.Command {
+	var embedding embeddingFlags
+	q := oxbow.Query{Limit: 10}
+	var explain bool
 	cmd := &cobra.Command{
 		Use:   "recall USER QUERY",
-		Short: "Show what a user's memories hold for a query, best first",
-		Long: `Show what a user's memories hold for a query, best first. "-" reads the query from standard input.
+		Short: "Recall the memories that match a query, best first",
+		Long: `Recall the memories of a user that match a query, best first. "-" reads the query from standard input.
 
---as-of asks what was true then, --believed-as-of what was believed then. Both take a time (2024-05-17T08:00:00Z), a day
-(2024-05-17), a month or a year, of which the end counts, in the user's time zone.
+--as-of selects what was true at a time, --believed-as-of what the database held to be true. Both accept a
+time (2024-05-17T08:00:00Z) or a day, month or year, of which the end counts, in the user's time zone.
 
-The embedding flags must name the provider whose vectors the database holds. Looking at memories here does not count as
-using them.`,
+` + queryLong,
 		Example: `  oxbow recall ada "What should I not cook for her?"
   oxbow recall ada "where does she work" --as-of 2024-05 --type fact
   oxbow recall 林 "去京都要注意什么" --explain`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.query.UserID = args[0]
-			var err error
-			if flags.query.Text, err = a.text(cmd.Context(), args[1]); err != nil {
-				return err
-			}
-			return a.recall(cmd.Context(), &flags)
-		},
 	}
-	f, q := cmd.Flags(), &flags.query
-	f.IntVarP(&q.Limit, "limit", "n", 10, "how many memories at most, 1 to 1000")
-	f.StringSliceVar(&flags.types, "type", nil, "only these types: fact, episodic, trait, document (default: all)")
+	f := cmd.Flags()
+	limitFlag(f, &q.Limit, "maximum number of memories")
+	typesFlag(f, &q.Types, "only these types", store.MemoryTypes()...)
 	f.StringSliceVar(&q.Contexts, "context", nil, "only these contexts: work, personal, …")
 	f.StringVar(&q.AgentID, "agent", "", "only memories of this agent")
-	f.StringVar(&flags.metadata, "metadata", "", "only memories whose metadata contains this JSON object")
-	f.StringVar(&flags.asOf, "as-of", "", "what was true then (default: now)")
-	f.StringVar(&flags.believedAsOf, "believed-as-of", "", "what was believed then (default: now)")
-	f.BoolVar(&q.WordsOnly, "words-only", false, "leave the vectors out")
-	f.BoolVar(&flags.json, "json", false, "print a JSON array")
-	f.BoolVar(&flags.explain, "explain", false, "show where each score comes from")
+	objectFlag(f, &q.Metadata, "metadata", "only memories whose metadata contains this JSON object")
+	asOf := momentFlag(f, "as-of", "what was true at this time (default: now)")
+	believedAsOf := momentFlag(f, "believed-as-of", "what was believed at this time (default: now)")
+	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
+	f.BoolVar(&explain, "explain", false, "show how each score is computed")
+	a.jsonFlag(f)
 	cmd.MarkFlagsMutuallyExclusive("json", "explain") // JSON always includes the explanation
-	flags.embedding.add(f)
-	return cmd
-}
-
-func (a *app) recall(ctx context.Context, flags *recallFlags) error {
-	q := &flags.query
-	if q.Limit < 1 { // the client reads 0 as the default
-		return usagef("--limit must be between 1 and 1000, got %d", q.Limit)
-	}
-	for _, t := range flags.types {
-		q.Types = append(q.Types, oxbow.MemoryType(t))
-	}
-	var err error
-	if q.Metadata, err = jsonFlag("metadata", flags.metadata); err != nil {
-		return err
-	}
-	embedder, err := flags.embedding.open()
-	if err != nil {
-		return err
-	}
-	d, err := a.connect(ctx, oxbow.WithEmbedder(embedder))
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if err := store.ValidateUserID(q.UserID); err != nil {
-		return err
-	}
-	location, err := d.location(ctx, q.UserID)
-	if err != nil {
-		return err
-	}
-	if err := flags.times(location); err != nil {
-		return err
-	}
-	found, err := d.client.Recall(ctx, *q)
-	if err != nil {
-		return err
-	}
-	if found.Degraded != nil {
-		a.say("The memories are found by their words alone: %s.", sentence(found.Degraded))
-	}
-	if len(found.Memories) == 0 {
-		if err := a.sayNothingFound(ctx, d, q); err != nil {
+	embedding.add(f)
+	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) (err error) {
+		q.UserID, q.ValidAsOf, q.BelievedAsOf = u.id, asOf.end(u.zone), believedAsOf.end(u.zone)
+		if q.Text, err = u.text(ctx, args[0]); err != nil {
 			return err
 		}
-	}
-	switch {
-	case flags.json:
-		if found.Memories == nil {
-			found.Memories = []oxbow.Result{}
-		}
-		return a.printJSON(found.Memories)
-	case flags.explain:
-		return a.printExplained(found.Memories, location)
-	case len(found.Memories) > 0:
-		return a.printRecalled(found.Memories, location)
-	}
-	return nil
-}
-
-// times parses the flags that are times.
-func (flags *recallFlags) times(location *time.Location) error {
-	for _, t := range []struct {
-		flag, text string
-		to         *time.Time
-	}{{"as-of", flags.asOf, &flags.query.ValidAsOf}, {"believed-as-of", flags.believedAsOf, &flags.query.BelievedAsOf}} {
-		if t.text == "" {
-			continue
-		}
-		of, err := parsePeriod(t.flag, t.text, location)
+		found, err := u.client.Recall(ctx, q)
 		if err != nil {
 			return err
 		}
-		*t.to = of.end
-	}
-	return nil
+		u.sayDegraded(found.Degraded)
+		if len(found.Memories) == 0 {
+			if err := u.sayNothingFound(ctx); err != nil {
+				return err
+			}
+		}
+		switch {
+		case u.json:
+			return u.printJSON(found.Memories)
+		case explain:
+			u.printExplained(found.Memories)
+		case len(found.Memories) > 0:
+			u.printRecalled(found.Memories)
+		}
+		return nil
+	}, embedding.option)
+	return cmd
 }
 
-// sayNothingFound suggests what to check when nothing was found.
-func (a *app) sayNothingFound(ctx context.Context, d *database, q *oxbow.Query) error {
+// sayDegraded reports why vectors were not searched.
+func (u *user) sayDegraded(err error) {
+	if err != nil {
+		u.say("Only words were searched: %s.", sentence(err))
+	}
+}
+
+// sayNothingFound suggests what to check when a query finds nothing.
+func (u *user) sayNothingFound(ctx context.Context) error {
 	var p store.Presence
-	err := d.as(ctx, q.UserID, func(db store.DB) (err error) {
-		p, err = store.UserPresence(ctx, db, q.UserID)
+	err := u.as(ctx, u.id, func(db store.DB) (err error) {
+		p, err = store.UserPresence(ctx, db, u.id)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	filtered := len(q.Types)+len(q.Contexts) > 0 || q.AgentID != "" || q.Metadata != nil
 	switch {
 	case !p.Any:
-		a.say("Nothing found: there are no memories of user %q.", q.UserID)
+		u.say("Nothing found: user %q has no memories.", u.id)
 	case p.Waiting > 0:
-		a.say("Nothing found: %s of user %q %s to be embedded. Is a worker running? (oxbow work)",
-			count(p.Waiting, "memory", "memories"), q.UserID, waits(p.Waiting))
-	case filtered:
-		a.say("Nothing found: no memory of user %q that the filters let through answers that.", q.UserID)
-	case !q.ValidAsOf.IsZero() || !q.BelievedAsOf.IsZero():
-		a.say("Nothing found: no memory of user %q answers that as of then.", q.UserID)
+		u.say("Nothing found: %s of user %q not embedded yet. Is a worker running (oxbow work)?",
+			count(p.Waiting, "memory"), u.id)
 	default:
-		a.say("Nothing found: no memory of user %q answers that.", q.UserID)
+		u.say("Nothing found: no memory of user %q matches the query and its filters.", u.id)
 	}
 	return nil
 }
 
-func waits(n int64) string {
-	if n == 1 {
-		return "waits"
-	}
-	return "wait"
-}
-
-// roomForIDs is how wide a terminal must be for a table with ids.
-const roomForIDs = 120
-
-// printRecalled writes a table. On a terminal it fits the width; elsewhere each memory is on one
-// line, uncut. The type column is shown unless all are episodes.
-func (a *app) printRecalled(memories []oxbow.Result, location *time.Location) error {
-	columns := width(a.out)
+// printRecalled writes a table. The type column is shown unless all are episodes.
+func (u *user) printRecalled(memories []oxbow.Result) {
 	episodes := !slices.ContainsFunc(memories, func(m oxbow.Result) bool { return m.Type != oxbow.TypeEpisodic })
-	t := newTable("#score", "when", "type", "who", "true", "~memory", "id")
+	t := u.table("#score", "when", "type", "who", "true", "~memory", "id")
 	for _, m := range memories {
-		kind, id := string(m.Type), m.ID.String()
+		kind := m.Type
 		if episodes {
 			kind = ""
 		}
-		if columns > 0 && columns < roomForIDs {
-			id = ""
-		}
-		t.add(fmt.Sprintf("%.3f", m.Score), whenOf(m, location), kind, printable(m.Speaker), periodOf(m, location),
-			printable(m.Content), id)
+		t.add(score(m), u.when(m), kind, m.Speaker, u.until(m), m.Content, m.ID)
 	}
-	return t.print(a.out)
+	t.print()
 }
 
-// whenOf returns the time that a memory is about.
-func whenOf(m oxbow.Result, location *time.Location) string {
-	if !m.ValidAt.IsZero() {
-		return showTime(m.ValidAt, location)
+func score(m oxbow.Result) string { return fmt.Sprintf("%.3f", m.Score) }
+
+// when returns the time that a memory is about.
+func (u *user) when(m oxbow.Result) string {
+	if m.ValidAt.IsZero() {
+		return u.minute(m.CreatedAt)
 	}
-	return showTime(m.CreatedAt, location)
+	return u.minute(m.ValidAt)
 }
 
-// periodOf returns until when a memory was true or was believed, if that has ended.
-func periodOf(m oxbow.Result, location *time.Location) string {
+// until returns until when a memory was true or was believed, if that has ended.
+func (u *user) until(m oxbow.Result) string {
 	switch {
 	case !m.InvalidAt.IsZero():
-		return "until " + m.InvalidAt.In(location).Format(time.DateOnly)
+		return "until " + u.day(m.InvalidAt)
 	case !m.ExpiredAt.IsZero():
-		return "believed until " + m.ExpiredAt.In(location).Format(time.DateOnly)
+		return "believed until " + u.day(m.ExpiredAt)
 	}
 	return ""
 }
 
 // printExplained writes a paragraph for each memory, with the parts of its score.
-func (a *app) printExplained(memories []oxbow.Result, location *time.Location) error {
-	columns := width(a.out)
+func (u *user) printExplained(memories []oxbow.Result) {
+	columns := width(u.out)
+	if columns == 0 {
+		columns = math.MaxInt
+	}
 	for i, m := range memories {
 		if i > 0 {
-			a.printf("\n")
+			u.printf("\n")
 		}
-		head := []string{fmt.Sprintf("%d. %.3f", i+1, m.Score), whenOf(m, location), printable(m.Speaker), periodOf(m, location)}
-		a.printf("%s\n", joined(head, "  "))
-		text := []string{printable(m.Content)}
-		if columns > 0 {
-			text = wrap(text[0], max(columns-3, minText), 2*textRows)
-		}
-		for _, line := range text {
-			a.printf("   %s\n", line)
-		}
-		a.printf("   %s\n", explanation(m.Explain))
+		u.printf("%s\n", joined("  ", fmt.Sprintf("%d. %s", i+1, score(m)), u.when(m), printable(m.Speaker), u.until(m)))
+		u.printf("   %s\n   %s\n", hanging(m.Content, 3, columns), explanation(m.Explain))
 		from := []string{string(m.Type), m.ID.String()}
 		if m.SessionID != "" {
 			from = append(from, "session "+printable(m.SessionID))
@@ -239,42 +159,26 @@ func (a *app) printExplained(memories []oxbow.Result, location *time.Location) e
 		if m.ExternalID != "" {
 			from = append(from, "external id "+printable(m.ExternalID))
 		}
-		a.printf("   %s\n", strings.Join(from, ", "))
+		u.printf("   %s\n", strings.Join(from, ", "))
 	}
-	return nil
 }
 
 // explanation describes the parts of a score: the contribution of each channel and the bonuses.
 func explanation(e oxbow.Explanation) string {
-	var parts []string
-	for _, c := range []struct {
-		name  string
-		score *oxbow.ChannelScore
-	}{{"words", e.Text}, {"vector", e.Vector}, {"entity", e.Entity}} {
-		if c.score == nil && c.name == "entity" {
-			continue // most queries name no entity
+	channel := func(name string, s *oxbow.ChannelScore) string {
+		if s == nil {
+			return name + " –"
 		}
-		if c.score == nil {
-			parts = append(parts, c.name+" –")
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s %.3f, rank %d", c.name, c.score.Score, c.score.Rank))
+		return fmt.Sprintf("%s %.3f, rank %d", name, s.Score, s.Rank)
+	}
+	parts := []string{channel("words", e.Text), channel("vector", e.Vector)}
+	if e.Entity != nil { // most queries name no entity
+		parts = append(parts, channel("entity", e.Entity))
 	}
 	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
 	if e.Stage != "" {
-		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d for and %d against", e.Stage, 100*e.StageBoost, e.Subtype,
-			e.Confidence, e.Supporting, e.Contradicting)
+		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d supporting, %d contradicting", e.Stage,
+			100*e.StageBoost, e.Subtype, e.Confidence, e.Supporting, e.Contradicting)
 	}
 	return strings.Join(append(parts, bonus), "; ")
-}
-
-// joined joins the parts that are not empty.
-func joined(parts []string, separator string) string {
-	var some []string
-	for _, part := range parts {
-		if part != "" {
-			some = append(some, part)
-		}
-	}
-	return strings.Join(some, separator)
 }

@@ -31,7 +31,7 @@ func TestRememberAndRecall(t *testing.T) {
 	r := d.run("recall", "ada", "walnuts")
 	require.Zero(t, r.code)
 	require.Empty(t, r.out)
-	require.Equal(t, "Nothing found: 2 memories of user \"ada\" wait to be embedded. Is a worker running? (oxbow work)\n", r.err)
+	require.Equal(t, "Nothing found: 2 memories of user \"ada\" not embedded yet. Is a worker running (oxbow work)?\n", r.err)
 	d.work()
 
 	found := d.recall("ada", "What is she allergic to?")
@@ -72,10 +72,9 @@ func TestRecallForPeople(t *testing.T) {
 	require.Regexp(t, `words \d+\.\d+, rank 1; vector (\d+\.\d+, rank \d+|–); recency \+\d+\.\d %, importance \+7\.5 %`, explained)
 
 	for says, args := range map[string][]string{
-		`there are no memories of user "eve"`:                          {"recall", "eve", "boat"},
-		`no memory of user "ada" that the filters let through answers`: {"recall", "ada", "boat", "--agent", "nobody"},
-		`no memory of user "ada" answers that as of then`:              {"recall", "ada", "boat", "--as-of", "2001"},
-		`no memory of user "ada" answers that.`:                        {"recall", "ada", "zzyzx", "--words-only"},
+		`user "eve" has no memories`:                                {"recall", "eve", "boat"},
+		`no memory of user "ada" matches the query and its filters`: {"recall", "ada", "boat", "--agent", "nobody"},
+		`no memory of user "ada" matches the query`:                 {"recall", "ada", "zzyzx", "--words-only"},
 	} {
 		r := d.run(args...)
 		require.Zero(t, r.code)
@@ -124,7 +123,7 @@ func TestSupersedeAndAsOf(t *testing.T) {
 	require.Regexp(t, `superseded +1 +cli +Ada works in Lund\. +a new job`, text)
 	require.Regexp(t, `embedded +yes`, text)
 	require.Contains(t, text, "embed")
-	require.Equal(t, map[string]any{"context": "work"}, decoded[shown](t, d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
+	require.Equal(t, map[string]any{"context": "work"}, decoded[details](t, d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
 
 	r := d.run("remember", "ada", "Ada works in Turku.", "--supersedes", old)
 	require.Equal(t, exitFailed, r.code)
@@ -143,24 +142,24 @@ func TestRememberRefuses(t *testing.T) {
 		{`content must not be blank, got ""`, []string{"u", "-"}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`user_id must have 1 to 255 bytes`, []string{strings.Repeat("u", 256), "x"}},
-		{`memory_type must be fact, episodic or document: traits are made by reflection only, got "trait"`, []string{"u", "x", "--type", "trait"}},
-		{`memory_type must be fact, episodic, trait or document, got "insight"`, []string{"u", "x", "--type", "insight"}},
+		{`invalid --type "trait": expected fact, episodic or document`, []string{"u", "x", "--type", "trait"}},
+		{`invalid --type "insight": expected fact, episodic or document`, []string{"u", "x", "--type", "insight"}},
 		{`content must be valid UTF-8, got "caf\xe9"`, []string{"u", "caf\xe9"}},
 		{`content must not contain a NUL character, got "a\x00b"`, []string{"u", "a\x00b"}},
 		{`user_id must be valid UTF-8, got "\xff"`, []string{"\xff", "x"}},
 		{`importance must be between 0 and 1, got 1.5`, []string{"u", "x", "--importance", "1.5"}},
 		{`importance must be between 0 and 1, got NaN`, []string{"u", "x", "--importance", "NaN"}},
-		{`invalid argument "much" for "--importance" flag`, []string{"u", "x", "--importance", "much"}},
-		{`--metadata must be a JSON object such as {"city": "Lund"}, got "[1]"`, []string{"u", "x", "--metadata", "[1]"}},
-		{`--metadata must be a JSON object such as {"city": "Lund"}, got "{"`, []string{"u", "x", "--metadata", "{"}},
+		{`invalid --importance "much": expected a number`, []string{"u", "x", "--importance", "much"}},
+		{`invalid --metadata "[1]": expected a JSON object such as {"city": "Lund"}`, []string{"u", "x", "--metadata", "[1]"}},
+		{`invalid --metadata "{": expected a JSON object`, []string{"u", "x", "--metadata", "{"}},
 		{`invalid_at must not be before valid_at (2025-02-01T00:00:00Z), got "2025-01-01T00:00:00Z"`, []string{"u", "x", "--at", "2025-02", "--until", "2025-01"}},
-		{`--at "yesterday" is no time`, []string{"u", "x", "--at", "yesterday"}},
-		{`--at "2025-02-30" is no time`, []string{"u", "x", "--at", "2025-02-30"}},
+		{`invalid --at "yesterday": expected a day`, []string{"u", "x", "--at", "yesterday"}},
+		{`invalid --at "2025-02-30": expected a day`, []string{"u", "x", "--at", "2025-02-30"}},
 		{`session_id must have at most 1024 bytes`, []string{"u", "x", "--session", strings.Repeat("s", 1025)}},
-		{`--supersedes must be a memory's id, as remember prints it, got "7"`, []string{"u", "x", "--supersedes", "7"}},
+		{`invalid --supersedes "7": expected a UUID`, []string{"u", "x", "--supersedes", "7"}},
 		{`user 'u' has no memory ` + id, []string{"u", "x", "--supersedes", id}},
-		{`--importance cannot be given with --supersedes`, []string{"u", "x", "--supersedes", id, "--importance", "1"}},
-		{`--reason is for --supersedes`, []string{"u", "x", "--reason", "because"}},
+		{`[importance supersedes] were all set`, []string{"u", "x", "--supersedes", id, "--importance", "1"}},
+		{`--reason requires --supersedes`, []string{"u", "x", "--reason", "because"}},
 		{`accepts 2 arg(s), received 1`, []string{"u"}},
 	} {
 		r := d.run(append([]string{"remember"}, bad.args...)...)
@@ -174,7 +173,7 @@ func TestRememberRefuses(t *testing.T) {
 	require.Contains(t, long.err, "1572864 bytes")
 	require.Zero(t, d.rows(), "nothing was stored")
 	require.NotEmpty(t, d.ok("remember", "u", strings.Repeat("x", 1<<10), "--importance", "0"))
-	require.Zero(t, d.number(`select importance from oxbow.memories`), "nought is not the default")
+	require.Zero(t, d.number(`select importance from oxbow.memories`), "zero is not the default")
 }
 
 // A command that waits for input ends when it is interrupted.
@@ -217,12 +216,12 @@ func TestRecallRefuses(t *testing.T) {
 		{`text must not be blank when there is no embedding, got " "`, []string{"ada", " "}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
-		{`types must be fact, episodic, trait or document, got "insight"`, []string{"ada", "x", "--type", "fact,insight"}},
-		{`--limit must be between 1 and 1000, got 0`, []string{"ada", "x", "--limit", "0"}},
-		{`limit must be between 1 and 1000, got 1001`, []string{"ada", "x", "--limit", "1001"}},
-		{`--metadata must be a JSON object`, []string{"ada", "x", "--metadata", "3"}},
-		{`--as-of "May 2024" is no time: give a date (2024-05-17), a month (2024-05)`, []string{"ada", "x", "--as-of", "May 2024"}},
-		{`--believed-as-of "2024-13" is no time`, []string{"ada", "x", "--believed-as-of", "2024-13"}},
+		{`invalid --type "fact,insight": expected fact, episodic, trait or document`, []string{"ada", "x", "--type", "fact,insight"}},
+		{`invalid --limit "0": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "0"}},
+		{`invalid --limit "1001": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "1001"}},
+		{`invalid --metadata "3": expected a JSON object`, []string{"ada", "x", "--metadata", "3"}},
+		{`invalid --as-of "May 2024": expected a day (2024-05-17), a month (2024-05)`, []string{"ada", "x", "--as-of", "May 2024"}},
+		{`invalid --believed-as-of "2024-13": expected a day`, []string{"ada", "x", "--believed-as-of", "2024-13"}},
 		{`embedding provider "acme" is not known: use local, openai or ollama`, []string{"ada", "x", "--embedding-provider", "acme"}},
 		{`[explain json] were all set`, []string{"ada", "x", "--json", "--explain"}},
 	} {
@@ -234,7 +233,7 @@ func TestRecallRefuses(t *testing.T) {
 
 	other := d.run("recall", "ada", "Lund", "--embedding-dimension", "64")
 	require.Equal(t, exitFailed, other.code)
-	require.Contains(t, other.err, `vectors are of local-v1 with 1024 dimensions`)
+	require.Contains(t, other.err, `vectors are from local-v1 with 1024 dimensions`)
 	require.Contains(t, other.err, "64")
 	require.Contains(t, other.err, "oxbow reembed")
 	require.NotContains(t, other.err, "WithEmbedder", "that is for programs")
@@ -250,6 +249,6 @@ func TestRecallDegraded(t *testing.T) {
 	r := d.run("recall", "ada", "Lund", "--json", "--embedding-provider", "openai", "--embedding-model", "tiny",
 		"--embedding-dimension", "1024", "--embedding-url", "http://127.0.0.1:1/v1")
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.err, "found by their words alone: embedding with openai:tiny")
+	require.Contains(t, r.err, "Only words were searched: embedding with openai:tiny")
 	require.Equal(t, []string{"Ada works in Lund."}, contents(decoded[[]oxbow.Result](t, r.out)))
 }

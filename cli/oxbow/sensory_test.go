@@ -16,7 +16,7 @@ func TestSensory(t *testing.T) {
 	r := d.run("sensory", "林")
 	require.Zero(t, r.code)
 	require.Empty(t, r.out)
-	require.Equal(t, "There is nothing in the sensory stream of user \"林\".\n", strings.TrimPrefix(r.err, "oxbow: "))
+	require.Equal(t, "The sensory stream of user \"林\" is empty.\n", strings.TrimPrefix(r.err, "oxbow: "))
 
 	d.exec(`insert into oxbow.users (user_id, timezone) values ('林', 'Asia/Shanghai')`)
 	d.exec(`insert into oxbow.sensory (user_id, content, kind, at, metadata) values
@@ -36,8 +36,8 @@ func TestSensory(t *testing.T) {
 	require.Equal(t, 4, found.Candidates[0].Times)
 
 	for says, args := range map[string][]string{
-		"--limit must be between 1 and 1000, got 0": {"sensory", "林", "--limit", "0"},
-		"accepts 1 arg(s), received 0":              {"sensory"},
+		"invalid --limit \"0\": expected a whole number from 1 to 1000": {"sensory", "林", "--limit", "0"},
+		"accepts 1 arg(s), received 0":                                  {"sensory"},
 	} {
 		r := d.run(args...)
 		require.Equal(t, exitUsage, r.code)

@@ -15,269 +15,155 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// shown is the output of show for one memory.
-type shown struct {
+// details is the output of show.
+type details struct {
 	Memory  oxbow.Memory     `json:"memory"`
 	Work    store.MemoryWork `json:"work"`
 	History []oxbow.Change   `json:"history"`
 }
 
-func newShowCommand(a *app) *cobra.Command {
-	var user string
-	var asJSON bool
+func showCommand(a *app) *cobra.Command {
+	var userID string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one memory, its history and its jobs",
-		Long: `Show one memory, superseded and forgotten ones too: every field that is set, whether it is embedded, what happened to it
-and to its other versions, and the jobs that name it (finished ones are kept for a day).
+		Short: "Show a memory with its history and its jobs",
+		Long: `Show a memory, even if it is superseded or forgotten: its fields, whether it is embedded, the changes to it
+and to its other versions, and the jobs that name it (completed ones for an hour).
 
-Without --user the memory is looked for among those of all users, which takes a while in a large database.`,
+Without --user, search the memories of all users, which is slow in a large database.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args[0])
+		RunE: a.onMemory(&userID, func(ctx context.Context, u *user, id uuid.UUID) (err error) {
+			var d details
+			d.Memory, err = u.client.Get(ctx, u.id, id)
+			if errors.Is(err, oxbow.ErrSealed) {
+				err = unseal(ctx, &d.Memory)
+			}
 			if err != nil {
 				return err
 			}
-			d, err := a.connect(cmd.Context())
+			if d.History, err = u.client.History(ctx, u.id, id); err != nil {
+				return err
+			}
+			err = u.as(ctx, u.id, func(db store.DB) (err error) {
+				d.Work, err = store.WorkOf(ctx, db, d.Memory)
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			defer d.close()
-			return a.show(cmd.Context(), d, user, id, asJSON)
-		},
+			if u.json {
+				return u.printJSON(d)
+			}
+			u.printDetails(d)
+			return nil
+		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "whose memory it is")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	userFlag(cmd.Flags(), &userID, "user of the memory")
+	a.jsonFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) show(ctx context.Context, d *database, userID string, id uuid.UUID, asJSON bool) (err error) {
-	if userID == "" {
-		if userID, err = ownerOf(ctx, d, id); err != nil {
-			return err
-		}
-	}
-	var s shown
-	s.Memory, err = d.client.Get(ctx, userID, id)
-	if errors.Is(err, oxbow.ErrSealed) {
-		err = open(ctx, &s.Memory)
-	}
-	if err != nil {
-		return err
-	}
-	if s.History, err = d.client.History(ctx, userID, id); err != nil {
-		return err
-	}
-	err = d.as(ctx, userID, func(db store.DB) error {
-		s.Work, err = store.WorkOf(ctx, db, s.Memory)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return a.printJSON(s)
-	}
-	location, err := d.location(ctx, userID)
-	if err != nil {
-		return err
-	}
-	return a.printShown(s, location)
-}
-
-// open decrypts a secret memory with the keys of the environment.
-func open(ctx context.Context, m *oxbow.Memory) error {
-	k, err := keys(ctx)
-	if err != nil {
-		return err
-	}
-	if k == nil {
-		return m.Open(nil)
-	}
-	return m.Open(k)
-}
-
-// ownerOf finds the user of a memory.
-func ownerOf(ctx context.Context, d *database, id uuid.UUID) (string, error) {
-	user, err := store.OwnerOf(ctx, d.pool, id)
-	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("%w: if it is there, it is one that this login may not see without --user", err)
-	}
-	return user, err
-}
-
-func (a *app) printShown(s shown, location *time.Location) error {
-	columns := width(a.out)
-	text := []string{printable(s.Memory.Content)}
-	if columns > 0 {
-		text = wrap(text[0], columns, 1000)
-	}
-	for _, line := range text {
-		a.printf("%s\n", line)
-	}
-	a.printf("\n")
-	for _, field := range fieldsOf(s, location) {
-		if field[1] != "" {
-			a.printf("%-12s  %s\n", field[0], field[1])
-		}
-	}
-	if err := a.printHistory(s, location); err != nil {
-		return err
-	}
-	return a.printJobs(s.Work.Jobs, location)
-}
-
-// fieldsOf lists a memory's fields with their values; an empty value means that the field is not
-// set.
-func fieldsOf(s shown, location *time.Location) [][2]string {
-	m := s.Memory
-	at := func(t time.Time) string { return showTime(t, location) }
-	fields := [][2]string{
-		{"id", m.ID.String()},
-		{"user", printable(m.UserID)},
-		{"type", fmt.Sprintf("%s, version %d", m.Type, m.Version)},
-		{"state", stateOf(s, location)},
-		{"true from", at(m.ValidAt)},
-		{"true until", at(m.InvalidAt)},
-		{"stored", at(m.CreatedAt)},
-		{"changed", at(m.UpdatedAt)},
-		{"session", printable(m.SessionID)},
-		{"seq", fmt.Sprint(m.Seq)},
-		{"speaker", printable(m.Speaker)},
-		{"agent", printable(m.AgentID)},
-		{"external id", printable(m.ExternalID)},
-		{"source", printable(m.Source)},
-		{"category", printable(m.Category)},
-		{"sensitivity", sensitivityText(m)},
-		{"importance", fmt.Sprint(m.Importance)},
-		{"strength", fmt.Sprint(m.Strength)},
-		{"mentioned", times(m.MentionCount)},
-		{"recalled", usedText(m, location)},
-	}
+func (u *user) printDetails(d details) {
+	m := d.Memory
+	u.printf("%s\n\n", u.paragraph(m.Content))
+	u.fields(field{"id", m.ID}, field{"user", m.UserID},
+		field{"type", fmt.Sprintf("%s, version %d", m.Type, m.Version)},
+		field{"state", u.state(m)},
+		field{"true from", m.ValidAt}, field{"true until", m.InvalidAt},
+		field{"stored", m.CreatedAt}, field{"changed", m.UpdatedAt},
+		field{"session", m.SessionID}, field{"seq", fmt.Sprint(m.Seq)}, field{"speaker", m.Speaker},
+		field{"agent", m.AgentID},
+		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", m.Category},
+		field{"sensitivity", sensitivity(m)},
+		field{"importance", fmt.Sprint(m.Importance)}, field{"strength", fmt.Sprint(m.Strength)},
+		field{"mentioned", times(m.MentionCount)}, field{"recalled", u.often(m.AccessCount, m.LastAccessedAt)})
 	if len(m.Metadata) > 0 {
 		encoded, _ := json.Marshal(m.Metadata) // cannot fail: it was decoded from JSON
-		fields = append(fields, [2]string{"metadata", printable(string(encoded))})
+		u.fields(field{"metadata", string(encoded)})
 	}
-	if m.Trait != nil {
-		fields = append(fields, traitFields(m.Trait, location)...)
+	if t := m.Trait; t != nil {
+		u.fields(field{"subtype", t.Subtype}, field{"stage", t.Stage},
+			field{"confidence", joined(" on ", fmt.Sprintf("%.3f", t.Confidence), u.minute(t.ConfidenceAt))},
+			field{"context", t.Context}, field{"part of", t.ParentID},
+			field{"reinforced", u.often(t.ReinforcementCount, t.LastReinforced)},
+			field{"contradicted", times(t.ContradictionCount)},
+			field{"observed", t.FirstObserved},
+			field{"window", joined(" to ", u.minute(t.WindowStart), u.minute(t.WindowEnd))},
+			field{"derived from", t.DerivedFrom})
 	}
-	return append(fields, [2]string{"embedded", embeddedText(s)})
-}
+	u.fields(field{"embedded", embedded(d)})
 
-func traitFields(t *oxbow.TraitState, location *time.Location) [][2]string {
-	at := func(t time.Time) string { return showTime(t, location) }
-	parent := ""
-	if t.ParentID != uuid.Nil {
-		parent = t.ParentID.String()
-	}
-	return [][2]string{
-		{"subtype", t.Subtype},
-		{"stage", t.Stage},
-		{"confidence", joined([]string{fmt.Sprintf("%.3f", t.Confidence), at(t.ConfidenceAt)}, " on ")},
-		{"context", t.Context},
-		{"part of", parent},
-		{"reinforced", joined([]string{times(t.ReinforcementCount), at(t.LastReinforced)}, ", last on ")},
-		{"contradicted", times(t.ContradictionCount)},
-		{"observed", at(t.FirstObserved)},
-		{"window", joined([]string{at(t.WindowStart), at(t.WindowEnd)}, " to ")},
-		{"derived from", t.DerivedFrom},
-	}
-}
-
-func stateOf(s shown, location *time.Location) string {
-	m := s.Memory
-	switch {
-	case !m.ForgottenAt.IsZero():
-		return fmt.Sprintf("forgotten on %s; oxbow restore takes it back until %s", showTime(m.ForgottenAt, location),
-			m.ForgottenAt.Add(restorable).In(location).Format(time.DateOnly))
-	case m.SupersededBy != uuid.Nil:
-		return fmt.Sprintf("superseded on %s by %s", showTime(m.ExpiredAt, location), m.SupersededBy)
-	case !m.ExpiredAt.IsZero() && !m.ExpiresAt.IsZero():
-		return "expired on " + showTime(m.ExpiredAt, location)
-	case !m.ExpiredAt.IsZero():
-		return "superseded on " + showTime(m.ExpiredAt, location)
-	case !m.ExpiresAt.IsZero():
-		return fmt.Sprintf("current; expires on %s unless it is promoted", showTime(m.ExpiresAt, location))
-	}
-	return "current"
-}
-
-func usedText(m oxbow.Memory, location *time.Location) string {
-	if m.AccessCount == 0 {
-		return "never"
-	}
-	return joined([]string{times(m.AccessCount), showTime(m.LastAccessedAt, location)}, ", last on ")
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-func sensitivityText(m oxbow.Memory) string {
-	switch m.Sensitivity {
-	case 0:
-		return ""
-	case store.Secret:
-		return "3, sealed with the key " + m.SealedKey
-	}
-	return strconv.Itoa(m.Sensitivity)
-}
-
-func embeddedText(s shown) string {
-	w := s.Work
-	switch {
-	case s.Memory.Sensitivity == store.Secret:
-		return "never: it is sealed, and shown by its id alone"
-	case w.Embedded && w.Searchable:
-		return "yes"
-	case w.Refused != "":
-		return "no, the provider refuses the text: " + printable(w.Refused)
-	case w.Searchable:
-		return "not yet; it is found by its words meanwhile"
-	}
-	return "not yet; recall cannot find it"
-}
-
-func (a *app) printHistory(s shown, location *time.Location) error {
-	a.printf("\n")
-	t := newTable("when", "what", "#version", "by", "~text", "why")
-	for _, c := range s.History {
+	u.printf("\n")
+	t := u.table("when", "what", "#version", "by", "~text", "|why")
+	for _, c := range d.History {
 		text := c.NewContent
 		if c.Event == "DELETE" {
 			text = "" // unchanged
 		}
-		t.add(showTime(c.At, location), event(c.Event), fmt.Sprint(c.Version), printable(c.Actor), printable(text),
-			joinLines(wrap(printable(c.Reason), 30, textRows)))
+		t.add(c.At, eventName(c.Event), fmt.Sprint(c.Version), c.Actor, text, c.Reason)
 	}
-	return t.print(a.out)
-}
-
-// event returns a word for an event.
-func event(name string) string {
-	words := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
-		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired", "PROMOTE": "kept for good"}
-	if word, ok := words[name]; ok {
-		return word
+	t.print()
+	if len(d.Work.Jobs) == 0 {
+		return
 	}
-	return name
-}
-
-func (a *app) printJobs(jobs []store.Job, location *time.Location) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	a.printf("\n")
-	t := newTable("#job", "kind", "state", "enqueued", "attempts", "next", "~last error")
-	for _, j := range jobs {
-		next := ""
+	u.printf("\n")
+	t = u.table("#job", "kind", "state", "enqueued", "attempts", "next", "~last error")
+	for _, j := range d.Work.Jobs {
+		var next time.Time
 		if j.FinalizedAt.IsZero() && j.State != "running" {
-			next = showTime(j.ScheduledAt, location)
+			next = j.ScheduledAt
 		}
-		t.add(fmt.Sprint(j.ID), j.Kind, j.State, showTime(j.CreatedAt, location), fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts),
-			next, printable(j.LastError))
+		attempts := fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts)
+		t.add(fmt.Sprint(j.ID), j.Kind, j.State, j.CreatedAt, attempts, next, j.LastError)
 	}
-	return t.print(a.out)
+	t.print()
+}
+
+func (u *user) state(m oxbow.Memory) string {
+	switch expired := u.minute(m.ExpiredAt); {
+	case !m.ForgottenAt.IsZero():
+		return fmt.Sprintf("forgotten on %s; can be restored until %s", u.minute(m.ForgottenAt),
+			u.day(m.ForgottenAt.Add(restorable)))
+	case m.SupersededBy != uuid.Nil:
+		return fmt.Sprintf("superseded on %s by %s", expired, m.SupersededBy)
+	case expired != "" && !m.ExpiresAt.IsZero():
+		return "expired on " + expired
+	case expired != "":
+		return "superseded on " + expired
+	case !m.ExpiresAt.IsZero():
+		return fmt.Sprintf("current; expires on %s unless it is promoted", u.minute(m.ExpiresAt))
+	}
+	return "current"
+}
+
+// often formats how often something happened, and when it last did.
+func (u *user) often(n int, last time.Time) string {
+	if n == 0 {
+		return "never"
+	}
+	return joined(", last on ", times(n), u.minute(last))
+}
+
+func sensitivity(m oxbow.Memory) string {
+	switch m.Sensitivity {
+	case 0:
+		return ""
+	case store.Secret:
+		return "3, sealed with key " + m.SealedKey
+	}
+	return strconv.Itoa(m.Sensitivity)
+}
+
+func embedded(d details) string {
+	switch w := d.Work; {
+	case d.Memory.Sensitivity == store.Secret:
+		return "never: a sealed memory is found only by its id"
+	case w.Embedded && w.Searchable:
+		return "yes"
+	case w.Refused != "":
+		return "no, the provider rejects the text: " + w.Refused
+	case w.Searchable:
+		return "not yet; full-text search finds it"
+	}
+	return "not yet; recall cannot find it"
 }

@@ -35,50 +35,41 @@ type providerStatus struct {
 	Error          string  `json:"error,omitzero"`
 }
 
-func newStatusCommand(a *app) *cobra.Command {
+func statusCommand(a *app) *cobra.Command {
 	var flags embeddingFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what the database holds and how the work goes",
-		Long: `Show the memories by type and state, the messages that wait to be extracted from, the queue, how long the oldest memory
-waits to be embedded, whether the embedding provider answers, how the language model has answered (none is asked by the rules),
-and the versions of the schema.
+		Short: "Show the contents of the database and the state of the work",
+		Long: `Show the number of memories by type and state, messages that wait for extraction, the queue, the age of the
+oldest memory that waits to be embedded, the embedding provider, the language model's recent answers (the
+rules reasoner has none), and the schema versions.
 
-Where a type has more than 250,000 memories, its numbers come from PostgreSQL's statistics and are marked with "~", so
-that this stays cheap. The provider is asked for the vector of one short text. The command succeeds whatever it finds;
-for alarms, read --json.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			embedder, err := flags.open()
-			if err != nil {
-				return err
-			}
-			s, err := a.readStatus(cmd.Context(), embedder)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(s)
-			}
-			return a.printDatabaseStatus(s)
-		},
+For a type with more than 250,000 memories, the numbers are estimates from PostgreSQL's statistics, marked
+with "~". The provider is asked to embed one short text. The command succeeds in any state; for alerts, use
+--json.`,
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.jsonFlag(cmd.Flags())
+	cmd.RunE = a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+		embedder, err := flags.open()
+		if err != nil {
+			return err
+		}
+		s, err := d.status(ctx, embedder)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return d.printJSON(s)
+		}
+		d.printStatus(s)
+		return nil
+	}, flags.option)
 	return cmd
 }
 
-func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (databaseStatus, error) {
-	var s databaseStatus
-	d, err := a.connect(ctx)
-	if err != nil {
-		return s, err
-	}
-	defer d.close()
-	if err := seeAll(ctx, d.pool, "oxbow status"); err != nil {
-		return s, err
-	}
-	schema, err := migrations.Read(ctx, a.databaseURL)
+func (d *database) status(ctx context.Context, embedder oxbow.Embedder) (s databaseStatus, err error) {
+	schema, err := migrations.Read(ctx, d.databaseURL)
 	if err != nil {
 		return s, err
 	}
@@ -87,7 +78,8 @@ func (a *app) readStatus(ctx context.Context, embedder oxbow.Embedder) (database
 		return s, err
 	}
 	s.Provider = askProvider(ctx, embedder)
-	s.Provider.MatchesVectors = s.Embedding == store.EmbeddingModel{Model: s.Provider.Model, Dimension: s.Provider.Dimension}
+	given := store.EmbeddingModel{Model: s.Provider.Model, Dimension: s.Provider.Dimension}
+	s.Provider.MatchesVectors = s.Embedding == given
 	return s, ctx.Err()
 }
 
@@ -110,56 +102,51 @@ func askProvider(ctx context.Context, embedder oxbow.Embedder) providerStatus {
 	return s
 }
 
-func (a *app) printDatabaseStatus(s databaseStatus) error {
-	a.printf("%-10s %s; schema %d of %d, River %d of %d\n", "database", s.Database,
-		s.Oxbow.Current, s.Oxbow.Latest, s.River.Current, s.River.Latest)
-	a.printf("%-10s %s\n", "vectors", s.Embedding)
+func (d *database) printStatus(s databaseStatus) {
+	line := func(name, text string) { d.printf("%-10s %s\n", name, text) }
+	line("database", fmt.Sprintf("%s; schema %d of %d, River %d of %d", s.Database,
+		s.Oxbow.Current, s.Oxbow.Latest, s.River.Current, s.River.Latest))
+	line("vectors", s.Embedding.String())
 	for _, u := range s.Indexed {
-		a.printf("%-10s %s\n", "indexed", indexedLine(u))
+		line("indexed", indexedLine(u))
 	}
-	a.printf("%-10s %s\n", "provider", s.Provider)
+	line("provider", s.Provider.String())
 	if s.Reasoner != nil {
-		a.printf("%-10s %s\n", "reasoner", reasonerLine(*s.Reasoner, time.Now()))
+		line("reasoner", reasonerLine(*s.Reasoner, time.Now()))
 	}
 	if s.Messages.Waiting > 0 {
-		a.printf("%-10s %s\n", "messages", messageLine(s.Messages))
+		line("messages", messageLine(s.Messages))
 	}
-	a.printf("\n")
-	if err := a.printMemories(s.Memories); err != nil {
-		return err
-	}
-	a.printf("\n")
-	if err := a.printQueue(s); err != nil {
-		return err
-	}
-	return nil
+	d.printf("\n")
+	d.printMemories(s.Memories)
+	d.printf("\n")
+	d.printQueue(s)
 }
 
 // indexedLine describes a user whose vectors have an index.
 func indexedLine(u store.IndexedUser) string {
-	line := fmt.Sprintf("%s, %s: %s vectors", printable(u.UserID), u.Type, thousands(u.Vectors))
+	line := fmt.Sprintf("%s, %s: %s", printable(u.UserID), u.Type, count(u.Vectors, "vector"))
 	switch {
 	case u.State == "ending":
-		return line + "; the index is being removed"
+		return line + "; the index is being dropped"
 	case u.State == "ready" && u.Waiting == 0:
-		return line + ", found by an index"
+		return line + ", searched by index"
 	case u.State == "ready":
-		return line + ", found by an index; " + thousands(u.Waiting) + " wait to be in it, and are scanned"
+		return line + ", searched by index; " + thousands(u.Waiting) + " not indexed yet, scanned"
 	case u.State == "filling":
-		return line + ", scanned until the index is ready; " + thousands(u.Waiting) + " are not in it yet"
+		return line + ", scanned until the index is ready; " + thousands(u.Waiting) + " not indexed yet"
 	}
-	return line + ", scanned until the index is ready; it begins when older transactions are over"
+	return line + ", scanned until the index is ready; indexing starts when older transactions end"
 }
 
 func (p providerStatus) String() string {
-	if !p.MatchesVectors {
-		return fmt.Sprintf("%s with %d dimensions, which is not what the vectors are of: give the embedding flags, or run oxbow reembed",
-			p.Model, p.Dimension)
-	}
-	if !p.OK {
-		return p.Model + " does not work: " + p.Error
-	}
-	if p.Milliseconds < 1 {
+	switch {
+	case !p.MatchesVectors:
+		return fmt.Sprintf("%s with %d dimensions does not match the vectors: change the embedding flags, "+
+			"or run oxbow reembed", p.Model, p.Dimension)
+	case !p.OK:
+		return p.Model + " fails: " + p.Error
+	case p.Milliseconds < 1:
 		return p.Model + " answers within 1 ms"
 	}
 	return fmt.Sprintf("%s answers within %.0f ms", p.Model, p.Milliseconds)
@@ -171,86 +158,67 @@ func reasonerLine(r gauges.ReasonerState, now time.Time) string {
 	if r.DownSince == nil {
 		return fmt.Sprintf("%s answered %s ago", r.Model, ago(*r.WorkedAt))
 	}
+	line := fmt.Sprintf("%s: %s failed in the last %s: %s",
+		r.Model, count(r.Failures, "call"), ago(*r.DownSince), printable(r.LastError))
 	if r.Waiting == 0 { // the model may no longer be in use
-		return fmt.Sprintf("%s gave no answer of use at its last %s, the first %s ago: %s; nothing waits for it", r.Model,
-			counted(int(r.Failures), "call", "calls"), ago(*r.DownSince), printable(r.LastError))
+		return line + "; no job waits for it"
 	}
-	line := fmt.Sprintf("%s gives no answer of use for %s, %s: %s", r.Model, ago(*r.DownSince), counted(int(r.Failures), "call", "calls"), printable(r.LastError))
-	return line + fmt.Sprintf("; %s meanwhile", counted(int(r.Waiting), "job waits", "jobs wait"))
+	return line + "; waiting for it: " + count(r.Waiting, "job")
 }
 
 // messageLine describes the messages waiting for extraction.
 func messageLine(m gauges.MessageCount) string {
-	line := thousands(m.Waiting)
+	line := thousands(m.Waiting) + " waiting for extraction"
 	if m.Waiting >= gauges.ExactCounts {
 		line = "at least " + line
 	}
-	line += map[bool]string{true: " waits", false: " wait"}[m.Waiting == 1] + " to be extracted from"
 	if m.Failing > 0 {
-		line += fmt.Sprintf("; the extractor failed on %s, up to %s, and tries again: %s", thousands(m.Failing), times(m.Failures), printable(m.LastError))
+		line += fmt.Sprintf("; %s failed, up to %s, and will be retried: %s",
+			thousands(m.Failing), times(int(m.Failures)), printable(m.LastError))
 	}
 	return line
 }
 
-func (a *app) printMemories(counts []gauges.TypeCount) error {
-	t := newTable("memories", "#current", "#superseded", "#forgotten", "#embedded", "#waiting")
+func (a *app) printMemories(counts []gauges.TypeCount) {
+	t := a.table("memories", "#current", "#superseded", "#forgotten", "#embedded", "#waiting")
 	for _, c := range counts {
 		if c.Current+c.Superseded+c.Forgotten == 0 {
 			continue
 		}
-		about := ""
+		mark := ""
 		if c.Estimated {
-			about = "~"
+			mark = "~"
 		}
-		row := []string{string(c.Type)}
+		row := []any{c.Type}
 		for _, n := range []int64{c.Current, c.Superseded, c.Forgotten, c.Embedded, c.Waiting} {
-			row = append(row, about+thousands(n))
+			row = append(row, mark+thousands(n))
 		}
 		t.add(row...)
 	}
 	if len(t.rows) == 0 {
-		a.printf("There are no memories yet.\n")
-		return nil
+		a.printf("No memories yet.\n")
+		return
 	}
-	return t.print(a.out)
+	t.print()
 }
 
-func (a *app) printQueue(s databaseStatus) error {
+func (d *database) printQueue(s databaseStatus) {
 	if len(s.Jobs) == 0 {
-		a.printf("The queue is empty.\n")
-		return nil
+		d.printf("The queue is empty.\n")
+		return
 	}
-	t := newTable("jobs", "state", "#number", "#oldest", "~last error")
+	t := d.table("jobs", "state", "#number", "#oldest", "~last error")
 	for _, j := range s.Jobs {
-		t.add(j.Kind, j.State, thousands(j.Jobs), age(j.OldestSeconds), printable(j.LastError))
+		t.add(j.Kind, j.State, j.Jobs, age(j.OldestSeconds), j.LastError)
 	}
-	if err := t.print(a.out); err != nil {
-		return err
-	}
-	a.printf("\n")
+	t.print()
+	d.printf("\n")
 	if w := s.OldestWaiting; w != nil {
-		a.printf("The oldest job that is due, %s %d, waits for %s.\n", w.Kind, w.ID, age(w.WaitingSeconds))
+		d.printf("The oldest due job, %s %d, has been waiting for %s.\n", w.Kind, w.ID, age(w.WaitingSeconds))
 	} else {
-		a.printf("No job is due.\n")
+		d.printf("No job is due.\n")
 	}
 	if s.EmbeddingLagSeconds > 0 {
-		a.printf("The oldest memory that waits to be embedded was stored %s ago.\n", age(s.EmbeddingLagSeconds))
-	}
-	return nil
-}
-
-// age formats a duration in one suitable unit: 45 s, 12 min, 5.5 h, 3.0 days.
-func age(seconds float64) string {
-	switch d := time.Duration(seconds * float64(time.Second)); {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.1f h", d.Hours())
-	default:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
+		d.printf("The oldest memory to embed was stored %s ago.\n", age(s.EmbeddingLagSeconds))
 	}
 }

@@ -15,7 +15,7 @@ import (
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Contains(t, d.ok("status"), "There are no memories yet.\n\nThe queue is empty.")
+	require.Contains(t, d.ok("status"), "No memories yet.\n\nThe queue is empty.")
 
 	d.ok("import", sampleFile)
 	text := d.ok("status")
@@ -23,8 +23,8 @@ func TestStatus(t *testing.T) {
 	require.Contains(t, text, "local-v1 with 1024 dimensions")
 	require.Regexp(t, `episodic +110 +0 +0 +0 +110\n`, text)
 	require.Regexp(t, `embed +available +3 `, text)
-	require.Regexp(t, `The oldest job that is due, embed \d+, waits for \d+(\.\d)? \S+\.`, text)
-	require.Contains(t, text, "The oldest memory that waits to be embedded was stored ")
+	require.Regexp(t, `The oldest due job, embed \d+, has been waiting for \d+(\.\d)? \S+\.`, text)
+	require.Contains(t, text, "The oldest memory to embed was stored ")
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, gauges.TypeCount{Type: store.Fact, Current: 9, Superseded: 1, Waiting: 10}, s.Memories[0])
 	require.NotNil(t, s.OldestWaiting)
@@ -52,7 +52,7 @@ func TestStatusOfJobs(t *testing.T) {
 	text := d.ok("status")
 	require.Regexp(t, `embed +discarded +1 +3\.0 days +the disk is full`, text)
 	require.Contains(t, text, "No job is due.")
-	require.NotContains(t, text, "waits to be embedded", "nobody is going to")
+	require.NotContains(t, text, "memory to embed", "nobody is going to")
 }
 
 func TestStatusOfReasoner(t *testing.T) {
@@ -64,10 +64,10 @@ func TestStatusOfReasoner(t *testing.T) {
 	require.Regexp(t, `reasoner +openai/m answered 3\.0 h ago\n`, d.ok("status"))
 	d.exec(call + `30 minutes', '1 s', 'the server is away')`)
 	d.exec(call + `20 minutes', '1 s', 'the server is still away')`)
-	require.Regexp(t, `reasoner +openai/m gave no answer of use at its last 2 calls, the first 30 min ago: the server is still away; nothing waits for it\n`, d.ok("status"))
+	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; no job waits for it\n`, d.ok("status"))
 	d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
 		values ('reflect', 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 3}')`)
-	require.Regexp(t, `reasoner +openai/m gives no answer of use for 30 min, 2 calls: the server is still away; 1 job waits meanwhile\n`, d.ok("status"))
+	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; waiting for it: 1 job\n`, d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.WithinDuration(t, time.Now().Add(-30*time.Minute), *s.Reasoner.DownSince, time.Minute)
 }
@@ -75,16 +75,16 @@ func TestStatusOfReasoner(t *testing.T) {
 func TestStatusOfMessages(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.NotContains(t, d.ok("status"), "extracted from")
+	require.NotContains(t, d.ok("status"), "extraction")
 	d.exec(`insert into oxbow.messages (user_id, session_id, content) select 'ada', 's1', 'number ' || n from generate_series(1, 3) n`)
-	require.Regexp(t, `messages +3 wait to be extracted from\n`, d.ok("status"))
+	require.Regexp(t, `messages +3 waiting for extraction\n`, d.ok("status"))
 	d.exec(`update oxbow.messages set extract_failures = 2, extract_error = 'that is prose' where content = 'number 1'`)
 	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)
-	require.Regexp(t, `messages +3 wait to be extracted from; the extractor failed on 2, up to 5 times, and tries again: it has a line\n`, d.ok("status"))
+	require.Regexp(t, `messages +3 waiting for extraction; 2 failed, up to 5 times, and will be retried: it has a line\n`, d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, gauges.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
 	d.exec(`update oxbow.messages set extracted_at = now() where content <> 'number 1'`)
-	require.Regexp(t, `messages +1 waits to be extracted from; the extractor failed on 1, up to 2 times, and tries again: that is prose\n`, d.ok("status"))
+	require.Regexp(t, `messages +1 waiting for extraction; 1 failed, up to 2 times, and will be retried: that is prose\n`, d.ok("status"))
 }
 
 func TestStatusOfProvider(t *testing.T) {
@@ -96,10 +96,10 @@ func TestStatusOfProvider(t *testing.T) {
 	t.Cleanup(server.Close)
 	flags := []string{"status", "--embedding-provider", "openai", "--embedding-model", "tiny", "--embedding-dimension", "1024",
 		"--embedding-url", server.URL + "/v1"}
-	require.Contains(t, d.ok(flags...), "openai:tiny with 1024 dimensions, which is not what the vectors are of")
+	require.Contains(t, d.ok(flags...), "openai:tiny with 1024 dimensions does not match the vectors")
 	d.exec(`update oxbow.settings set value = '{"model": "openai:tiny", "dimension": 1024}' where key = 'embedding'`)
 	text := d.ok(flags...)
-	require.Contains(t, text, "openai:tiny does not work: ")
+	require.Contains(t, text, "openai:tiny fails: ")
 	require.Contains(t, text, "401")
 	s := decoded[databaseStatus](t, d.ok(append(flags, "--json")...))
 	require.False(t, s.Provider.OK)

@@ -1,112 +1,159 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"unicode"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
 	"golang.org/x/term"
 )
 
 // table is a list printed in columns. Widths are in terminal cells: a Chinese character takes two.
 type table struct {
-	header []string
-	right  []bool // columns with numbers
-	text   int    // column wrapped to fit a terminal; -1: none
-	lines  int    // lines of the text column shown per row
-	rows   [][]string
+	out     io.Writer
+	columns int            // width of the terminal; 0: not a terminal
+	zone    *time.Location // of the times in cells
+	header  []string
+	kind    []byte // of each column, a mark of newTable or 0
+	lines   int    // of a long text
+	rows    [][]string
 }
 
+// The marks of columns in newTable.
 const (
-	gap      = 2  // between columns
-	minText  = 24 // least width of the text column
-	textRows = 3  // lines of a long text shown per row
+	numbers = '#' // aligned at the right
+	text    = '~' // wrapped to fit a terminal
+	narrow  = '|' // wrapped to narrowText everywhere
 )
 
-// newTable returns a table with the named columns. The prefix "#" marks a column of numbers, "~"
-// the column of long text.
-func newTable(columns ...string) *table {
-	t := &table{text: -1, lines: textRows}
-	for i, name := range columns {
-		plain := strings.TrimLeft(name, "#~")
-		t.header = append(t.header, plain)
-		t.right = append(t.right, strings.HasPrefix(name, "#"))
-		if strings.HasPrefix(name, "~") {
-			t.text = i
+const (
+	gap        = 2  // between columns
+	minText    = 24 // least width of the text column
+	narrowText = 30
+	textRows   = 3 // lines of a long text shown per row
+)
+
+// newTable returns a table with the named columns, each with an optional mark.
+func newTable(out io.Writer, zone *time.Location, columns ...string) *table {
+	t := &table{out: out, columns: width(out), zone: zone, lines: textRows}
+	for _, name := range columns {
+		var kind byte
+		if strings.ContainsRune("#~|", rune(name[0])) {
+			kind, name = name[0], name[1:]
 		}
+		t.header, t.kind = append(t.header, name), append(t.kind, kind)
 	}
 	return t
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+func (a *app) table(columns ...string) *table  { return newTable(a.out, time.UTC, columns...) }
+func (u *user) table(columns ...string) *table { return newTable(u.out, u.zone, columns...) }
 
-// print writes the table. On a terminal it fits the width. It leaves out columns that are empty in
-// every row.
-func (t *table) print(w io.Writer) error {
-	if columns := width(w); columns > 0 && t.text >= 0 {
-		t.wrapText(columns)
-	}
-	keep := t.filled()
-	var out bytes.Buffer
-	writer := tablewriter.NewTable(&out,
-		tablewriter.WithRendition(tw.Rendition{
-			Borders: tw.BorderNone,
-			Settings: tw.Settings{
-				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
-				Lines:      tw.Lines{ShowHeaderLine: tw.Off},
-			},
-		}),
-		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
-		tablewriter.WithAlignment(t.alignment(keep)),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithTrimSpace(tw.Off),
-	)
-	writer.Header(pick(t.header, keep))
-	for _, row := range t.rows {
-		if err := writer.Append(pick(row, keep)); err != nil {
-			return err
+// add adds a row, with each value as shown formats it.
+func (t *table) add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, v := range cells {
+		row[i] = shown(v, t.zone)
+		if t.kind[i] == narrow {
+			row[i] = joinLines(wrap(row[i], narrowText, textRows))
 		}
 	}
-	if err := writer.Render(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, underlined(out.String()))
-	return err
+	t.rows = append(t.rows, row)
 }
 
-// wrapText wraps the text column so that the table fits the terminal.
-func (t *table) wrapText(columns int) {
-	left := columns
-	for column := range t.header {
-		if column == t.text {
+// print writes the table without columns that are empty in every row. On a terminal it fits the width; a table that
+// cannot becomes one paragraph per row.
+func (t *table) print() {
+	if column := slices.Index(t.kind, text); t.columns > 0 && column >= 0 {
+		room := t.room(column)
+		if room < minText {
+			t.printParagraphs(column)
+			return
+		}
+		for _, row := range t.rows {
+			row[column] = joinLines(wrapIndented(row[column], room, t.lines))
+		}
+	}
+	keep, widths := t.filled(), make([]int, len(t.header))
+	rows := append([][]string{t.header}, t.rows...)
+	for _, row := range rows {
+		for column, cell := range row {
+			for line := range strings.SplitSeq(cell, "\n") {
+				widths[column] = max(widths[column], places(line))
+			}
+		}
+	}
+	var out strings.Builder
+	for i, row := range rows {
+		for more, line := true, 0; more; line++ {
+			var cells strings.Builder
+			more = false
+			for _, column := range keep {
+				lines := strings.Split(row[column], "\n")
+				more = more || line+1 < len(lines)
+				cell := ""
+				if line < len(lines) {
+					cell = lines[line]
+				}
+				space := strings.Repeat(" ", widths[column]-places(cell))
+				if t.kind[column] == numbers {
+					cell, space = space+cell, ""
+				}
+				cells.WriteString(cell + space + strings.Repeat(" ", gap))
+			}
+			out.WriteString(strings.TrimRight(cells.String(), " ") + "\n")
+		}
+		if i == 0 {
+			rule := -gap
+			for _, column := range keep {
+				rule += widths[column] + gap
+			}
+			out.WriteString(strings.Repeat("─", rule) + "\n")
+		}
+	}
+	_, _ = io.WriteString(t.out, out.String())
+}
+
+// room returns the width that the other columns leave for a text column.
+func (t *table) room(column int) int {
+	left := t.columns
+	for _, other := range t.filled() {
+		if other == column {
 			continue
 		}
-		widest := 0
+		widest := places(t.header[other])
 		for _, row := range t.rows {
-			for line := range strings.Lines(row[column]) {
+			for line := range strings.Lines(row[other]) {
 				widest = max(widest, places(strings.TrimSpace(line)))
 			}
 		}
-		if widest > 0 {
-			left -= max(widest, places(t.header[column])) + gap
-		}
+		left -= widest + gap
 	}
-	for _, row := range t.rows {
-		text := strings.TrimLeft(row[t.text], " ")
-		indent := row[t.text][:len(row[t.text])-len(text)] // of a tree: all lines get the same indent
-		lines := wrap(text, max(left-len(indent), minText), t.lines)
-		for i := range lines {
-			lines[i] = indent + lines[i]
+	return left
+}
+
+// printParagraphs writes each row as its text, followed by the other columns with their names.
+func (t *table) printParagraphs(column int) {
+	var out strings.Builder
+	for i, row := range t.rows {
+		if i > 0 {
+			out.WriteString("\n")
 		}
-		row[t.text] = joinLines(lines)
+		indent := strings.Repeat(" ", len(row[column])-len(strings.TrimLeft(row[column], " ")))
+		var facts []string
+		for other, value := range row {
+			if other != column && value != "" {
+				facts = append(facts, joined(" ", t.header[other], strings.ReplaceAll(value, "\n", " ")))
+			}
+		}
+		lines := wrapIndented(row[column], t.columns, t.lines)
+		lines = append(lines, wrapIndented(indent+"  "+strings.Join(facts, "; "), t.columns, 2*textRows)...)
+		out.WriteString(joinLines(lines) + "\n")
 	}
+	_, _ = io.WriteString(t.out, out.String())
 }
 
 // filled returns the columns that have a value in some row.
@@ -118,37 +165,6 @@ func (t *table) filled() []int {
 		}
 	}
 	return keep
-}
-
-func (t *table) alignment(keep []int) tw.Alignment {
-	align := make(tw.Alignment, len(keep))
-	for i, column := range keep {
-		align[i] = tw.AlignLeft
-		if t.right[column] {
-			align[i] = tw.AlignRight
-		}
-	}
-	return align
-}
-
-func pick(cells []string, keep []int) []string {
-	picked := make([]string, len(keep))
-	for i, column := range keep {
-		picked[i] = cells[column]
-	}
-	return picked
-}
-
-// underlined trims spaces at line ends and draws a line below the header.
-func underlined(table string) string {
-	var lines []string
-	widest := 0
-	for line := range strings.Lines(table) {
-		line = strings.TrimRight(line, " \n")
-		lines = append(lines, line)
-		widest = max(widest, places(line))
-	}
-	return joinLines(slices.Insert(lines, min(1, len(lines)), strings.Repeat("─", widest))) + "\n"
 }
 
 // width returns the width of a terminal in cells, or 0 if stream is not a terminal.
@@ -164,23 +180,8 @@ func width(stream any) int {
 // places returns the width of a text in terminal cells.
 func places(text string) int { return displaywidth.String(text) }
 
-// printable turns a text into one line without control characters, which could control the
-// terminal.
-func printable(text string) string {
-	clean := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control):
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(clean), " ")
-}
-
-// wrap breaks a line into lines of at most width cells, between words and between characters of
-// scripts without spaces. It returns at most most lines; a text that does not fit ends with "…".
+// wrap breaks a line into lines of at most width cells, between words and between characters of scripts without
+// spaces. It returns at most most lines; a text that does not fit ends with "…".
 func wrap(text string, width, most int) []string {
 	var lines []string
 	for text != "" {
@@ -192,6 +193,25 @@ func wrap(text string, width, most int) []string {
 		text = strings.TrimLeft(text[cut:], " ")
 	}
 	return lines
+}
+
+// wrapIndented is wrap, with the text's own indent before every line.
+func wrapIndented(text string, width, most int) []string {
+	plain := strings.TrimLeft(text, " ")
+	indent := text[:len(text)-len(plain)]
+	lines := wrap(plain, max(width-len(indent), minText), most)
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines
+}
+
+// paragraph wraps a text to the width of the terminal. Elsewhere it is one line.
+func (a *app) paragraph(text string) string {
+	if columns := width(a.out); columns > 0 {
+		return joinLines(wrap(printable(text), columns, 1000))
+	}
+	return printable(text)
 }
 
 // breakAt returns where the first line of a text ends, in bytes.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/gauges"
@@ -14,28 +15,28 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	table := newTable("name", "#number", "empty", "text")
-	table.add("周芸", "7", "", "两小时九分\n第二行")
-	table.add("Maren", "1,234", "", "x")
 	var out bytes.Buffer
-	require.NoError(t, table.print(&out))
+	table := newTable(&out, time.UTC, "name", "#number", "empty", "|text")
+	table.add("周芸", 7, "", "两小时九分，这是第一行，后面还有 第二行")
+	table.add("Maren", 1234, uuid.Nil, "x")
+	table.print()
 	require.Equal(t, []string{
 		"name   number  text",
-		strings.Repeat("─", 25),
-		"周芸        7  两小时九分",
-		"               第二行",
+		strings.Repeat("─", 45),
+		"周芸        7  两小时九分，这是第一行，后面还",
+		"               有 第二行",
 		"Maren   1,234  x",
 	}, strings.Split(strings.TrimRight(out.String(), "\n"), "\n"))
 }
 
 func TestTableOnATerminal(t *testing.T) {
 	t.Parallel()
-	table := newTable("who", "~text", "id")
+	var out bytes.Buffer
+	table := newTable(&out, time.UTC, "who", "~text", "id")
+	table.columns = 40
 	table.add("周芸", "四月跑一次半程马拉松，年底前把法语考到B1。", "7")
 	table.add("Maren", "Ash glazes, and a very long story about them that goes on and on and on until nobody listens.", "1234")
-	table.wrapText(40)
-	var out bytes.Buffer
-	require.NoError(t, table.print(&out))
+	table.print()
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	require.Len(t, lines, 7)
 	for _, line := range lines {
@@ -89,13 +90,13 @@ func TestParsePeriod(t *testing.T) {
 		"2024-05-17T08:00:00Z":      {"2024-05-17T08:00:00Z", "2024-05-17T08:00:00Z"},
 		"2024-05-17T08:00:00+02:00": {"2024-05-17T06:00:00Z", "2024-05-17T06:00:00Z"},
 	} {
-		p, err := parsePeriod("as-of", text, shanghai)
+		begin, end, err := parsePeriod(text, shanghai)
 		require.NoError(t, err)
-		require.Equal(t, want, [2]string{p.begin.UTC().Format(time.RFC3339Nano), p.end.UTC().Format(time.RFC3339Nano)}, text)
+		require.Equal(t, want, [2]string{begin.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano)}, text)
 	}
 	for _, text := range []string{"", "now", "17.05.2024", "2024-5", "24", "0000", "2023-02-29", "2024-05-17T25:00:00Z", "10000"} {
-		_, err := parsePeriod("as-of", text, time.UTC)
-		require.ErrorContains(t, err, `--as-of "`+text+`" is no time`)
+		_, _, err := parsePeriod(text, time.UTC)
+		require.ErrorIs(t, err, errNoPeriod, text)
 	}
 }
 
@@ -103,7 +104,8 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"0", "999", "1,000", "31,439", "1,000,001", "-1,234"},
 		[]string{thousands(0), thousands(999), thousands(1000), thousands(31439), thousands(1000001), thousands(-1234)})
-	require.Equal(t, "1 memory, 2,000 memories", count(1, "memory", "memories")+", "+count(2000, "memory", "memories"))
+	require.Equal(t, []string{"1 memory", "2,000 memories", "0 keys", "3 pieces of evidence"},
+		[]string{count(1, "memory"), count(2000, "memory"), count(0, "key"), count(3, "piece of evidence")})
 	require.Equal(t, []string{"0.0 s", "9.5 s", "45 s", "3 min", "5.5 h", "3.0 days"},
 		[]string{age(0), age(9.5), age(45), age(180), age(5.5 * 3600), age(3 * 86400)})
 }
@@ -112,11 +114,11 @@ func TestEstimatesAreMarked(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	a := &app{out: &out}
-	require.NoError(t, a.printMemories([]gauges.TypeCount{
+	a.printMemories([]gauges.TypeCount{
 		{Type: store.Fact, Current: 3, Embedded: 3},
 		{Type: store.Episodic, Current: 1_200_000, Forgotten: 7, Embedded: 1_199_000, Waiting: 1000, Estimated: true},
 		{Type: store.Document},
-	}))
+	})
 	require.Regexp(t, `fact +3 +0 +0 +3 +0\n`, out.String())
 	require.Regexp(t, `episodic +~1,200,000 +~0 +~7 +~1,199,000 +~1,000\n$`, out.String())
 	require.NotContains(t, out.String(), "document", "there are none")

@@ -14,7 +14,7 @@ func TestTimeline(t *testing.T) {
 	r := d.run("timeline", "小明", "住在哪里")
 	require.Zero(t, r.code)
 	require.Empty(t, r.out)
-	require.Contains(t, r.err, `there are no memories of user "小明"`)
+	require.Contains(t, r.err, `user "小明" has no memories`)
 
 	d.exec(`insert into oxbow.users (user_id, timezone) values ('小明', 'Asia/Shanghai')`)
 	d.say("小明", "s1", "2024-03-01T10:00:00Z", "我住在北京。", "我在一家银行上班。")
@@ -43,9 +43,9 @@ func TestTimeline(t *testing.T) {
 	require.NotContains(t, d.ok("timeline", "mia", "Oslo live", "--json"), "Oslo")
 
 	for says, args := range map[string][]string{
-		"--limit must be between 1 and 1000, got 0":       {"timeline", "mia", "x", "--limit", "0"},
-		`--type must be fact or episodic, got "document"`: {"timeline", "mia", "x", "--type", "document"},
-		"accepts 2 arg(s), received 1":                    {"timeline", "mia"},
+		"invalid --limit \"0\": expected a whole number from 1 to 1000": {"timeline", "mia", "x", "--limit", "0"},
+		`invalid --type "document": expected fact or episodic`:          {"timeline", "mia", "x", "--type", "document"},
+		"accepts 2 arg(s), received 1":                                  {"timeline", "mia"},
 	} {
 		r := d.run(args...)
 		require.Equal(t, exitUsage, r.code)
@@ -58,7 +58,7 @@ func TestEndSession(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	d.say("小明", "聊天", "2024-03-01T10:00:00Z", "我住在北京。")
-	require.Equal(t, "It had ended already.", d.ok("end-session", "小明", "聊天"))
+	require.Equal(t, "The session has already ended.", d.ok("end-session", "小明", "聊天"))
 	r := d.run("end-session", "小明", "no")
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, "oxbow: user \"小明\" has no session \"no\"\n", r.err)

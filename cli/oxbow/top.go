@@ -18,43 +18,39 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-func newTopCommand(a *app) *cobra.Command {
-	var every time.Duration
+func topCommand(a *app) *cobra.Command {
+	every := time.Second
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch the queue, the workers and the providers, live",
-		Long: `Watch the queue by kind, how much is done a second and how long it takes, the jobs that run longest, the latest failures,
-and what waits for a provider. q or Ctrl-C ends it. Where standard output is no terminal, or with --once, one picture is
-printed.
+		Short: "Monitor the queue, the workers and the providers",
+		Long: `Monitor the queue by job kind, throughput and duration, the longest running jobs, the latest failures, and the
+jobs that wait for a provider. Press Ctrl-C to quit. With --once, or if standard output is not a terminal,
+print one screen.
 
-Each picture takes a few short statements that cost the same however much there is: states are counted up to 100,000 jobs,
-memories and users are PostgreSQL's estimates. It is for the owner of the schema and members of oxbow_worker.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if every < 100*time.Millisecond {
-				return usagef("--every %s is too short: it must be 100ms or more", every)
-			}
-			d, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer d.close()
-			if err := seeAll(cmd.Context(), d.pool, "oxbow top"); err != nil {
-				return err
-			}
-			if once || !terminal(a.out) {
-				return a.topOnce(cmd.Context(), d)
-			}
-			return a.topLive(cmd.Context(), d, every)
-		},
+Each refresh runs a few short queries of constant cost: jobs are counted up to 100,000 per state, and the
+numbers of memories and users are PostgreSQL's estimates. Requires the owner of the schema or a member of
+oxbow_worker.`,
 	}
-	cmd.Flags().DurationVar(&every, "every", time.Second, "how often the picture is renewed")
-	cmd.Flags().BoolVar(&once, "once", false, "print one picture and end")
+	cmd.Flags().DurationVar(&every, "every", every, "refresh interval, at least 100ms")
+	cmd.Flags().BoolVar(&once, "once", false, "print one screen and exit")
+	run := a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+		if once || !terminal(d.out) {
+			return d.topOnce(ctx)
+		}
+		return d.topLive(ctx, every)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if every < 100*time.Millisecond {
+			return usagef("invalid --every %s: expected at least 100ms", every)
+		}
+		return run(cmd, args)
+	}
 	return cmd
 }
 
 // topOnce takes two readings, because rates are differences between readings.
-func (a *app) topOnce(ctx context.Context, d *database) error {
+func (d *database) topOnce(ctx context.Context) error {
 	before, err := gauges.ReadPulse(ctx, d.pool)
 	if err != nil {
 		return err
@@ -68,28 +64,24 @@ func (a *app) topOnce(ctx context.Context, d *database) error {
 	if err != nil {
 		return err
 	}
-	return a.printPulse(a.out, d.pool.Config().ConnConfig.Database, before, now)
+	printPulse(d.out, d.pool.Config().ConnConfig.Database, before, now)
+	return nil
 }
 
 // Control sequences of terminals.
 const (
-	otherScreen   = "\x1b[?1049h\x1b[?25l" // alternate screen, without a cursor
-	formerScreen  = "\x1b[?25h\x1b[?1049l"
-	toTop         = "\x1b[H"
-	clearLineEnd  = "\x1b[K"
-	clearRest     = "\x1b[J"
-	newLineInRaw  = clearLineEnd + "\r\n"
-	interruptByte = 3
+	enterScreen  = "\x1b[?1049h\x1b[?25l" // alternate screen, without a cursor
+	leaveScreen  = "\x1b[?25h\x1b[?1049l"
+	cursorHome   = "\x1b[H"
+	clearLineEnd = "\x1b[K"
+	clearBelow   = "\x1b[J"
+	newLine      = clearLineEnd + "\r\n"
 )
 
-// topLive redraws the screen until q, Ctrl-C or a signal.
-func (a *app) topLive(ctx context.Context, d *database, every time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	restore := a.watchKeys(cancel)
-	defer restore()
-	_, _ = io.WriteString(a.out, otherScreen)
-	defer func() { _, _ = io.WriteString(a.out, formerScreen) }()
+// topLive redraws the screen until it is interrupted.
+func (d *database) topLive(ctx context.Context, every time.Duration) error {
+	_, _ = io.WriteString(d.out, enterScreen)
+	defer func() { _, _ = io.WriteString(d.out, leaveScreen) }()
 
 	var before gauges.Pulse
 	for {
@@ -97,16 +89,14 @@ func (a *app) topLive(ctx context.Context, d *database, every time.Duration) err
 		if ctx.Err() != nil {
 			return nil // ended by the user
 		}
-		var picture bytes.Buffer
+		var screen bytes.Buffer
 		if err == nil {
-			err = a.printPulse(&picture, d.pool.Config().ConnConfig.Database, before, now)
+			printPulse(&screen, d.pool.Config().ConnConfig.Database, before, now)
 			before = now
+		} else { // PostgreSQL may be restarting: try again
+			_, _ = fmt.Fprintf(&screen, "%s\n", sentence(err))
 		}
-		if err != nil { // PostgreSQL may be restarting: try again
-			picture.Reset()
-			_, _ = fmt.Fprintf(&picture, "%s\n", printable(sentence(err)))
-		}
-		a.draw(picture.String())
+		d.draw(screen.String())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -115,116 +105,61 @@ func (a *app) topLive(ctx context.Context, d *database, every time.Duration) err
 	}
 }
 
-// watchKeys reads single keys if a keyboard exists, and returns a function that restores the
-// terminal.
-func (a *app) watchKeys(stop func()) (restore func()) {
-	in, ok := a.in.(*os.File)
-	if !ok || !terminal(in) {
-		return func() {}
-	}
-	before, err := term.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return func() {} // Ctrl-C still ends top
-	}
-	go func() {
-		key := make([]byte, 1)
-		for {
-			if n, err := in.Read(key); err != nil || (n == 1 && (key[0] == 'q' || key[0] == 'Q' || key[0] == interruptByte)) {
-				stop()
-				return
-			}
-		}
-	}()
-	return func() { _ = term.Restore(int(in.Fd()), before) }
-}
-
-// draw replaces the screen's contents in one write, so that it does not flicker. It cuts what does
-// not fit.
-func (a *app) draw(picture string) {
+// draw replaces the screen in one write, so that it does not flicker. It cuts what does not fit.
+func (a *app) draw(screen string) {
 	columns, lines := 80, 24
 	if f, ok := a.out.(*os.File); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
 			columns, lines = w, h
 		}
 	}
-	shown := strings.Split(strings.TrimRight(picture, "\n"), "\n")
+	shown := strings.Split(strings.TrimRight(screen, "\n"), "\n")
 	shown = shown[:min(len(shown), lines)]
-	var out strings.Builder
-	out.WriteString(toTop)
 	for i, line := range shown {
-		out.WriteString(displaywidth.TruncateString(line, columns, "…"))
-		if i < len(shown)-1 {
-			out.WriteString(newLineInRaw)
-		}
+		shown[i] = displaywidth.TruncateString(line, columns, "…")
 	}
-	out.WriteString(clearLineEnd + clearRest)
-	_, _ = io.WriteString(a.out, out.String())
+	_, _ = io.WriteString(a.out, cursorHome+strings.Join(shown, newLine)+clearLineEnd+clearBelow)
 }
 
-// queueColumns are the job states that top shows.
-var queueColumns = []string{"available", "running", "scheduled", "retryable", "discarded"}
-
-// printPulse writes one screen. Rates are computed between two readings; before may be the zero
-// value.
-func (a *app) printPulse(w io.Writer, name string, before, now gauges.Pulse) error {
+// printPulse writes one screen. Rates are computed between two readings; before may be the zero value.
+func printPulse(w io.Writer, name string, before, now gauges.Pulse) {
 	printf := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
-	printf("oxbow top   %s   %s   %s\n", name, now.At.Format("15:04:05"), workersLine(now))
-	printf("memories    %s%s; %s stored, %s embedded, %s messages a second\n", about(now.Of("memories").Live), usersLine(now.Users),
+	workers := count(now.Workers, "worker")
+	if !now.Led {
+		workers += ", no leader"
+	}
+	memories := "~" + thousands(now.Of("memories").Live)
+	if now.Users >= 0 {
+		memories += " of ~" + thousands(now.Users) + " users"
+	}
+	printf("oxbow top   %s   %s   %s\n", name, now.At.Format("15:04:05"), workers)
+	printf("memories    %s; %s stored, %s embedded, %s messages per second\n", memories,
 		rate(before, now, "memories"), rate(before, now, "memory_vectors"), rate(before, now, "messages"))
 	printf("waiting     %s\n", waitingLine(now))
 	printf("providers   %s\n", providersLine(now))
 	if now.TransactionSeconds > 60 {
-		printf("attention   a transaction is open for %s: it holds back vacuum\n", age(now.TransactionSeconds))
+		printf("attention   a transaction has been open for %s and holds back vacuum\n", age(now.TransactionSeconds))
 	}
 	printf("\n")
-	if err := queueTable(now).print(w); err != nil {
-		return err
-	}
+	queueTable(w, now).print()
 	if len(now.Running) > 0 {
 		printf("\n")
-		t := newTable("running", "kind", "#attempt", "#for")
+		t := newTable(w, time.UTC, "running", "kind", "#attempt", "#for")
 		for _, j := range now.Running {
 			t.add(fmt.Sprint(j.ID), j.Kind, fmt.Sprint(j.Attempt), age(j.Seconds))
 		}
-		if err := t.print(w); err != nil {
-			return err
-		}
+		t.print()
 	}
-	if len(now.Failed) > 0 {
-		printf("\n")
-		t := newTable("failed", "kind", "state", "#attempt", "#ago", "~error")
-		t.lines = 1
-		for _, j := range now.Failed {
-			t.add(fmt.Sprint(j.ID), j.Kind, j.State, fmt.Sprint(j.Attempt), age(j.Seconds), printable(store.Shorten(j.Error, 300)))
-		}
-		return t.print(w)
+	if len(now.Failed) == 0 {
+		return
 	}
-	return nil
-}
-
-func workersLine(now gauges.Pulse) string {
-	line := counted(int(now.Workers), "worker", "workers")
-	if !now.Led {
-		line += ", none leads"
+	printf("\n")
+	t := newTable(w, time.UTC, "failed", "kind", "state", "#attempt", "#ago", "~error")
+	t.lines = 1
+	for _, j := range now.Failed {
+		t.add(fmt.Sprint(j.ID), j.Kind, j.State, fmt.Sprint(j.Attempt), age(j.Seconds), store.Shorten(j.Error, 300))
 	}
-	return line
-}
-
-func usersLine(users int64) string {
-	if users < 0 {
-		return ""
-	}
-	return " of " + about(users) + " users"
-}
-
-// about formats an estimate.
-func about(n int64) string { return "~" + thousands(n) }
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	t.print()
 }
 
 // capped formats a count that may have stopped at its limit.
@@ -235,20 +170,20 @@ func capped(n int64) string {
 	return thousands(n)
 }
 
-// waitingLine describes what is waiting for workers, and since when.
+// waitingLine describes the work that waits for workers, and since when.
 func waitingLine(now gauges.Pulse) string {
 	var parts []string
 	if s := now.EmbedSeconds(); s > 0 {
-		parts = append(parts, "memories to be embedded, for "+age(s))
+		parts = append(parts, "memories to embed, for "+age(s))
 	}
 	if now.Inbox > 0 {
-		parts = append(parts, fmt.Sprintf("%s to be reflected on, for %s", capped(now.Inbox), age(now.InboxSeconds)))
+		parts = append(parts, fmt.Sprintf("%s to reflect on, for %s", capped(now.Inbox), age(now.InboxSeconds)))
 	}
 	if now.Messages > 0 {
-		parts = append(parts, capped(now.Messages)+plural(now.Messages, " message", " messages")+" to be extracted")
+		parts = append(parts, "messages to extract: "+capped(now.Messages))
 	}
 	if now.FailingMessages > 0 {
-		parts = append(parts, thousands(now.FailingMessages)+" of them failed")
+		parts = append(parts, "of these failed: "+thousands(now.FailingMessages))
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -273,18 +208,18 @@ func perSecond(n float64) string {
 	return thousands(int64(n + 0.5))
 }
 
-// providersLine describes the providers' state as far as the database shows it: jobs waiting for
-// them, and a language model's last calls.
+// providersLine describes the providers' state as far as the database shows it: jobs waiting for them, and a language
+// model's last calls.
 func providersLine(now gauges.Pulse) string {
-	line := now.Model.Model + " embeds"
-	var putOff int64
+	line := "embedding with " + now.Model.Model
+	var waiting int64
 	for _, q := range now.Queue {
 		if q.Kind == "embed" {
-			putOff += q.PutOff
+			waiting += q.PutOff
 		}
 	}
-	if putOff > 0 {
-		line = fmt.Sprintf("%s: %s put off, until it answers", now.Model.Model, count(putOff, "job is", "jobs are"))
+	if waiting > 0 {
+		line = fmt.Sprintf("%s does not answer; waiting for it: %s", now.Model.Model, count(waiting, "job"))
 	}
 	if now.Reasoner != nil {
 		line += "; " + reasonerLine(*now.Reasoner, now.At)
@@ -293,43 +228,43 @@ func providersLine(now gauges.Pulse) string {
 }
 
 // queueTable returns a table with a row for each job kind that has jobs to show.
-func queueTable(now gauges.Pulse) *table {
-	t := newTable("jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due", "#done/s", "#took")
+func queueTable(w io.Writer, now gauges.Pulse) *table {
+	t := newTable(w, time.UTC, "jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due",
+		"#done/s", "#took")
 	counts := map[string]map[string]int64{}
-	due, done := map[string]float64{}, map[string]gauges.DoneJobs{}
+	due, done := map[string]string{}, map[string]gauges.DoneJobs{}
 	var kinds []string
-	row := func(kind string) map[string]int64 {
+	add := func(kind string) {
 		if counts[kind] == nil {
 			counts[kind] = map[string]int64{}
 			kinds = append(kinds, kind)
 		}
-		return counts[kind]
 	}
 	for _, q := range now.Queue {
-		row(q.Kind)[q.State] = q.Jobs
-		due[q.Kind] = max(due[q.Kind], q.DueSeconds)
+		add(q.Kind)
+		counts[q.Kind][q.State] = q.Jobs
+		if q.DueSeconds > 0 {
+			due[q.Kind] = age(q.DueSeconds)
+		}
 	}
 	for _, d := range now.Done {
-		row(d.Kind)
+		add(d.Kind)
 		done[d.Kind] = d
 	}
 	if len(kinds) == 0 {
-		t.add("none", "0", "0", "0", "0", "0", "", "", "")
+		t.add("none", 0, 0, 0, 0, 0, "", "", "")
 	}
 	slices.Sort(kinds)
 	for _, kind := range kinds {
-		cells := []string{kind}
-		for _, state := range queueColumns {
-			cells = append(cells, capped(counts[kind][state]))
+		row := []any{kind}
+		for _, state := range []string{"available", "running", "scheduled", "retryable", "discarded"} {
+			row = append(row, capped(counts[kind][state]))
 		}
-		oldest, rate, took := "", "", ""
-		if due[kind] > 0 {
-			oldest = age(due[kind])
-		}
+		rate, took := "", ""
 		if d, ok := done[kind]; ok {
 			rate, took = perSecond(float64(d.Jobs)/gauges.PulseSeconds), milliseconds(d.LagSeconds)
 		}
-		t.add(append(cells, oldest, rate, took)...)
+		t.add(append(row, due[kind], rate, took)...)
 	}
 	return t
 }

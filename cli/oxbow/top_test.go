@@ -15,7 +15,7 @@ func TestTopOnce(t *testing.T) {
 	d := onDatabase(t)
 	text := d.ok("top", "--once")
 	require.Contains(t, text, "waiting     nothing")
-	require.Contains(t, text, "0 workers, none leads")
+	require.Contains(t, text, "0 workers, no leader")
 	require.Regexp(t, `none +0 +0 +0 +0 +0`, text)
 
 	d.exec(threeMemories)
@@ -32,8 +32,8 @@ func TestTopOnce(t *testing.T) {
 	require.Regexp(t, `reflect +0 +0 +0 +1 +0`, text)
 	require.Regexp(t, `extract +1 +[3-5]\d s`, text, "the running one")
 	require.Regexp(t, `reflect +retryable +3 +3 min +磁盘已满: the disk is full`, text)
-	require.Contains(t, text, "memories to be embedded, for 5 min; 1 message to be extracted")
-	require.Contains(t, text, "local-v1: 1 job is put off, until it answers")
+	require.Contains(t, text, "memories to embed, for 5 min; messages to extract: 1")
+	require.Contains(t, text, "local-v1 does not answer; waiting for it: 1 job")
 }
 
 // pictures records what top draws, and stops it after enough screens.
@@ -62,12 +62,12 @@ func TestTopLive(t *testing.T) {
 	db, err := a.connect(t.Context())
 	require.NoError(t, err)
 	defer db.close()
-	require.NoError(t, a.topLive(ctx, db, 100*time.Millisecond))
+	require.NoError(t, db.topLive(ctx, 100*time.Millisecond))
 	text := out.shown.String()
-	require.True(t, strings.HasPrefix(text, otherScreen))
-	require.True(t, strings.HasSuffix(text, formerScreen))
+	require.True(t, strings.HasPrefix(text, enterScreen))
+	require.True(t, strings.HasSuffix(text, leaveScreen))
 	require.GreaterOrEqual(t, strings.Count(text, "oxbow top   "), 3)
-	require.Contains(t, text, "0 stored, 0 embedded, 0 messages a second", "from the second picture on")
+	require.Contains(t, text, "0 stored, 0 embedded, 0 messages per second", "from the second picture on")
 }
 
 func TestTopCutsWhatDoesNotFit(t *testing.T) {
@@ -75,13 +75,13 @@ func TestTopCutsWhatDoesNotFit(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
 	a.draw(strings.Repeat(strings.Repeat("很", 100)+"\n", 100))
-	require.Equal(t, 23, strings.Count(out.String(), newLineInRaw), "24 lines where the terminal does not tell")
-	require.Contains(t, out.String(), strings.Repeat("很", 39)+"…"+newLineInRaw)
+	require.Equal(t, 23, strings.Count(out.String(), newLine), "24 lines where the terminal does not tell")
+	require.Contains(t, out.String(), strings.Repeat("很", 39)+"…"+newLine)
 }
 
 func TestTopRefuses(t *testing.T) {
 	t.Parallel()
 	r := onDatabase(t).run("top", "--every", "1ms")
 	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "--every 1ms is too short")
+	require.Contains(t, r.err, "invalid --every 1ms: expected at least 100ms")
 }

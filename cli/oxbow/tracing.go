@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"time"
 
@@ -12,13 +13,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// traceTime is how long a worker waits at its end for the last traces to be sent.
-const traceTime = 5 * time.Second
+// traceTimeout bounds how long a worker waits at shutdown until the last traces are sent.
+const traceTimeout = 5 * time.Second
 
-// startTracing sends traces to the address that OpenTelemetry's environment variables name, and
-// does nothing without one. These variables also set sampling, headers and the service name.
-// Tracing errors are logged and do not affect jobs.
-func (a *app) startTracing(ctx context.Context) (stop func(), err error) {
+// startTracing sends traces to the endpoint that OpenTelemetry's environment variables name, and does nothing without
+// one. These variables also set sampling, headers and the service name. Tracing errors are logged and do not affect
+// jobs.
+func startTracing(ctx context.Context, log *slog.Logger) (stop func(), err error) {
 	send, err := sendsTraces()
 	if err != nil || !send {
 		return func() {}, err
@@ -30,17 +31,16 @@ func (a *app) startTracing(ctx context.Context) (stop func(), err error) {
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "oxbow")),
 		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later options win
 	if err != nil {
-		return nil, usagef("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		return nil, usagef("invalid OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	otel.SetTracerProvider(provider)
-	log := a.serviceLogger()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are not sent", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot send traces", "error", err) }))
 	return func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTimeout)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("the last traces were not sent", "error", err)
+			log.Warn("cannot send the last traces", "error", err)
 		}
 	}, nil
 }
@@ -52,7 +52,7 @@ func sendsTraces() (bool, error) {
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if value := os.Getenv(name); value != "" && value != "http/protobuf" {
-			return false, usagef("%s is %q: traces are sent by http/protobuf only", name, value)
+			return false, usagef("invalid %s %q: only http/protobuf is supported", name, value)
 		}
 	}
 	switch value := os.Getenv("OTEL_TRACES_EXPORTER"); value {
@@ -63,6 +63,6 @@ func sendsTraces() (bool, error) {
 	case "":
 		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "", nil
 	default:
-		return false, usagef("OTEL_TRACES_EXPORTER is %q: use otlp or none", value)
+		return false, usagef("invalid OTEL_TRACES_EXPORTER %q: expected otlp or none", value)
 	}
 }

@@ -28,10 +28,10 @@ func TestTrait(t *testing.T) {
 		`subtype +behavior`,
 		`stage +emerging`,
 		`confidence +0\.302, decayed from 0\.302 on 2025-04-01 20:00`,
-		`next +falls to candidate on 2025-04-03 unless something speaks for it`,
+		`next +decays to candidate on 2025-04-03 without new evidence`,
 		`context +personal`,
 		`part of +喜欢清晨 \(subtype preference, stage established, 0\.65, ` + preference.String() + `\)`,
-		`evidence +3 memories for it, 1 against it`,
+		`evidence +3 memories supporting, 1 contradicting`,
 		`observed +2025-01-03 to 2025-02-09`,
 		`2025-01-10 20:00  created at 0\.40, stage emerging \(2 memories, 2 sessions\)`,
 		`  for     C  2025-01-03 20:00  s1              早上五点起床，去湖边。`,
@@ -72,14 +72,14 @@ func TestTraitThatIsLong(t *testing.T) {
 	}
 	id := trait.Insert(t, d.pool()).String()
 	text := d.ok("trait", id)
-	require.Contains(t, text, "… 10 earlier memories are left out: --all shows them")
-	require.Contains(t, text, "… 11 earlier events are left out: --all shows them")
+	require.Contains(t, text, "… 10 earlier memories (--all)")
+	require.Contains(t, text, "… 11 earlier events (--all)")
 	require.NotContains(t, text, "memory 9.")
 	require.Contains(t, text, "memory 10.")
 	require.Contains(t, text, "\nQuality D: the same session, or inferred (removes 0.05 of the doubt).\n")
-	require.Contains(t, d.ok("trait", id, "-n", "39"), "… 1 earlier memory is left out")
+	require.Contains(t, d.ok("trait", id, "-n", "39"), "… 1 earlier memory (--all)")
 	all := d.ok("trait", id, "--all")
-	require.NotContains(t, all, "left out")
+	require.NotContains(t, all, "earlier")
 	require.Contains(t, all, "memory 0.")
 	require.Len(t, decoded[oxbow.TraitDetails](t, d.ok("trait", id, "--json")).Evidence, 40)
 }
@@ -90,10 +90,10 @@ func TestTraitNext(t *testing.T) {
 	d := onDatabase(t)
 	pool := d.pool()
 	for says, event := range map[string]traittest.Event{
-		`next          falls to established on 2025-01-\d\d unless something speaks for it`:                                            traittest.Created(traittest.Day(1, 1), 0.9),
-		`next          is dissolved on 2025-10-\d\d unless something speaks for it`:                                                    traittest.Created(traittest.Day(1, 1), 0.2),
-		`next          its window ends on 2025-01-31; it is dissolved then, unless two reflections reinforce it before`:                traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31)),
-		`stage         candidate; it was emerging on 2024-01-01 12:00\nconfidence    0\.09\d, decayed from 0\.600 on 2024-01-01 12:00`: traittest.Created(traittest.Day(1, 1).AddDate(-1, 0, 0), 0.599999),
+		`next          decays to established on 2025-01-\d\d without new evidence`:                                                           traittest.Created(traittest.Day(1, 1), 0.9),
+		`next          dissolves on 2025-10-\d\d without new evidence`:                                                                       traittest.Created(traittest.Day(1, 1), 0.2),
+		`next          its window ends on 2025-01-31; it dissolves then unless two reflections reinforce it first`:                           traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31)),
+		`stage         candidate, decayed from emerging on 2024-01-01 12:00\nconfidence    0\.09\d, decayed from 0\.600 on 2024-01-01 12:00`: traittest.Created(traittest.Day(1, 1).AddDate(-1, 0, 0), 0.599999),
 	} {
 		id := traittest.Trait{UserID: "ada", Events: []traittest.Event{event}}.Insert(t, pool)
 		require.Regexp(t, says, d.ok("trait", id.String(), "--now", "2025-01-02"))
@@ -112,12 +112,12 @@ func TestCorrectTrait(t *testing.T) {
 	require.Equal(t, "Corrected: Ann gets up early.\nSubtype behavior, stage emerging, confidence 0.50, context work.",
 		d.ok("trait", "edit", id, "--context", "work", "--confidence", "0.5", "--reason", "less so"))
 	text := d.ok("trait", "edit", id[:8], "--user", "ada", "--content", "早起的人")
-	require.Regexp(t, `^Corrected: 早起的人\nSubtype behavior, stage core, confidence 0\.90, context work\.\nIts id is now [0-9a-f-]{36}\.$`, text)
+	require.Regexp(t, `^Corrected: 早起的人\nSubtype behavior, stage core, confidence 0\.90, context work\.\nNew id: [0-9a-f-]{36}\.$`, text)
 	newer := text[len(text)-37 : len(text)-1]
 	log := d.ok("trait", newer)
 	require.Regexp(t, `edited +0\.40 → 0\.50 +emerging +user +less so; context work\n`, log)
 	require.Regexp(t, `edited +0\.50 → 0\.90 +core +user +new wording(\n|$)`, log)
-	require.Regexp(t, `said before   until .*: Ann gets up early\.\n`, log)
+	require.Regexp(t, `formerly      until .*: Ann gets up early\.\n`, log)
 	for _, args := range [][]string{{"trait", id}, {"trait", id[:8], "--user", "ada"}, {"trait", "edit", id, "--context", "work"}, {"trait", "dissolve", id}} {
 		r := d.run(args...)
 		require.Equal(t, exitFailed, r.code)
@@ -127,7 +127,7 @@ func TestCorrectTrait(t *testing.T) {
 	newer = decoded[[]oxbow.Trait](t, d.ok("traits", "ada", "--json"))[0].ID.String()
 
 	for range 2 {
-		require.Equal(t, `Dissolved. Reflection does not bring it back; "oxbow trait edit" does.`, d.ok("trait", "dissolve", newer, "--reason", "not me"))
+		require.Equal(t, `Dissolved. Only "oxbow trait edit" revives it.`, d.ok("trait", "dissolve", newer, "--reason", "not me"))
 	}
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_events where event = 'dissolved' and reason = 'not me' and actor = 'user'`))
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
@@ -135,8 +135,8 @@ func TestCorrectTrait(t *testing.T) {
 
 	r := d.run("trait", "delete", newer)
 	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "give --yes to confirm it")
-	require.Regexp(t, `^Trait `+newer+` is erased: \d+ rows\. Reflection does not make it again\.$`, d.ok("trait", "delete", newer, "--yes"))
+	require.Contains(t, r.err, "add --yes to confirm")
+	require.Regexp(t, `^Erased trait `+newer+`: \d+ rows\. Reflection does not create it again\.$`, d.ok("trait", "delete", newer, "--yes"))
 	require.Zero(t, d.number(`select count(*) from oxbow.memories where memory_type = 'trait'`))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`), "the memory stays")
 	require.Equal(t, 3, d.number(`select count(*) from oxbow.trait_refusals`), "of each wording")
@@ -154,16 +154,16 @@ func TestTraitRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, `"0198" is no trait's id: it looks like 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1, or its first eight characters or more`, []string{"trait", "0198"}},
-		{exitUsage, `is no trait's id`, []string{"trait", "edit", "0198zzzz", "--user", "ada", "--context", "work"}},
-		{exitUsage, "say whose trait it is: --user USER", []string{"trait", id[:8]}},
-		{exitUsage, "--limit must be positive", []string{"trait", id, "-n", "0"}},
+		{exitUsage, `invalid trait id "0198": expected a UUID, or at least its first 8 hex digits`, []string{"trait", "0198"}},
+		{exitUsage, `invalid trait id "0198zzzz"`, []string{"trait", "edit", "0198zzzz", "--user", "ada", "--context", "work"}},
+		{exitUsage, "requires --user", []string{"trait", id[:8]}},
+		{exitUsage, `invalid --limit "0": expected a whole number`, []string{"trait", id, "-n", "0"}},
 		{exitUsage, "[all limit] were all set", []string{"trait", id, "--all", "-n", "3"}},
-		{exitUsage, `--now "x" is no time`, []string{"trait", id, "--now", "x"}},
-		{exitUsage, "say what to correct", []string{"trait", "edit", id, "--reason", "x"}},
+		{exitUsage, `invalid --now "x": expected a day`, []string{"trait", id, "--now", "x"}},
+		{exitUsage, "nothing to correct", []string{"trait", "edit", id, "--reason", "x"}},
 		{exitUsage, "--content must not be blank", []string{"trait", "edit", id, "--content", " "}},
 		{exitUsage, "--context must be work", []string{"trait", "edit", id, "--context", ""}},
-		{exitUsage, `invalid argument "x" for "--confidence"`, []string{"trait", "edit", id, "--confidence", "x"}},
+		{exitUsage, `invalid --confidence "x": expected a number`, []string{"trait", "edit", id, "--confidence", "x"}},
 		{exitFailed, "confidence must be above 0 and below 1, got 0", []string{"trait", "edit", id, "--confidence", "0"}},
 		{exitFailed, "confidence must be above 0 and below 1, got 1", []string{"trait", "edit", id, "--confidence", "1"}},
 		{exitFailed, "confidence must be above 0 and below 1, got NaN", []string{"trait", "edit", id, "--confidence", "NaN"}},
@@ -172,7 +172,7 @@ func TestTraitRefuses(t *testing.T) {
 		{exitFailed, "no such memory: " + none, []string{"trait", none}},
 		{exitFailed, "no such memory: " + id + ` of user "bob"`, []string{"trait", id, "--user", "bob"}},
 		{exitFailed, `user "bob" has no trait whose id begins with ` + id[:8], []string{"trait", id[:8], "--user", "bob"}},
-		{exitFailed, `the ids of several traits of user "ada" begin with ` + id[:8], []string{"trait", "delete", id[:8], "--user", "ada", "--yes"}},
+		{exitFailed, `several trait ids of user "ada" begin with ` + id[:8], []string{"trait", "delete", id[:8], "--user", "ada", "--yes"}},
 		{exitFailed, "the memory is no trait: " + fact, []string{"trait", fact}},
 		{exitFailed, "memory " + fact + " of user 'ada' is no trait", []string{"trait", "edit", fact, "--context", "work"}},
 		{exitFailed, "is no trait (It is of type fact)", []string{"trait", "dissolve", fact}},
@@ -201,7 +201,7 @@ func TestTraitsOfAnAppLogin(t *testing.T) {
 	app := on{t, at.String()}
 
 	require.Contains(t, app.ok("traits", "ada"), "Ann gets up early.")
-	require.Contains(t, app.run("trait", id).err, "may not see without --user")
+	require.Contains(t, app.run("trait", id).err, "add --user if this login may see only one user")
 	require.Contains(t, app.run("trait", id, "--user", "bob").err, "no such memory")
 	require.Contains(t, app.ok("trait", id[:8], "--user", "ada"), "confidence    0.400")
 	app.ok("trait", "edit", id, "--user", "ada", "--confidence", "0.5")

@@ -111,36 +111,34 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 		r := d.run(append([]string{"traits", "ada"}, args...)...)
 		require.Zero(t, r.code, r.err)
 		require.Empty(t, r.out)
-		require.Equal(t, what+"\n", r.err)
+		require.Equal(t, "User \"ada\" has no traits. "+what+"\n", r.err)
 	}
-	says(`There are no memories of user "ada", and no traits.`)
+	says(`There are no memories.`)
 	d.ok("remember", "ada", "The boat is called Heron.")
-	says(`Nothing of user "ada" was reflected on yet: 1 memory waits to be embedded. Is a worker running? (oxbow work)`)
-	says(`Nothing was held of user "ada" then.`, "--as-of", "2020")
+	says(`1 memory not embedded yet. Is a worker running (oxbow work)?`)
+	says(`Reflection had found none at that time.`, "--as-of", "2020")
 	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
-	says(`Nothing of user "ada" was reflected on yet: 1 memory waits for it. A worker does it when it is due (oxbow work), oxbow reflect at once.`)
-	d.exec(`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at) values ('ada', 'manual', 'completed', now())`)
-	says(`The reflections on user "ada" have found no traits yet; 1 memory waits for the next one.`)
+	says(`1 memory in the inbox: oxbow work reflects when it is due, oxbow reflect now.`)
 	d.exec(`delete from oxbow.reflection_inbox`)
-	says(`The memories of user "ada" show no traits: a trait takes what recurs in several conversations, and the rules three days of it.`)
+	says(`A trait requires a pattern across several conversations, for the rules on three days.`)
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
 	d.exec(`insert into oxbow.users (user_id, opted_out) values ('ada', true)`)
-	says(`User "ada" has opted out of reflection, and has no traits.`)
+	says(`The user opted out of reflection.`)
 
 	traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(time.Now(), 0.2)}}.Insert(t, d.pool())
-	says(`User "ada" has no trait of stage emerging or higher, but 1 candidate: --all shows them.`)
+	require.Equal(t, "User \"ada\" has no trait of stage emerging or higher. Hidden: 1 candidate (--all).\n", d.run("traits", "ada").err)
 }
 
 func TestTraitsRefuse(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	for says, args := range map[string][]string{
-		`--now "soon" is no time`:                  {"traits", "ada", "--now", "soon"},
-		`--as-of "2025-13" is no time`:             {"traits", "ada", "--as-of", "2025-13"},
-		`[as-of now] were all set`:                 {"traits", "ada", "--as-of", "2025", "--now", "2025"},
-		`accepts 1 arg(s), received 0`:             {"traits"},
-		`accepts 1 arg(s), received 2`:             {"traits", "ada", "bob"},
-		`"7" is no trait's id: it looks like 0198`: {"trait", "7", "--user", "ada"},
+		`invalid --now "soon": expected a day`:      {"traits", "ada", "--now", "soon"},
+		`invalid --as-of "2025-13": expected a day`: {"traits", "ada", "--as-of", "2025-13"},
+		`[as-of now] were all set`:                  {"traits", "ada", "--as-of", "2025", "--now", "2025"},
+		`accepts 1 arg(s), received 0`:              {"traits"},
+		`accepts 1 arg(s), received 2`:              {"traits", "ada", "bob"},
+		`invalid trait id "7": expected a UUID`:     {"trait", "7", "--user", "ada"},
 	} {
 		r := d.run(args...)
 		require.Contains(t, r.err, says)
@@ -148,7 +146,7 @@ func TestTraitsRefuse(t *testing.T) {
 		require.Empty(t, r.out)
 	}
 	r := d.run("traits", "")
-	require.Equal(t, exitFailed, r.code)
+	require.Equal(t, exitUsage, r.code)
 	require.Contains(t, r.err, "user_id must have 1 to 255 bytes")
 }
 
@@ -204,12 +202,15 @@ func TestTraitsOnANarrowTerminal(t *testing.T) {
 		 "last_reinforced": "2025-03-01T12:00:00Z", "supporting": 2, "parent_id": "11111111-2222-4333-8444-555555555555", "content": "Paints in the evenings",
 		 "tendencies": {"work": {"tendency": "draws in meetings", "confidence": 0.4}}}]`), &traits))
 	var out bytes.Buffer
-	a := &app{out: &out}
-	a.printNarrow(treeOf(traits), shortIDs(traits), time.UTC, 60)
+	u := &user{database: &database{app: &app{out: &out}}, zone: time.UTC}
+	table := u.traitTable(treeOf(traits), shortIDs(traits))
+	table.columns = 60
+	table.print()
 	for line := range strings.Lines(out.String()) {
-		require.LessOrEqual(t, places(strings.TrimRight(line, "\n")), 62, line)
+		require.LessOrEqual(t, places(strings.TrimRight(line, "\n")), 60, line)
 	}
-	require.Contains(t, out.String(), "subtype core; stage core; confidence 0.90, stored 0.95;")
-	require.Contains(t, out.String(), "\n  Paints in the evenings\n    – work: draws in meetings (0.40)\n    subtype behavior; stage trend; ")
+	require.Contains(t, out.String(), "subtype core; stage core; confidence 0.90; stored 0.95;")
+	require.Contains(t, out.String(), "\n  Paints in the evenings\n    subtype behavior; stage trend; ")
+	require.Contains(t, out.String(), "\n    – draws in meetings\n      confidence 0.40; context work\n")
 	require.Contains(t, out.String(), "window ends 2025-04-19")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,95 +13,93 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// workFlags are the flags of the commands that run jobs.
+// workFlags are the flags of commands that run jobs.
 type workFlags struct {
 	embedding embeddingFlags
 	reasoner  reasonerFlags
 	cfg       worker.Config
 }
 
-func (f *workFlags) add(flags *pflag.FlagSet) {
-	f.embedding.add(flags)
-	f.reasoner.add(flags, &f.cfg)
-	flags.IntVar(&f.cfg.Concurrency, "concurrency", 0, "how many embed jobs run at once (default: the CPUs, 2 to 4; 8 for a remote provider)")
-	flags.DurationVar(&f.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on when stopped")
-	flags.StringVar(&f.cfg.HealthAddr, "health-addr", "", "serve /healthz and /readyz there, for example 127.0.0.1:8080")
-	flags.StringVar(&f.cfg.MetricsAddr, "metrics-addr", os.Getenv("OXBOW_METRICS_ADDR"),
-		"serve /metrics for Prometheus there, and /healthz and /readyz, for example 127.0.0.1:9464 ($OXBOW_METRICS_ADDR)")
-	flags.Lookup("metrics-addr").DefValue = "" // keeps help the same on every machine
-	flags.Lookup("concurrency").DefValue = "0" // the usage text names the default
+func (w *workFlags) add(f *pflag.FlagSet) {
+	w.embedding.add(f)
+	w.reasoner.add(f, &w.cfg)
+	w.addConcurrency(f)
+	f.DurationVar(&w.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long to wait for running jobs at shutdown")
+	f.StringVar(&w.cfg.HealthAddr, "health-addr", "",
+		"serve /healthz and /readyz on this `address`, such as 127.0.0.1:8080")
+	f.StringVar(&w.cfg.MetricsAddr, "metrics-addr", "",
+		"serve /metrics, /healthz and /readyz on this `address`, such as 127.0.0.1:9464")
+	env(f, "metrics-addr", "OXBOW_METRICS_ADDR")
 }
 
-// config completes the worker's configuration.
-func (f *workFlags) config(dsn string, log *slog.Logger) (worker.Config, error) {
-	cfg := f.cfg
-	var err error
-	if cfg.Embedding, err = f.embedding.config(); err == nil {
-		err = f.reasoner.complete(&cfg)
+func (w *workFlags) addConcurrency(f *pflag.FlagSet) {
+	f.IntVar(&w.cfg.Concurrency, "concurrency", 0,
+		"embedding requests at once (default: the number of CPUs, from 2 to 4; 8 for a remote provider)")
+}
+
+// config returns the worker's configuration.
+func (w *workFlags) config(dsn string, log *slog.Logger) worker.Config {
+	cfg := w.cfg
+	cfg.Embedding = w.embedding.cfg
+	if w.reasoner.now != nil {
+		w.reasoner.complete(&cfg)
 	}
 	cfg.DatabaseURL, cfg.Logger = dsn, log
 	cfg.CheckSchema = func(ctx context.Context, db store.DB) error { return migrations.Check(ctx, db) }
-	return cfg, err
+	return cfg
 }
 
-func newWorkCommand(a *app) *cobra.Command {
+// open returns a worker on a database. The caller closes it.
+func (w *workFlags) open(ctx context.Context, a *app, log *slog.Logger) (*worker.Worker, error) {
+	dsn, err := a.dsn()
+	if err != nil {
+		return nil, err
+	}
+	return worker.New(ctx, w.config(dsn, log))
+}
+
+func workCommand(a *app) *cobra.Command {
 	var flags workFlags
 	var untilIdle bool
 	cmd := &cobra.Command{
 		Use:   "work",
-		Short: "Work the jobs that memories cause",
-		Long: `Work the jobs that memories cause: embed them, reflect on them, repair what was lost.
+		Short: "Run a worker: embed memories, reflect on them, maintain the database",
+		Long: `Run a worker. It processes the jobs that memories cause, and the periodic ones (see "oxbow jobs").
 
-Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish (up to
---stop-timeout); a second one ends the process at once, and another worker takes its jobs up within two minutes.
+Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish, for up
+to --stop-timeout. A second one ends the process at once; another worker takes over its jobs within two
+minutes.
 
-Traces are sent by OTLP over HTTP to where OpenTelemetry's variables say, such as OTEL_EXPORTER_OTLP_ENDPOINT.`,
+Traces are sent as OTLP over HTTP to the endpoint in OpenTelemetry's variables, such as
+OTEL_EXPORTER_OTLP_ENDPOINT.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := a.dsn()
-			if err != nil {
-				return err
-			}
-			log := a.logger()
+			ctx, log := cmd.Context(), a.logger()
 			if !untilIdle {
 				log = a.serviceLogger()
 			}
-			cfg, err := flags.config(dsn, log)
-			if err != nil {
-				return err
-			}
-			stopTracing, err := a.startTracing(cmd.Context())
+			stopTracing, err := startTracing(ctx, a.serviceLogger())
 			if err != nil {
 				return err
 			}
 			defer stopTracing()
-			w, err := worker.New(cmd.Context(), cfg)
+			w, err := flags.open(ctx, a, log)
 			if err != nil {
 				return err
 			}
 			defer w.Close()
-			if err := seeAll(cmd.Context(), w.Pool(), "oxbow work"); err != nil {
+			if err := seeAll(ctx, w.Pool(), cmd.CommandPath()); err != nil {
 				return err
 			}
-			if untilIdle {
-				return a.workUntilIdle(cmd.Context(), w)
+			if !untilIdle {
+				return w.Run(ctx)
 			}
-			return w.Run(cmd.Context())
+			bar := a.progress("jobs left", 0)
+			defer bar.end()
+			return w.RunUntilIdle(ctx, func(left store.Backlog) { bar.set(left.Now) })
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().BoolVar(&untilIdle, "until-idle", false, "stop when nothing is left to do; fails when something has to wait")
-	cmd.Flags().BoolVar(&flags.cfg.PollOnly, "poll-only", false, "do not LISTEN, for poolers that share connections by transaction")
+	cmd.Flags().BoolVar(&untilIdle, "until-idle", false, "exit when no job is due; fail if a job has to wait")
+	cmd.Flags().BoolVar(&flags.cfg.PollOnly, "poll-only", false, "do not use LISTEN, for poolers in transaction mode")
 	return cmd
-}
-
-// workUntilIdle runs the available jobs and reports progress.
-func (a *app) workUntilIdle(ctx context.Context, w *worker.Worker) error {
-	progress := a.progress("jobs left", 0)
-	defer progress.end()
-	return w.RunUntilIdle(ctx, func(left store.Backlog) { progress.set(left.Now) })
-}
-
-// serviceLogger is for commands that run for long: it adds times and logs the steps taken.
-func (a *app) serviceLogger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }

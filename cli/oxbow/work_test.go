@@ -38,13 +38,13 @@ func TestWorkUntilIdleWithProviderDown(t *testing.T) {
 
 	r := cli(t, append([]string{"work", "--until-idle"}, flags...)...)
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "the database's vectors are of local-v1 with 1024 dimensions, and openai:m with 8 dimensions is what the embedding flags")
+	require.Contains(t, r.err, "choose openai:m with 8 dimensions, but the database's vectors are from local-v1 with 1024 dimensions")
 	require.Contains(t, r.err, "oxbow reembed --embedding-provider openai --embedding-model m --embedding-dimension 8")
 
 	server.Always(embeddingtest.Fault{})
 	r = cli(t, append([]string{"reembed"}, flags...)...)
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.out, "The database now holds vectors of openai:m with 8 dimensions, before of local-v1 with 1024 dimensions: 3 vectors made.")
+	require.Contains(t, r.out, "Changed the model from local-v1 with 1024 dimensions to openai:m with 8 dimensions: 3 vectors computed.")
 	r = cli(t, append([]string{"reembed"}, flags...)...)
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.out, "Nothing to do: the database already uses this model: openai:m with 8 dimensions.")
@@ -72,7 +72,7 @@ func TestWorkRefusesDatabases(t *testing.T) {
 		ahead:                       "the database is newer than this oxbow",
 		behind:                      "the database is older than this oxbow",
 		empty:                       "oxbow migrate up",
-		"postgres://" + down + "/d": "no PostgreSQL answers on " + down,
+		"postgres://" + down + "/d": "cannot connect to PostgreSQL on " + down,
 	} {
 		for _, command := range [][]string{{"work"}, {"work", "--until-idle"}, {"reembed", "--embedding-dimension", "64"}} {
 			r := cli(t, append(command, "--database-url", dsn)...)
@@ -101,9 +101,9 @@ func TestWorkUntilInterrupted(t *testing.T) {
 
 func TestEmbeddingVariables(t *testing.T) {
 	for name, c := range map[string]struct{ value, says string }{
-		"OXBOW_EMBEDDING_DIMENSION":      {"many", `OXBOW_EMBEDDING_DIMENSION is "many", which is not a number`},
-		"OXBOW_EMBEDDING_TIMEOUT":        {"30", `OXBOW_EMBEDDING_TIMEOUT is "30", which is not a duration such as 30s`},
-		"OXBOW_EMBEDDING_SEND_DIMENSION": {"perhaps", `OXBOW_EMBEDDING_SEND_DIMENSION is "perhaps", which is not true or false`},
+		"OXBOW_EMBEDDING_DIMENSION":      {"many", `invalid OXBOW_EMBEDDING_DIMENSION "many": expected a whole number`},
+		"OXBOW_EMBEDDING_TIMEOUT":        {"30", `invalid OXBOW_EMBEDDING_TIMEOUT "30": expected a duration such as 30s`},
+		"OXBOW_EMBEDDING_SEND_DIMENSION": {"perhaps", `invalid OXBOW_EMBEDDING_SEND_DIMENSION "perhaps": expected true or false`},
 		"OXBOW_EMBEDDING_PROVIDER":       {"x", `embedding provider "x" is not known: use local, openai or ollama`},
 	} {
 		t.Run(name, func(t *testing.T) {

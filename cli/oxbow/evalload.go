@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// load imports the file's memories. It hides the run's users from workers before it commits.
+func (r *evaluation) load(ctx context.Context, file []byte) error {
+	in := &countingReader{Reader: bytes.NewReader(file)}
+	bar := r.progress("load (bytes)", int64(len(file)))
+	defer bar.end()
+	options := oxbow.ImportOptions{
+		Rename:   func(userID string) string { return r.prefix + userID },
+		Progress: func(oxbow.ImportReport) { bar.set(in.read.Load()) },
+	}
+	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		report, err := r.client.WithTx(tx).Import(ctx, in, options)
+		if err != nil {
+			return err
+		}
+		r.loaded = report.New
+		return store.HideFromWorkers(ctx, tx, r.users)
+	})
+}
+
+// extract turns the loaded memories into messages and extracts memories from them, as a worker does.
+func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
+	var sessions []store.Session
+	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) (err error) {
+		sessions, r.messages, err = store.TalkOfMemories(ctx, tx, r.users)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w, err := flags.work.open(ctx, r.app, r.logger())
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	bar := r.progress("extract", r.messages)
+	defer bar.end()
+	var extracted atomic.Int64
+	err = inParallel(ctx, sessions, func(ctx context.Context, s store.Session) error {
+		if err := w.Extract(ctx, s.UserID, s.ID, func(done int) { extracted.Add(int64(done)) }); err != nil {
+			return fmt.Errorf("extract from session %q: %w", s.ID, err)
+		}
+		return nil
+	}, func(store.Session) { bar.set(extracted.Load()) })
+	if err != nil {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error { return store.HideFromWorkers(ctx, tx, r.users) })
+	if err != nil {
+		return err
+	}
+	r.sources, err = store.SourcesOf(ctx, r.pool, r.users)
+	r.loaded = int64(len(r.sources))
+	return err
+}
+
+const (
+	evalBatch    = 128 // memories in a transaction, as in an embed job
+	evalAttempts = 4   // requests to a provider that is unavailable
+)
+
+// batch is a batch of memories of one user.
+type batch struct {
+	userID string
+	ids    []uuid.UUID
+}
+
+// embed adds what the worker's embed job adds to the memories: vectors and search terms.
+func (r *evaluation) embed(ctx context.Context) error {
+	var batches []batch
+	var total int64
+	for _, userID := range r.users {
+		ids, err := store.MemoryIDs(ctx, r.pool, userID)
+		if err != nil {
+			return err
+		}
+		total += int64(len(ids))
+		for len(ids) > 0 {
+			n := min(len(ids), evalBatch)
+			batches = append(batches, batch{userID, ids[:n]})
+			ids = ids[n:]
+		}
+	}
+	bar := r.progress("embed", total)
+	defer bar.end()
+	return inParallel(ctx, batches, func(ctx context.Context, b batch) error { return r.embedBatch(ctx, b) },
+		func(b batch) { bar.add(int64(len(b.ids))) })
+}
+
+// inParallel works on a few tasks at once until one fails. It calls done after each task, one at a time.
+func inParallel[T any](ctx context.Context, tasks []T, work func(context.Context, T) error, done func(T)) error {
+	var one sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(min(max(runtime.NumCPU(), 2), 4))
+	for _, task := range tasks {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			err := work(ctx, task)
+			one.Lock()
+			defer one.Unlock()
+			done(task)
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
+	memories, err := store.Embeddables(ctx, r.pool, store.Refs(b.userID, b.ids), r.embedder.Model())
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(memories))
+	for i, m := range memories {
+		texts[i] = m.Text
+	}
+	made, err := r.vectors(ctx, texts)
+	if err != nil {
+		return err
+	}
+	var embedded []store.MemoryRef
+	var vectors [][]float32
+	for i, v := range made {
+		if v != nil { // nil: the provider refused the text
+			embedded, vectors = append(embedded, memories[i].MemoryRef), append(vectors, v)
+		}
+	}
+	model := store.EmbeddingModel{Model: r.embedder.Model(), Dimension: r.embedder.Dimension()}
+	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		if _, err := store.WriteVectors(ctx, tx, model, embedded, vectors); err != nil {
+			return err
+		}
+		_, err := store.IndexMemories(ctx, tx, store.Refs(b.userID, b.ids))
+		return err
+	})
+}
+
+// vectors asks the provider, and retries after a pause if it is unavailable.
+func (r *evaluation) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+	for attempt := 1; ; attempt++ {
+		made, err := r.embedder.Embed(ctx, texts)
+		failed, ok := errors.AsType[*embedding.Error](err)
+		switch {
+		case err == nil || (ok && len(failed.Texts) > 0):
+			return made, nil
+		case !ok || attempt == evalAttempts:
+			return nil, fmt.Errorf("after %d attempts: %w", attempt, err)
+		}
+		pause := time.NewTimer(max(failed.RetryAfter, time.Duration(attempt)*2*time.Second))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, ctx.Err()
+		}
+	}
+}

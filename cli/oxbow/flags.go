@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// value is a flag whose text is checked while the command line is parsed.
+type value struct {
+	kind  string
+	text  string
+	parse func(text string) error
+}
+
+func (v *value) Type() string   { return v.kind }
+func (v *value) String() string { return v.text }
+
+func (v *value) Set(text string) error {
+	if err := v.parse(text); err != nil {
+		return err
+	}
+	v.text = text
+	return nil
+}
+
+// intFlag adds a whole number between low and high, with *into as its default.
+func intFlag(f *pflag.FlagSet, into *int, name, shorthand string, low, high int, usage string) {
+	check := func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("expected a whole number from %d to %d", low, high)
+		}
+		*into = n
+		return nil
+	}
+	f.VarP(&value{kind: "int", text: fmt.Sprint(*into), parse: check}, name, shorthand,
+		fmt.Sprintf("%s (%d to %d)", usage, low, high))
+}
+
+// limitFlag adds --limit, with *into as its default.
+func limitFlag(f *pflag.FlagSet, into *int, usage string) {
+	intFlag(f, into, "limit", "n", 1, 1000, usage)
+}
+
+// userFlag adds --user.
+func userFlag(f *pflag.FlagSet, into *string, usage string) {
+	f.Var(&value{kind: "string", parse: func(text string) error {
+		*into = text
+		return store.ValidateUserID(text)
+	}}, "user", usage)
+}
+
+// idFlag adds a flag for the id of a memory.
+func idFlag(f *pflag.FlagSet, into *uuid.UUID, name, usage string) {
+	f.Var(&value{kind: "id", parse: func(text string) (err error) {
+		*into, err = parseID(text)
+		return err
+	}}, name, usage)
+}
+
+var errNoID = errors.New("expected a UUID such as 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1")
+
+func parseID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || id == uuid.Nil {
+		return uuid.Nil, errNoID
+	}
+	return id, nil
+}
+
+// idArgument parses an argument as the id of a memory.
+func idArgument(text string) (uuid.UUID, error) {
+	id, err := parseID(text)
+	if err != nil {
+		return id, usagef("invalid memory id %q: %w", text, err)
+	}
+	return id, nil
+}
+
+// objectFlag adds a flag for a JSON object. *into stays nil unless it is given.
+func objectFlag(f *pflag.FlagSet, into *any, name, usage string) {
+	f.Var(&value{kind: "json", parse: func(text string) error {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+			return errors.New(`expected a JSON object such as {"city": "Lund"}`)
+		}
+		*into = json.RawMessage(text)
+		return nil
+	}}, name, usage)
+}
+
+// typesFlag adds --type for a list of the given memory types.
+func typesFlag(f *pflag.FlagSet, into *[]oxbow.MemoryType, usage string, types ...oxbow.MemoryType) {
+	f.Var(&value{kind: "strings", parse: func(text string) error {
+		for _, word := range strings.Split(text, ",") {
+			t := oxbow.MemoryType(strings.TrimSpace(word))
+			if !slices.Contains(types, t) {
+				return fmt.Errorf("expected %s", or(types))
+			}
+			*into = append(*into, t)
+		}
+		return nil
+	}}, "type", fmt.Sprintf("%s: %s", usage, or(types)))
+}
+
+// typeFlag adds --type for one of the types that an application may store, with *into as its default.
+func typeFlag(f *pflag.FlagSet, into *oxbow.MemoryType, usage string) {
+	types := []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic, oxbow.TypeDocument}
+	f.Var(&value{kind: "string", text: string(*into), parse: func(text string) error {
+		if *into = oxbow.MemoryType(text); !slices.Contains(types, *into) {
+			return fmt.Errorf("expected %s", or(types))
+		}
+		return nil
+	}}, "type", fmt.Sprintf("%s: %s", usage, or(types)))
+}
+
+// moment is a flag for a time, a day, a month or a year. It is read once the user's time zone is known.
+type moment struct{ value }
+
+// momentFlag adds a moment.
+func momentFlag(f *pflag.FlagSet, name, usage string) *moment {
+	m := &moment{value{kind: "time"}}
+	m.parse = func(text string) error {
+		_, _, err := parsePeriod(text, time.UTC)
+		return err
+	}
+	f.Var(m, name, usage)
+	return m
+}
+
+// begin returns the first moment of the period, or the zero time if the flag was not given.
+func (m *moment) begin(zone *time.Location) time.Time {
+	begin, _, _ := parsePeriod(m.text, zone) // Set has checked the text
+	return begin
+}
+
+// end returns the last moment of the period, or the zero time if the flag was not given.
+func (m *moment) end(zone *time.Location) time.Time {
+	_, end, _ := parsePeriod(m.text, zone)
+	return end
+}
+
+// variable is the annotation that names a flag's environment variable.
+const variable = "oxbow_variable"
+
+// env makes an environment variable the default of a flag.
+func env(f *pflag.FlagSet, name, from string) {
+	flag := f.Lookup(name)
+	flag.Usage += " ($" + from + ")"
+	flag.Annotations = map[string][]string{variable: {from}}
+}
+
+// readEnvironment sets the flags that the command line leaves out.
+func readEnvironment(f *pflag.FlagSet) (err error) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		from := flag.Annotations[variable]
+		if err != nil || flag.Changed || len(from) == 0 {
+			return
+		}
+		if text := os.Getenv(from[0]); text != "" {
+			if cause := flag.Value.Set(text); cause != nil {
+				err = invalidValue(from[0], text, flag, cause)
+			}
+		}
+	})
+	return err
+}
+
+// flagError describes a mistake in a flag.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return invalidValue("--"+invalid.GetFlag().Name, invalid.GetValue(), invalid.GetFlag(), invalid.Unwrap())
+	}
+	return err
+}
+
+// invalidValue describes a text that a flag refuses, from the command line or an environment variable.
+func invalidValue(name, text string, flag *pflag.Flag, cause error) error {
+	if _, ours := flag.Value.(*value); !ours {
+		switch flag.Value.Type() {
+		case "int", "int32", "int64":
+			cause = errors.New("expected a whole number")
+		case "float64":
+			cause = errors.New("expected a number")
+		case "bool":
+			cause = errors.New("expected true or false")
+		case "duration":
+			cause = errors.New("expected a duration such as 30s or 2m")
+		}
+	}
+	return usagef("invalid %s %q: %w", name, text, cause)
+}

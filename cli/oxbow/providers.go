@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+// embeddingFlags choose the embedding provider.
+type embeddingFlags struct{ cfg providers.Config }
+
+func (e *embeddingFlags) add(f *pflag.FlagSet) {
+	e.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // not a flag: other users could see it in the process list
+	f.StringVar(&e.cfg.Provider, "embedding-provider", "",
+		"embedding provider: local (default), openai (any server with its API) or ollama")
+	f.StringVar(&e.cfg.Model, "embedding-model", "", "name of the provider's model")
+	f.IntVar(&e.cfg.Dimension, "embedding-dimension", 0, "length of the model's vectors")
+	f.StringVar(&e.cfg.URL, "embedding-url", "", "base URL of the server (default: the provider's)")
+	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false, "request vectors of that dimension from the server")
+	f.DurationVar(&e.cfg.Timeout, "embedding-timeout", 0, "timeout of one request (default 30s, 2m for ollama)")
+	f.IntVar(&e.cfg.BatchSize, "embedding-batch-size", 0, "texts per request (default 128)")
+	env(f, "embedding-provider", "OXBOW_EMBEDDING_PROVIDER")
+	env(f, "embedding-model", "OXBOW_EMBEDDING_MODEL")
+	env(f, "embedding-dimension", "OXBOW_EMBEDDING_DIMENSION")
+	env(f, "embedding-url", "OXBOW_EMBEDDING_URL")
+	env(f, "embedding-send-dimension", "OXBOW_EMBEDDING_SEND_DIMENSION")
+	env(f, "embedding-timeout", "OXBOW_EMBEDDING_TIMEOUT")
+	env(f, "embedding-batch-size", "OXBOW_EMBEDDING_BATCH_SIZE")
+}
+
+// open returns the chosen embedder. Invalid flags are usage errors.
+func (e *embeddingFlags) open() (oxbow.Embedder, error) {
+	embedder, err := providers.Open(e.cfg)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return embedder, nil
+}
+
+// option makes a client use the chosen embedder.
+func (e *embeddingFlags) option(context.Context) (oxbow.Option, error) {
+	embedder, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	return oxbow.WithEmbedder(embedder), nil
+}
+
+// reasonerFlags choose the reasoner and its clock.
+type reasonerFlags struct{ now *moment }
+
+func (r *reasonerFlags) add(f *pflag.FlagSet, cfg *worker.Config) {
+	f.StringVar(&cfg.Reasoner.Provider, "reasoner-provider", "", "reasoner: rules (default), openai or ollama")
+	f.StringVar(&cfg.Reasoner.Model, "reasoner-model", "", "name of the language model")
+	f.StringVar(&cfg.Reasoner.URL, "reasoner-url", "", "base URL of the server (default: the provider's)")
+	f.DurationVar(&cfg.Reasoner.Timeout, "reasoner-timeout", 0, "timeout of one request")
+	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0, "tokens per user and day for reflection (default: unlimited)")
+	r.now = momentFlag(f, "now", "set the reflection clock to this time or to the end of this period, in UTC")
+	env(f, "reasoner-provider", "OXBOW_REASONER_PROVIDER")
+	env(f, "reasoner-model", "OXBOW_REASONER_MODEL")
+	env(f, "reasoner-url", "OXBOW_REASONER_URL")
+	env(f, "reasoner-timeout", "OXBOW_REASONER_TIMEOUT")
+	env(f, "reasoner-daily-tokens", "OXBOW_REASONER_DAILY_TOKENS")
+}
+
+// complete sets the key, which is never a flag, and the clock.
+func (r *reasonerFlags) complete(cfg *worker.Config) {
+	cfg.Reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")
+	if cfg.Reasoner.APIKey == "" {
+		cfg.Reasoner.APIKey = os.Getenv("OPENAI_API_KEY")
+	}
+	if now := r.now.end(time.UTC); !now.IsZero() {
+		cfg.Now = func() time.Time { return now }
+	}
+}
