@@ -17,46 +17,6 @@ func TraitPolicies(ctx context.Context, db DB, at time.Time) (*lifecycle.Policie
 		  from oxbow.policy_definitions d where d.name like 'trait\_%'`, at)
 }
 
-// PolicyHistory holds the policies of traits by the time they came into force, the latest first.
-type PolicyHistory struct {
-	since    []time.Time
-	policies []*lifecycle.Policies
-	// Pending reports that the job settle has not yet applied the latest policies to the stage
-	// transitions.
-	Pending bool
-}
-
-// At returns the policies in force at the given time.
-func (h PolicyHistory) At(at time.Time) *lifecycle.Policies {
-	for i, since := range h.since {
-		if !since.After(at) {
-			return h.policies[i]
-		}
-	}
-	return h.policies[len(h.policies)-1] // the earliest
-}
-
-// TraitPolicyHistory returns all policies of traits that have ever been in force.
-func TraitPolicyHistory(ctx context.Context, db DB) (h PolicyHistory, err error) {
-	_, err = Collect(ctx, db, func(row pgx.CollectableRow) (struct{}, error) {
-		var since time.Time
-		var policies *lifecycle.Policies
-		err := row.Scan(&since, &policies)
-		h.since, h.policies = append(h.since, since), append(h.policies, policies)
-		return struct{}{}, err
-	}, `
-		select m.since, jsonb_object_agg(substr(d.name, 7), oxbow.policy(d.name, m.since))
-		  from (select '0001-01-01'::timestamptz as since union select valid_from from oxbow.policy_changes) m,
-		       oxbow.policy_definitions d
-		 where d.name like 'trait\_%'
-		 group by m.since order by m.since desc`)
-	if err != nil {
-		return h, err
-	}
-	h.Pending, err = CollectOne(ctx, db, pgx.RowTo[bool], `select oxbow.policies_pending()`)
-	return h, err
-}
-
 // DecayTraits decays the confidence of traits to now with the formula in the database. It skips
 // trends, which have no confidence, and values set at or after now.
 func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Trait) error {
@@ -77,7 +37,8 @@ func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Tr
 		return nil
 	}
 	decayed, err := Collect(ctx, db, pgx.RowTo[float64], `
-		select oxbow.trait_confidence_at(t.confidence, t.subtype, t.reinforcements, t.at, $5::timestamptz, r.rules)
+		select oxbow.clamp_confidence(oxbow.trait_confidence_at(t.confidence, t.subtype, t.reinforcements, t.at,
+		         $5::timestamptz, r.rules))
 		  from unnest($1::text[], $2::float8[], $3::integer[], $4::timestamptz[]) with ordinality
 		         t(subtype, confidence, reinforcements, at, nth),
 		       (select oxbow.trait_rules() as rules offset 0) r

@@ -106,13 +106,12 @@ type heldRow struct {
 func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uuid.UUID) ([]TraitSummary, error) {
 	traits, err := Collect(ctx, db, scanHeld, `
 		with held as (
-		  select t.*, n.now, r.rules,
-		         oxbow.trait_stage_at(t.stored_stage, t.stored_confidence, t.subtype, t.reinforcement_count, t.confidence_at,
-		           t.window_end, n.now, r.rules) as stage_now,
-		         oxbow.trait_confidence_at(t.stored_confidence, t.subtype, t.reinforcement_count, t.confidence_at, n.now,
-		           r.rules) as confidence_now
+		  select t.*, n.now, r.rules, c.confidence_now,
+		         oxbow.trait_stage_with(t.stored_stage, c.confidence_now, t.window_end, n.now, r.rules) as stage_now
 		    from oxbow.traits t, (select coalesce($1::timestamptz, now()) as now) n,
-		         (select oxbow.trait_rules() as rules offset 0) r
+		         (select oxbow.trait_rules() as rules offset 0) r,
+		         lateral (select oxbow.trait_confidence_at(t.stored_confidence, t.subtype, t.reinforcement_count,
+		           t.confidence_at, n.now, r.rules) as confidence_now offset 0) c
 		   where t.user_id = $2::text
 		     and ($3::uuid is null or t.id = $3::uuid or t.parent_id = $3::uuid
 		          or t.id = (select p.parent_id from oxbow.traits p where p.user_id = $2::text and p.id = $3::uuid))

@@ -55,12 +55,10 @@ const repairSeq = `
 	  from oxbow.trait_events e
 	 where v.user_id = $1::text and v.trait_id = $2::uuid and e.user_id = v.user_id and e.trait_id = v.trait_id
 	   and e.cycle_id = v.cycle_id
-	   and e.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
-	     else '{contradicted}' end)
+	   and oxbow.counts_in(v.direction, e.event)
 	   and not exists (select from oxbow.trait_events o
 	                    where o.user_id = v.user_id and o.trait_id = v.trait_id and o.seq = v.event_seq
-	                      and o.event = any(case v.direction when 'supporting' then '{created,reinforced,revived}'::text[]
-	                                        else '{contradicted}' end))`
+	                      and oxbow.counts_in(v.direction, o.event))`
 
 // repairWording makes a trait with events the current wording. A trait without events becomes an
 // older wording if a newer one exists.

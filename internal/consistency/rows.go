@@ -59,6 +59,10 @@ type eventRow struct {
 	Stage      string
 	Actor      string
 
+	// Counted is the number of memories that count in the event, and Weight the factor that follows
+	// from them; nil: none.
+	Counted int32
+	Weight  *float64
 	// After is the replayed state after the event.
 	After     replayed
 	AfterNext *time.Time // of the last event: when time alone changes the stage
@@ -75,15 +79,13 @@ type replayed struct {
 	WindowEnd      *time.Time
 }
 
-// evidenceRow aggregates the evidence of an event in one direction: the number of memories, and
-// the number of sessions by best quality A, B, C or D.
-type evidenceRow struct {
-	UserID     string
-	TraitID    uuid.UUID
-	EventSeq   int32
-	Direction  string
-	Memories   int64
-	A, B, C, D int64
+// strayRow is evidence that names an event in which it does not count.
+type strayRow struct {
+	UserID    string
+	TraitID   uuid.UUID
+	EventSeq  int32
+	Direction string
+	Memories  int64
 }
 
 // twiceRow is a memory that counts more than once for a trait.
@@ -121,17 +123,28 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 	from, upto := rows[0], rows[len(rows)-1]
 	keys := []any{from.UserID, from.ID, upto.UserID, upto.ID}
 
-	policies, err := store.TraitPolicyHistory(ctx, db)
+	pending, err := store.CollectOne(ctx, db, pgx.RowTo[bool], `select oxbow.policies_pending()`)
 	if err != nil {
 		return nil, err
 	}
 	for i := range traits {
-		traits[i].policies = policies
+		traits[i].pending = pending
 	}
 	events, err := store.Collect(ctx, db, scanEvent, `
+		with session as (
+		  select v.trait_id, v.user_id, v.event_seq, v.direction, min(v.quality) as best, count(*) as memories
+		    from oxbow.trait_evidence v
+		   where (v.user_id, v.trait_id) >= ($1::text, $2::uuid) and (v.user_id, v.trait_id) <= ($3::text, $4::uuid)
+		   group by v.user_id, v.trait_id, v.event_seq, v.direction, v.session_key
+		), evidence as (
+		  select n.user_id, n.trait_id, n.event_seq, n.direction, sum(n.memories)::integer as memories,
+		         array_agg(n.best) as qualities
+		    from session n group by n.user_id, n.trait_id, n.event_seq, n.direction
+		)
 		select e.user_id, e.trait_id, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype, e.window_end,
-		       e.confidence, e.stage, e.actor, s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements,
-		       s.contradictions, s.window_end,
+		       e.confidence, e.stage, e.actor, coalesce(v.memories, 0),
+		       oxbow.trait_factor(e.event, v.qualities, v.memories, e.at),
+		       s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end,
 		       case when lead(e.seq) over (partition by e.user_id, e.trait_id order by e.seq) is null then
 		         oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at,
 		           s.window_end, r.rules) end
@@ -140,6 +153,8 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 		 cross join (select oxbow.trait_rules() as rules offset 0) r
 		 cross join lateral oxbow.replay_events(k.user_id, k.trait_id, r.rules) s
 		  join oxbow.trait_events e on e.user_id = k.user_id and e.trait_id = k.trait_id and e.seq = s.seq
+		  left join evidence v on v.user_id = e.user_id and v.trait_id = e.trait_id and v.event_seq = e.seq
+		        and oxbow.counts_in(v.direction, e.event)
 		 order by e.user_id, e.trait_id, e.seq`, keys...)
 	if err != nil {
 		return nil, err
@@ -149,24 +164,20 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 			t.events = append(t.events, e)
 		}
 	}
-	evidence, err := store.Collect(ctx, db, pgx.RowToStructByName[evidenceRow], `
-		with session as (
-		  select user_id, trait_id, event_seq, direction, session_key, min(quality) as best, count(*) as memories
-		    from oxbow.trait_evidence
-		   where (user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)
-		   group by user_id, trait_id, event_seq, direction, session_key
-		)
-		select user_id, trait_id, event_seq, direction, sum(memories)::bigint as memories,
-		       count(*) filter (where best = 'A') as a, count(*) filter (where best = 'B') as b,
-		       count(*) filter (where best = 'C') as c, count(*) filter (where best = 'D') as d
-		  from session group by user_id, trait_id, event_seq, direction
-		 order by user_id, trait_id, event_seq, direction`, keys...)
+	stray, err := store.Collect(ctx, db, pgx.RowToStructByName[strayRow], `
+		select v.user_id, v.trait_id, v.event_seq, v.direction, count(*) as memories
+		  from oxbow.trait_evidence v
+		  left join oxbow.trait_events e on e.user_id = v.user_id and e.trait_id = v.trait_id and e.seq = v.event_seq
+		 where (v.user_id, v.trait_id) >= ($1::text, $2::uuid) and (v.user_id, v.trait_id) <= ($3::text, $4::uuid)
+		   and oxbow.counts_in(v.direction, e.event) is not true
+		 group by v.user_id, v.trait_id, v.event_seq, v.direction
+		 order by v.user_id, v.trait_id, v.event_seq, v.direction`, keys...)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range evidence {
+	for _, e := range stray {
 		if t := at[store.MemoryRef{UserID: e.UserID, ID: e.TraitID}]; t != nil {
-			t.evidence = append(t.evidence, e)
+			t.stray = append(t.stray, e)
 		}
 	}
 	twice, err := store.Collect(ctx, db, pgx.RowToStructByName[twiceRow], `
@@ -189,7 +200,7 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 func scanEvent(row pgx.CollectableRow) (e eventRow, err error) {
 	a := &e.After
 	err = row.Scan(&e.UserID, &e.TraitID, &e.Seq, &e.Event, &e.At, &e.Factor, &e.Sets, &e.Memories, &e.Subtype, &e.WindowEnd,
-		&e.Confidence, &e.Stage, &e.Actor, &a.Subtype, &a.Stage, &a.Confidence, &a.At, &a.Reinforcements, &a.Contradictions,
-		&a.WindowEnd, &e.AfterNext)
+		&e.Confidence, &e.Stage, &e.Actor, &e.Counted, &e.Weight, &a.Subtype, &a.Stage, &a.Confidence, &a.At,
+		&a.Reinforcements, &a.Contradictions, &a.WindowEnd, &e.AfterNext)
 	return e, err
 }

@@ -8,17 +8,16 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
-	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 // checkedTrait is a trait with its stored events and evidence.
 type checkedTrait struct {
-	row      traitRow
-	events   []eventRow    // in order
-	evidence []evidenceRow // by event
-	twice    []twiceRow
-	policies store.PolicyHistory
+	row     traitRow
+	events  []eventRow // in order
+	stray   []strayRow
+	twice   []twiceRow
+	pending bool // the job settle has not followed the latest change of policies
 
 	seen []Problem
 }
@@ -87,23 +86,11 @@ func (t *checkedTrait) links() {
 	}
 }
 
-// counts lists the events in which evidence counts, by direction.
-var counts = map[string][]string{
-	traits.Supporting:    {string(lifecycle.Created), string(lifecycle.Reinforced), string(lifecycle.Revived)},
-	traits.Contradicting: {string(lifecycle.Contradicted)},
-}
-
 // weights compares each event with its evidence.
 func (t *checkedTrait) weights() {
-	weighed := make(map[int32]evidenceRow, len(t.evidence))
-	for _, v := range t.evidence {
-		i, ok := slices.BinarySearchFunc(t.events, v.EventSeq, func(e eventRow, seq int32) int { return int(e.Seq - seq) })
-		if !ok || !slices.Contains(counts[v.Direction], t.events[i].Event) {
-			t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq),
-				"an event in which they count")
-			continue
-		}
-		weighed[v.EventSeq] = v
+	for _, v := range t.stray {
+		t.wrong("evidence", fmt.Sprintf("%d %s memories name event %d", v.Memories, v.Direction, v.EventSeq),
+			"an event in which they count")
 	}
 	for i, e := range t.events {
 		if want := int32(i + 1); e.Seq != want {
@@ -115,36 +102,15 @@ func (t *checkedTrait) weights() {
 		if e.Actor == "import" || e.Actor == "check" {
 			continue // these events record an existing state and have no evidence
 		}
-		v := weighed[e.Seq]
-		if int64(e.Memories) != v.Memories {
+		if e.Memories != e.Counted {
 			t.wrong("memories", fmt.Sprintf("event %d, %s, says %d", e.Seq, e.Event, e.Memories),
-				fmt.Sprintf("%d, as its evidence", v.Memories))
+				fmt.Sprintf("%d, as its evidence", e.Counted))
 		}
-		if want := weightOf(t.policies.At(e.At), e.Event, v); math.Abs(or(e.Factor)-want) > tolerance {
+		if math.Abs(or(e.Factor)-or(e.Weight)) > tolerance {
 			t.wrong("factor", fmt.Sprintf("event %d, %s, says %s", e.Seq, e.Event, decimal(or(e.Factor))),
-				decimal(want)+", by the rules")
+				decimal(or(e.Weight))+", by the rules")
 		}
 	}
-}
-
-// weightOf returns the factor that follows from an event's evidence and the policies of its time.
-func weightOf(policies *lifecycle.Policies, event string, v evidenceRow) float64 {
-	switch lifecycle.Kind(event) {
-	case lifecycle.Reinforced:
-		sessions := map[string]lifecycle.Quality{}
-		for q, n := range map[lifecycle.Quality]int64{lifecycle.QualityA: v.A, lifecycle.QualityB: v.B,
-			lifecycle.QualityC: v.C, lifecycle.QualityD: v.D} {
-			for i := range n {
-				sessions[string(q)+strconv.FormatInt(i, 10)] = q
-			}
-		}
-		return policies.Reinforcement(sessions)
-	case lifecycle.Contradicted:
-		return policies.Contradiction(int(v.Memories))
-	case lifecycle.Used:
-		return policies.FactorUsed
-	}
-	return 0
 }
 
 // corrections compares the mark that a person corrected the trait with the events. An imported
@@ -200,8 +166,8 @@ func (t *checkedTrait) compare() {
 	default:
 		differ("window", momentText(or(r.TraitWindowEnd)), momentText(or(s.WindowEnd)))
 	}
-	if t.policies.Pending {
-		return // the settle job has not recomputed the transitions after a policy change
+	if t.pending {
+		return
 	}
 	next, want := or(r.TraitNextTransitionAt), or(last.AfterNext)
 	// The database's rounding may differ.

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycle_test
 
 import (
 	"math"
@@ -6,68 +6,70 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
 func TestFactor(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[Quality]float64{QualityA: 0.25, QualityB: 0.20, QualityC: 0.15, QualityD: 0.05, "": 0.05, "E": 0.05} {
+	for q, want := range map[lifecycle.Quality]float64{lifecycle.QualityA: 0.25, lifecycle.QualityB: 0.20, lifecycle.QualityC: 0.15, lifecycle.QualityD: 0.05, "": 0.05, "E": 0.05} {
 		require.Equal(t, want, policies.Factor(q), q)
 	}
 }
 
 func TestGrade(t *testing.T) {
 	t.Parallel()
-	var seen Seen
+	var seen lifecycle.Seen
 	require.Zero(t, seen.Sessions())
-	require.Equal(t, QualityC, seen.Grade("monday", "work", false, false), "a first context is no second one")
-	require.Equal(t, QualityB, seen.Grade("monday", "work", true, false))
+	require.Equal(t, lifecycle.QualityC, seen.Grade("monday", "work", false, false), "a first context is no second one")
+	require.Equal(t, lifecycle.QualityB, seen.Grade("monday", "work", true, false))
 	seen.Add("monday", "work")
 	seen.Add("tuesday", "")
 	require.Equal(t, 2, seen.Sessions())
 	for _, c := range []struct {
 		name, session, context string
 		stated, inferred       bool
-		want                   Quality
+		want                   lifecycle.Quality
 	}{
-		{"second context", "wednesday", "personal", false, false, QualityA},
-		{"second context, same session", "monday", "personal", false, false, QualityA},
-		{"second context and said outright", "wednesday", "personal", true, false, QualityA},
-		{"said outright", "wednesday", "work", true, false, QualityB},
-		{"said outright, same session", "monday", "work", true, false, QualityB},
-		{"another session", "wednesday", "work", false, false, QualityC},
-		{"another session, context unknown", "wednesday", "", false, false, QualityC},
-		{"another session, general", "wednesday", "general", false, false, QualityC},
-		{"another session, contextual", "wednesday", "contextual", false, false, QualityC},
-		{"same session", "monday", "work", false, false, QualityD},
-		{"inferred", "wednesday", "personal", true, true, QualityD},
+		{"second context", "wednesday", "personal", false, false, lifecycle.QualityA},
+		{"second context, same session", "monday", "personal", false, false, lifecycle.QualityA},
+		{"second context and said outright", "wednesday", "personal", true, false, lifecycle.QualityA},
+		{"said outright", "wednesday", "work", true, false, lifecycle.QualityB},
+		{"said outright, same session", "monday", "work", true, false, lifecycle.QualityB},
+		{"another session", "wednesday", "work", false, false, lifecycle.QualityC},
+		{"another session, context unknown", "wednesday", "", false, false, lifecycle.QualityC},
+		{"another session, general", "wednesday", "general", false, false, lifecycle.QualityC},
+		{"another session, contextual", "wednesday", "contextual", false, false, lifecycle.QualityC},
+		{"same session", "monday", "work", false, false, lifecycle.QualityD},
+		{"inferred", "wednesday", "personal", true, true, lifecycle.QualityD},
 	} {
 		require.Equal(t, c.want, seen.Grade(c.session, c.context, c.stated, c.inferred), c.name)
 	}
 	seen.Add("wednesday", "personal")
-	require.Equal(t, QualityC, seen.Grade("friday", "personal", false, false), "the second context is known now")
-	require.Equal(t, QualityA, seen.Grade("friday", "social", false, false), "a third counts as well")
+	require.Equal(t, lifecycle.QualityC, seen.Grade("friday", "personal", false, false), "the second context is known now")
+	require.Equal(t, lifecycle.QualityA, seen.Grade("friday", "social", false, false), "a third counts as well")
 
 	for _, vague := range []string{"", "general", "contextual"} {
-		seen = Seen{}
+		seen = lifecycle.Seen{}
 		seen.Add("monday", vague)
-		require.Equal(t, QualityC, seen.Grade("tuesday", "work", false, false), "%q is no first context", vague)
+		require.Equal(t, lifecycle.QualityC, seen.Grade("tuesday", "work", false, false), "%q is no first context", vague)
 	}
 }
 
 func TestReinforcement(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		sessions map[string]Quality
+		sessions map[string]lifecycle.Quality
 		want     float64
 	}{
 		{nil, 0},
-		{map[string]Quality{"1": QualityA}, 0.25},
-		{map[string]Quality{"1": QualityB}, 0.20},
-		{map[string]Quality{"1": QualityC}, 0.15},
-		{map[string]Quality{"1": QualityD}, 0.05},
-		{map[string]Quality{"1": "?"}, 0.05},
-		{map[string]Quality{"1": QualityC, "2": QualityC}, 1 - 0.85*0.85},
-		{map[string]Quality{"1": QualityA, "2": QualityB, "3": QualityC, "4": QualityD}, 1 - 0.75*0.80*0.85*0.95},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityA}, 0.25},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityB}, 0.20},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityC}, 0.15},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityD}, 0.05},
+		{map[string]lifecycle.Quality{"1": "?"}, 0.05},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityC, "2": lifecycle.QualityC}, 1 - 0.85*0.85},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityA, "2": lifecycle.QualityB, "3": lifecycle.QualityC, "4": lifecycle.QualityD}, 1 - 0.75*0.80*0.85*0.95},
 	} {
 		require.InDelta(t, c.want, policies.Reinforcement(c.sessions), 1e-15, "%v", c.sessions)
 	}
@@ -76,9 +78,9 @@ func TestReinforcement(t *testing.T) {
 // The factor is below 1 even where 1 − 0.75ⁿ rounds to 1, as the database's constraint requires.
 func TestReinforcementOfManySessions(t *testing.T) {
 	t.Parallel()
-	sessions := map[string]Quality{}
+	sessions := map[string]lifecycle.Quality{}
 	for last := 0.0; len(sessions) < 400; {
-		sessions[string(rune('a'+len(sessions)))] = QualityA
+		sessions[string(rune('a'+len(sessions)))] = lifecycle.QualityA
 		f := policies.Reinforcement(sessions)
 		require.GreaterOrEqual(t, f, last)
 		require.Less(t, f, 1.0)
@@ -109,10 +111,10 @@ func TestReviewDue(t *testing.T) {
 
 func TestReviewed(t *testing.T) {
 	t.Parallel()
-	require.InDelta(t, 0.4, Reviewed(0.6, 4, 2), 1e-15)
-	require.InDelta(t, 0.6, Reviewed(0.6, 4, 0), 1e-15)
-	require.Equal(t, margin, Reviewed(0.6, 0, 4))
-	require.Equal(t, margin, Reviewed(0.6, 0, 0))
+	require.InDelta(t, 0.4, lifecycle.Reviewed(0.6, 4, 2), 1e-15)
+	require.InDelta(t, 0.6, lifecycle.Reviewed(0.6, 4, 0), 1e-15)
+	require.Equal(t, margin, lifecycle.Reviewed(0.6, 0, 4))
+	require.Equal(t, margin, lifecycle.Reviewed(0.6, 0, 0))
 }
 
 func TestNewPattern(t *testing.T) {
@@ -124,16 +126,16 @@ func TestNewPattern(t *testing.T) {
 		emotional, ok      bool
 		sets               float64
 		window             time.Duration
-		stage              Stage
+		stage              lifecycle.Stage
 	}{
 		{"one conversation", 9, 1, 0, false, false, 0, 0, ""},
 		{"nothing", 0, 0, 0, false, false, 0, 0, ""},
-		{"three memories", 3, 2, 2 * days, false, true, 0.40, 0, Emerging},
-		{"three memories of a mood", 3, 3, 20 * days, true, true, 0.40, 0, Emerging},
-		{"few, long apart", 2, 2, 14 * days, false, true, 0.20, 0, Candidate},
-		{"few, not quite long apart", 2, 2, 14*days - 1, false, true, 0, 30 * days, Trend},
-		{"few", 2, 2, 0, false, true, 0, 30 * days, Trend},
-		{"a mood", 2, 2, 3 * days, true, true, 0, 14 * days, Trend},
+		{"three memories", 3, 2, 2 * days, false, true, 0.40, 0, lifecycle.Emerging},
+		{"three memories of a mood", 3, 3, 20 * days, true, true, 0.40, 0, lifecycle.Emerging},
+		{"few, long apart", 2, 2, 14 * days, false, true, 0.20, 0, lifecycle.Candidate},
+		{"few, not quite long apart", 2, 2, 14*days - 1, false, true, 0, 30 * days, lifecycle.Trend},
+		{"few", 2, 2, 0, false, true, 0, 30 * days, lifecycle.Trend},
+		{"a mood", 2, 2, 3 * days, true, true, 0, 14 * days, lifecycle.Trend},
 	} {
 		e, ok := policies.NewPattern(start, c.memories, c.sessions, c.span, c.emotional)
 		require.Equal(t, c.ok, ok, c.name)
@@ -141,8 +143,8 @@ func TestNewPattern(t *testing.T) {
 			require.Zero(t, e, c.name)
 			continue
 		}
-		s := policies.Apply(State{}, e)
-		want := State{Subtype: Behavior, Stage: c.stage, Confidence: c.sets, At: start}
+		s := policies.Apply(lifecycle.State{}, e)
+		want := lifecycle.State{Subtype: lifecycle.Behavior, Stage: c.stage, Confidence: c.sets, At: start}
 		if c.window > 0 {
 			want.WindowEnd = start.Add(c.window)
 		}
@@ -152,31 +154,35 @@ func TestNewPattern(t *testing.T) {
 
 func TestPromote(t *testing.T) {
 	t.Parallel()
-	behavior := func(c float64, context string) Member { return Member{Behavior, policies.StageOf(c), c, context} }
-	preference := func(c float64, context string) Member { return Member{Preference, policies.StageOf(c), c, context} }
+	behavior := func(c float64, context string) lifecycle.Member {
+		return lifecycle.Member{lifecycle.Behavior, policies.StageOf(c), c, context}
+	}
+	preference := func(c float64, context string) lifecycle.Member {
+		return lifecycle.Member{lifecycle.Preference, policies.StageOf(c), c, context}
+	}
 	for _, c := range []struct {
 		name    string
-		to      Subtype
-		members []Member
+		to      lifecycle.Subtype
+		members []lifecycle.Member
 		sets    float64 // 0: rejected
 		context string
 	}{
-		{"two behaviors", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},
-		{"two contexts", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "personal")}, 0.65, "general"},
-		{"three contexts, one bonus", Preference, []Member{behavior(0.5, "work"), behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
-		{"an unknown context is not a second one", Preference, []Member{behavior(0.5, "work"), behavior(0.7, "general")}, 0.6, "general"},
-		{"contextual ones", Preference, []Member{behavior(0.5, "contextual"), behavior(0.5, "contextual")}, 0.5, "general"},
-		{"two preferences", CoreTrait, []Member{preference(0.6, "work"), preference(0.8, "work")}, 0.7, "work"},
-		{"never above 1", CoreTrait, []Member{preference(0.999, "work"), preference(0.999, "social")}, 1 - margin, "general"},
-		{"one", Preference, []Member{behavior(0.9, "work")}, 0, ""},
-		{"none", Preference, nil, 0, ""},
-		{"a weak behavior", Preference, []Member{behavior(math.Nextafter(0.5, 0), "work"), behavior(0.9, "work")}, 0, ""},
-		{"a weak preference", CoreTrait, []Member{preference(0.9, "work"), preference(math.Nextafter(0.6, 0), "work")}, 0, ""},
-		{"no number", Preference, []Member{{Behavior, Established, math.NaN(), "work"}, behavior(0.9, "work")}, 0, ""},
-		{"another subtype", CoreTrait, []Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
-		{"mixed subtypes", CoreTrait, []Member{preference(0.9, "work"), behavior(0.9, "work")}, 0, ""},
-		{"a dissolved one", Preference, []Member{{Behavior, Dissolved, 0.9, "work"}, behavior(0.9, "work")}, 0, ""},
-		{"to a behavior", Behavior, []Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+		{"two behaviors", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},
+		{"two contexts", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "personal")}, 0.65, "general"},
+		{"three contexts, one bonus", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
+		{"an unknown context is not a second one", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "general")}, 0.6, "general"},
+		{"contextual ones", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "contextual"), behavior(0.5, "contextual")}, 0.5, "general"},
+		{"two preferences", lifecycle.CoreTrait, []lifecycle.Member{preference(0.6, "work"), preference(0.8, "work")}, 0.7, "work"},
+		{"never above 1", lifecycle.CoreTrait, []lifecycle.Member{preference(0.999, "work"), preference(0.999, "social")}, 1 - margin, "general"},
+		{"one", lifecycle.Preference, []lifecycle.Member{behavior(0.9, "work")}, 0, ""},
+		{"none", lifecycle.Preference, nil, 0, ""},
+		{"a weak behavior", lifecycle.Preference, []lifecycle.Member{behavior(math.Nextafter(0.5, 0), "work"), behavior(0.9, "work")}, 0, ""},
+		{"a weak preference", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"), preference(math.Nextafter(0.6, 0), "work")}, 0, ""},
+		{"no number", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Established, math.NaN(), "work"}, behavior(0.9, "work")}, 0, ""},
+		{"another subtype", lifecycle.CoreTrait, []lifecycle.Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+		{"mixed subtypes", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"), behavior(0.9, "work")}, 0, ""},
+		{"a dissolved one", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Dissolved, 0.9, "work"}, behavior(0.9, "work")}, 0, ""},
+		{"to a behavior", lifecycle.Behavior, []lifecycle.Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
 	} {
 		e, context, ok := policies.Promote(start, c.to, c.members)
 		require.Equal(t, c.sets > 0, ok, c.name)
@@ -186,6 +192,6 @@ func TestPromote(t *testing.T) {
 			continue
 		}
 		require.InDelta(t, c.sets, e.Sets, 1e-15, c.name)
-		require.Equal(t, Event{Kind: Created, At: start, Subtype: c.to, Sets: e.Sets}, e, c.name)
+		require.Equal(t, lifecycle.Event{Kind: lifecycle.Created, At: start, Subtype: c.to, Sets: e.Sets}, e, c.name)
 	}
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycle_test
 
 import (
 	"encoding/binary"
@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
 // decode decodes events of eleven bytes each: kind, time, factor, confidence, count, subtype and
 // window.
-func decode(data []byte) []Event {
+func decode(data []byte) []lifecycle.Event {
 	const size = 11
 	// Values that no computation yields, but that somebody may have written by hand.
 	odd := []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), -1, 1, 5e-324, math.MaxFloat64}
@@ -22,7 +24,7 @@ func decode(data []byte) []Event {
 		return float64(b) / math.MaxUint16
 	}
 	now := start
-	var events []Event
+	var events []lifecycle.Event
 	for ; len(data) >= size && len(events) < 500; data = data[size:] {
 		moment := binary.BigEndian.Uint16(data[1:3])
 		switch {
@@ -37,14 +39,14 @@ func decode(data []byte) []Event {
 		case now.Year() < 9000: // up to ninety years
 			now = now.Add(time.Duration(moment-1<<15) * 24 * time.Hour)
 		}
-		e := Event{
+		e := lifecycle.Event{
 			Kind: kinds[int(data[0])%len(kinds)], At: now, Factor: number(binary.BigEndian.Uint16(data[3:5])),
 			Sets: number(binary.BigEndian.Uint16(data[5:7])), Count: int(data[7]), Subtype: subtypes[int(data[8])%len(subtypes)],
 		}
-		if e.Kind == Created && data[9]%2 == 0 {
+		if e.Kind == lifecycle.Created && data[9]%2 == 0 {
 			e.Sets, e.WindowEnd = 0, now.Add(time.Duration(data[10])*24*time.Hour)
 		}
-		if data[9]%3 == 0 && e.Kind != Edited && e.Kind != Revived {
+		if data[9]%3 == 0 && e.Kind != lifecycle.Edited && e.Kind != lifecycle.Revived {
 			e.Sets = 0
 		}
 		events = append(events, e)
@@ -73,7 +75,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 153, 153, 0, 1, 1, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, 3, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events := decode(data)
-		var s State
+		var s lifecycle.State
 		for _, e := range events {
 			s = policies.Apply(s, e)
 			if s.Stage == "" {
@@ -81,7 +83,7 @@ func FuzzReplay(f *testing.F) {
 				continue
 			}
 			requireSound(t, s)
-			if next := policies.NextTransition(s); s.Stage != Trend && s.Stage != Dissolved && next.Year() < 9999 {
+			if next := policies.NextTransition(s); s.Stage != lifecycle.Trend && s.Stage != lifecycle.Dissolved && next.Year() < 9999 {
 				_, due := policies.Follow(s, next)
 				require.True(t, due)
 			}
@@ -94,7 +96,7 @@ func FuzzReplay(f *testing.F) {
 		// At the same time, reinforcements may come in any order, and so may contradictions.
 		for i := 1; i < len(events); i++ {
 			a, b := events[i-1], events[i]
-			if a.Kind == b.Kind && (a.Kind == Reinforced || a.Kind == Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {
+			if a.Kind == b.Kind && (a.Kind == lifecycle.Reinforced || a.Kind == lifecycle.Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {
 				events[i-1], events[i] = b, a
 			}
 		}

@@ -1,4 +1,4 @@
-package lifecycle
+package lifecycle_test
 
 import (
 	"math"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
 const rounds = 2000
@@ -32,9 +34,9 @@ func random(t *testing.T) *rand.Rand {
 }
 
 var (
-	kinds     = []Kind{Created, Reinforced, Contradicted, Promoted, Revised, Split, Edited, Decayed, Dissolution, Revived, Used}
-	subtypes  = []Subtype{Behavior, Preference, CoreTrait}
-	qualities = []Quality{QualityA, QualityB, QualityC, QualityD}
+	kinds     = []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used}
+	subtypes  = []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait}
+	qualities = []lifecycle.Quality{lifecycle.QualityA, lifecycle.QualityB, lifecycle.QualityC, lifecycle.QualityD}
 )
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
@@ -49,30 +51,30 @@ func randomConfidence(r *rand.Rand) float64 {
 }
 
 // randomState returns a reachable state with a confidence.
-func randomState(r *rand.Rand) State {
+func randomState(r *rand.Rand) lifecycle.State {
 	c := randomConfidence(r)
-	s := State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c), Reinforcements: r.IntN(60),
+	s := lifecycle.State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c), Reinforcements: r.IntN(60),
 		At: start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
 	return s
 }
 
 // randomEvents returns events that begin with Created. One in ten is earlier than its predecessor.
-func randomEvents(r *rand.Rand) []Event {
+func randomEvents(r *rand.Rand) []lifecycle.Event {
 	now := start
-	events := make([]Event, 1+r.IntN(30))
+	events := make([]lifecycle.Event, 1+r.IntN(30))
 	for i := range events {
-		e := Event{Kind: pick(r, kinds), At: now, Factor: r.Float64(), Count: r.IntN(5), Subtype: pick(r, subtypes)}
+		e := lifecycle.Event{Kind: pick(r, kinds), At: now, Factor: r.Float64(), Count: r.IntN(5), Subtype: pick(r, subtypes)}
 		if i == 0 {
-			e.Kind = Created
+			e.Kind = lifecycle.Created
 		}
 		switch e.Kind {
-		case Created:
+		case lifecycle.Created:
 			if e.WindowEnd = now.Add(30 * days); r.IntN(2) == 0 {
 				e.Sets, e.WindowEnd = randomConfidence(r), time.Time{}
 			}
-		case Edited, Revived:
+		case lifecycle.Edited, lifecycle.Revived:
 			e.Sets = randomConfidence(r)
-		case Promoted, Revised, Split:
+		case lifecycle.Promoted, lifecycle.Revised, lifecycle.Split:
 			if r.IntN(2) == 0 {
 				e.Sets = randomConfidence(r)
 			}
@@ -87,14 +89,14 @@ func randomEvents(r *rand.Rand) []Event {
 }
 
 // requireSound checks the invariants of every reachable state.
-func requireSound(t *testing.T, s State) {
+func requireSound(t *testing.T, s lifecycle.State) {
 	t.Helper()
 	switch s.Stage {
-	case Trend:
+	case lifecycle.Trend:
 		require.Zero(t, s.Confidence)
 		require.Equal(t, s.WindowEnd, policies.NextTransition(s))
 		return
-	case Dissolved:
+	case lifecycle.Dissolved:
 		require.GreaterOrEqual(t, s.Confidence, 0.0) // 0 for a trend
 		require.Less(t, s.Confidence, 1.0)
 		require.Zero(t, policies.NextTransition(s))
@@ -111,7 +113,7 @@ func TestConfidenceStaysInside(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	for range rounds {
-		var s State
+		var s lifecycle.State
 		for _, e := range randomEvents(r) {
 			s = policies.Apply(s, e)
 			requireSound(t, s)
@@ -126,7 +128,7 @@ func TestReplayIsWhatWasKept(t *testing.T) {
 	r := random(t)
 	for range rounds {
 		events := randomEvents(r)
-		var kept State
+		var kept lifecycle.State
 		for i, e := range events {
 			kept = policies.Apply(kept, e)
 			require.Equal(t, kept, policies.Replay(events[:i+1]))
@@ -158,7 +160,7 @@ func TestDecayIsMonotone(t *testing.T) {
 		d := time.Duration(r.Int64N(int64(5000 * days)))
 		c := policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, d)
 		require.GreaterOrEqual(t, policies.Decay(s.Confidence, s.Subtype, s.Reinforcements+1, d), c)
-		require.GreaterOrEqual(t, policies.Decay(s.Confidence, CoreTrait, s.Reinforcements, d), c)
+		require.GreaterOrEqual(t, policies.Decay(s.Confidence, lifecycle.CoreTrait, s.Reinforcements, d), c)
 	}
 }
 
@@ -174,7 +176,7 @@ func TestDecayComposes(t *testing.T) {
 		twice := policies.Decay(policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype, s.Reinforcements, t2)
 		require.InEpsilon(t, once, twice, 1e-12)
 
-		noted := policies.Apply(s, Event{Kind: Decayed, At: s.At.Add(t1)})
+		noted := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Decayed, At: s.At.Add(t1)})
 		if noted.Confidence > margin { // unless nothing is left
 			require.InEpsilon(t, policies.ConfidenceAt(s, s.At.Add(t1+t2)), policies.ConfidenceAt(noted, s.At.Add(t1+t2)), 1e-12)
 		}
@@ -187,12 +189,12 @@ func TestOrderWithinACycle(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	for range rounds {
-		qs := make([]Quality, 2+r.IntN(30))
+		qs := make([]lifecycle.Quality, 2+r.IntN(30))
 		for i := range qs {
 			qs[i] = pick(r, qualities)
 		}
 		sum := func() float64 {
-			sessions := map[string]Quality{}
+			sessions := map[string]lifecycle.Quality{}
 			for i, q := range qs {
 				sessions[strconv.Itoa(i)] = q
 			}
@@ -217,12 +219,12 @@ func TestCyclesCommute(t *testing.T) {
 		s := randomState(r)
 		now := s.At.Add(time.Duration(r.Int64N(int64(1000 * days))))
 		q, p := pick(r, qualities), pick(r, qualities)
-		first := Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"1": q})}
-		second := Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"2": p})}
+		first := lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q})}
+		second := lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"2": p})}
 		there, back := policies.Apply(policies.Apply(s, first), second), policies.Apply(policies.Apply(s, second), first)
 		require.InDelta(t, there.Confidence, back.Confidence, 1e-15)
 		require.Equal(t, there.Reinforcements, back.Reinforcements)
-		both := policies.Apply(s, Event{Kind: Reinforced, At: now, Factor: policies.Reinforcement(map[string]Quality{"1": q, "2": p})})
+		both := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q, "2": p})})
 		require.InDelta(t, both.Confidence, there.Confidence, 1e-15)
 	}
 }
@@ -238,11 +240,11 @@ func TestClockGoingBackwards(t *testing.T) {
 		if s.Confidence >= policies.DissolveBelow {
 			require.Equal(t, s.Stage, policies.StageAt(s, before))
 		}
-		for _, k := range []Kind{Decayed, Promoted, Revised, Split, Contradicted, Dissolution, Reinforced, Used} {
-			e := Event{Kind: k, At: before, Factor: r.Float64()}
+		for _, k := range []lifecycle.Kind{lifecycle.Decayed, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Contradicted, lifecycle.Dissolution, lifecycle.Reinforced, lifecycle.Used} {
+			e := lifecycle.Event{Kind: k, At: before, Factor: r.Float64()}
 			got := policies.Apply(s, e)
 			require.Equal(t, s.At, got.At, k)
-			if k != Reinforced && k != Used {
+			if k != lifecycle.Reinforced && k != lifecycle.Used {
 				require.LessOrEqual(t, got.Confidence, s.Confidence, k)
 			}
 			e.At = s.At
@@ -257,9 +259,9 @@ func TestReinforcingAndContradicting(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		f := r.Float64() * 0.99
-		up := policies.Apply(s, Event{Kind: Reinforced, At: s.At, Factor: f})
+		up := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Reinforced, At: s.At, Factor: f})
 		require.GreaterOrEqual(t, up.Confidence, s.Confidence)
-		down := policies.Apply(s, Event{Kind: Contradicted, At: s.At, Factor: f, Count: 1})
+		down := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Contradicted, At: s.At, Factor: f, Count: 1})
 		require.LessOrEqual(t, down.Confidence, s.Confidence)
 	}
 }
@@ -291,9 +293,9 @@ func TestTransitionsEnd(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		if r.IntN(5) == 0 {
-			s = State{Subtype: Behavior, Stage: Trend, At: start, WindowEnd: start.Add(30 * days), Reinforcements: r.IntN(2)}
+			s = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: start, WindowEnd: start.Add(30 * days), Reinforcements: r.IntN(2)}
 		}
-		visited := []Stage{s.Stage}
+		visited := []lifecycle.Stage{s.Stage}
 		for next := policies.NextTransition(s); !next.IsZero(); next = policies.NextTransition(s) {
 			require.True(t, next.After(s.At), "%+v", s)
 			e, ok := policies.Follow(s, next)
@@ -303,7 +305,7 @@ func TestTransitionsEnd(t *testing.T) {
 			visited = append(visited, s.Stage)
 			require.LessOrEqual(t, len(visited), 5, "%v", visited) // core, established, emerging, candidate, dissolved
 		}
-		require.Equal(t, Dissolved, s.Stage)
+		require.Equal(t, lifecycle.Dissolved, s.Stage)
 		_, again := policies.Follow(s, s.At)
 		require.False(t, again)
 	}

@@ -47,19 +47,14 @@ type Event struct {
 type State struct {
 	Subtype        Subtype
 	Stage          Stage
-	Confidence     float64   // at time At; 0 for a trend, even after it dissolved
-	At             time.Time // when Confidence was set
+	Confidence     float64   // 0 for a trend, even after it dissolved
+	At             time.Time // when Confidence was set, or what it has decayed to
 	Reinforcements int       // number of cycles that reinforced it
 	Contradictions int       // number of memories that contradicted it
 	WindowEnd      time.Time // of a trend, otherwise zero
 }
 
-// ConfidenceAt returns the confidence decayed to now. It does not decay before At.
-func (p *Policies) ConfidenceAt(s State, now time.Time) float64 {
-	return p.decay(s.Confidence, s.Subtype, s.Reinforcements, secondsBetween(s.At, now))
-}
-
-// StageAt returns the stage at now, considering time alone.
+// StageAt returns the stage at now of a state whose confidence is that of now.
 func (p *Policies) StageAt(s State, now time.Time) Stage {
 	switch s.Stage {
 	case Dissolved, "":
@@ -70,17 +65,15 @@ func (p *Policies) StageAt(s State, now time.Time) Stage {
 		}
 		return Dissolved
 	}
-	c := p.ConfidenceAt(s, now)
-	if c < p.DissolveBelow {
+	if s.Confidence < p.DissolveBelow {
 		return Dissolved
 	}
-	return p.StageOf(c)
+	return p.StageOf(s.Confidence)
 }
 
-// Apply returns the state after an event. The confidence first decays to the time of the event,
-// then changes. An event before At is applied at At. A dissolved trait stays dissolved, except
-// after Created, Revived and Edited. The zero State is changed only by Created and by events that
-// set a confidence.
+// Apply returns the state after an event, given the confidence at the time of the event. An event
+// before At is applied at At. A dissolved trait stays dissolved, except after Created, Revived and
+// Edited. The zero State is changed only by Created and by events that set a confidence.
 func (p *Policies) Apply(s State, e Event) State {
 	if e.Kind == Created {
 		s = State{Subtype: e.Subtype, Stage: Trend, At: e.At, WindowEnd: e.WindowEnd}
@@ -90,7 +83,7 @@ func (p *Policies) Apply(s State, e Event) State {
 	held := s.Stage != Trend && s.Confidence > 0
 	if e.At.After(s.At) {
 		if held {
-			s.Confidence = clamp(p.ConfidenceAt(s, e.At))
+			s.Confidence = clamp(s.Confidence)
 		}
 		s.At = e.At
 	}
@@ -117,15 +110,6 @@ func (p *Policies) Apply(s State, e Event) State {
 		}
 	} else if s.Stage != Trend && s.Stage != Dissolved {
 		s.Stage = p.StageOf(s.Confidence)
-	}
-	return s
-}
-
-// Replay returns the state after a sequence of events. Without events it returns the zero State.
-func (p *Policies) Replay(events []Event) State {
-	var s State
-	for _, e := range events {
-		s = p.Apply(s, e)
 	}
 	return s
 }

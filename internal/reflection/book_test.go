@@ -63,11 +63,16 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 // snapshot returns what a reflection loads.
 func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *Snapshot {
 	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(), Memories: memories,
-		Refused: b.refused, Policies: traittest.Policies}
+		Refused: b.refused, Policies: traittest.Policies.Policies}
 	for _, m := range memories {
 		s.Batch = append(s.Batch, traits.Unreflected{ID: m.ID, Type: m.Type})
 	}
 	s.Traits = slices.Clone(b.traits)
+	for i := range s.Traits { // as store.DecayTraits does
+		if t := &s.Traits[i].State; t.Confidence > 0 && t.At.Before(now) {
+			t.Confidence, t.At = traittest.Policies.ConfidenceAt(*t, now), now
+		}
+	}
 	for _, t := range b.traits {
 		switch {
 		case t.State.Stage == lifecycle.Trend:

@@ -121,7 +121,7 @@ func (p *Plan) below(c *change, parent lifecycle.Subtype) bool {
 
 func (p *Plan) member(c *change) lifecycle.Member {
 	return lifecycle.Member{Subtype: c.State.Subtype, Stage: p.Policies.StageAt(c.State, p.Now),
-		Confidence: p.Policies.ConfidenceAt(c.State, p.Now), Context: c.Context}
+		Confidence: c.State.Confidence, Context: c.Context}
 }
 
 func (p *Plan) join(parent *change, members []*change) {

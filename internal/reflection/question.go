@@ -82,7 +82,7 @@ func (s *Snapshot) shown(t traits.Trait) reasoner.Trait {
 		shown.Content = "" // a person wrote sensitive content; it is not shown to the reasoner
 	}
 	if shown.Stage != lifecycle.Trend {
-		shown.Confidence = s.Policies.ConfidenceAt(t.State, s.Now)
+		shown.Confidence = t.State.Confidence
 	}
 	return shown
 }

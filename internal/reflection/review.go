@@ -58,7 +58,7 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, "nothing is left to review", nil)
 		return
 	}
-	now := p.Policies.ConfidenceAt(t.State, p.Now)
+	now := t.State.Confidence
 	reason := Reason(v.Reason)
 	keep := func(why string) {
 		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now}, 0, why, map[string]any{"action": reasoner.Keep})

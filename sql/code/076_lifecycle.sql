@@ -65,17 +65,24 @@ begin
 end $$;
 call oxbow.grant_app('trait_stage_by');
 
+-- trait_stage_with returns a trait's stage at _now, given its confidence at _now.
+create or replace function oxbow.trait_stage_with(_stage text, _confidence double precision, _window_end timestamptz,
+  _now timestamptz, _rules oxbow.trait_rules[]) returns text
+language sql immutable parallel safe
+return case
+  when _stage = 'dissolved' then 'dissolved'
+  when _stage = 'trend' then case when _now >= _window_end then 'dissolved' else 'trend' end
+  else oxbow.trait_stage_by(_confidence,
+         case when (_rules[1]).valid_from <= _now then _rules[1] else oxbow.rules_at(_rules, _now) end) end;
+call oxbow.grant_app('trait_stage_with');
+
 -- trait_stage_at returns a trait's stage at a moment, as changed by time alone.
 create or replace function oxbow.trait_stage_at(_stage text, _confidence double precision, _subtype text,
   _reinforcements integer, _at timestamptz, _window_end timestamptz, _now timestamptz,
   _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns text
 language sql immutable parallel safe
-return case
-  when _stage = 'dissolved' then 'dissolved'
-  when _stage = 'trend' then case when _now >= _window_end then 'dissolved' else 'trend' end
-  else oxbow.trait_stage_by(oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now, _rules),
-         case when (_rules[1]).valid_from <= _now then _rules[1] else oxbow.rules_at(_rules, _now) end) end;
-
+return oxbow.trait_stage_with(_stage,
+  oxbow.trait_confidence_at(_confidence, _subtype, _reinforcements, _at, _now, _rules), _window_end, _now, _rules);
 call oxbow.grant_app('trait_stage_at');
 
 -- trait_next_transition returns when time alone changes a trait's stage: at the end of a trend's window, or
@@ -164,6 +171,23 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
                oxbow.policy('trait_contradiction', _at) + oxbow.policy('trait_contradiction_step', _at) * (_contradictions - 1));
 $$;
 call oxbow.grant_worker('trait_contradiction');
+
+-- trait_factor returns the factor of an event that counts _memories, with the best quality of each session in
+-- _qualities. Events of other kinds have none: null.
+create or replace function oxbow.trait_factor(_event text, _qualities text[], _memories integer, _at timestamptz)
+returns double precision
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case _event when 'reinforced' then coalesce(oxbow.trait_reinforcement(_qualities, _at), 0)
+                     when 'contradicted' then case when _memories > 0 then oxbow.trait_contradiction(_memories, _at) else 0 end
+                     when 'used' then oxbow.policy('trait_factor_used', _at) end;
+$$;
+call oxbow.grant_worker('trait_factor');
+
+-- counts_in reports whether evidence of a direction counts in an event.
+create or replace function oxbow.counts_in(_direction text, _event text) returns boolean
+language sql immutable parallel safe
+return case _direction when 'supporting' then _event in ('created', 'reinforced', 'revived') else _event = 'contradicted' end;
+call oxbow.grant_worker('counts_in');
 
 -- replay_trait returns the state after a trait's events up to a moment. stage is null if there are none. If
 -- a clock went backwards, an event counts as no earlier than those before it.
@@ -333,11 +357,12 @@ begin
   settled := coalesce(cardinality(_due), 0);
   with due as materialized (
     select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
-           oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
-             m.trait_window_end, _now, _rules) as next,
-           oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, _now, _rules) as confidence,
+           oxbow.trait_stage_with(m.trait_stage, c.confidence, m.trait_window_end, _now, _rules) as next, c.confidence,
            greatest(m.trait_confidence_at, _now) as at
-      from oxbow.memories_trait m where m.ctid = any(_due)
+      from oxbow.memories_trait m, lateral (
+             select oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                      m.trait_confidence_at, _now, _rules) as confidence offset 0) c
+     where m.ctid = any(_due)
   ), turned as materialized (
     select d.*, case when d.confidence is not null then oxbow.clamp_confidence(d.confidence) end as clamped from due d where d.next <> d.stage
   ), changed as (

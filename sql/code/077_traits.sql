@@ -4,18 +4,24 @@
 -- row was written. It includes trends, candidates and dissolved traits, which recall leaves out.
 create or replace view oxbow.traits with (security_invoker = true) as
 select m.user_id, m.id, m.content, m.trait_subtype as subtype,
-       oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
-         m.trait_window_end, now(), r.rules) as stage,
-       oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at, now(), r.rules) as confidence,
+       oxbow.trait_stage_with(m.trait_stage, c.confidence, m.trait_window_end, now(), r.rules) as stage, c.confidence,
        m.trait_stage as stored_stage, m.trait_confidence as stored_confidence, m.trait_confidence_at as confidence_at,
        m.trait_context as context, m.trait_contexts as contexts, m.trait_parent_id as parent_id,
-       coalesce(m.trait_reinforcement_count, 0) as reinforcement_count, coalesce(m.trait_contradiction_count, 0) as contradiction_count,
-       (select count(*) from oxbow.trait_evidence e where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'supporting') as supporting,
-       (select count(*) from oxbow.trait_evidence e where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'contradicting') as contradicting,
+       coalesce(m.trait_reinforcement_count, 0) as reinforcement_count,
+       coalesce(m.trait_contradiction_count, 0) as contradiction_count,
+       (select count(*) from oxbow.trait_evidence e
+         where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'supporting') as supporting,
+       (select count(*) from oxbow.trait_evidence e
+         where e.user_id = m.user_id and e.trait_id = m.id and e.direction = 'contradicting') as contradicting,
        m.trait_first_observed as first_observed, m.trait_last_reinforced as last_reinforced,
-       m.trait_window_start as window_start, m.trait_window_end as window_end, m.trait_next_transition_at as next_transition_at,
+       m.trait_window_start as window_start, m.trait_window_end as window_end,
+       m.trait_next_transition_at as next_transition_at,
        m.trait_edited_at as edited_at, m.trait_derived_from as derived_from, m.trait_key as key, m.version, m.created_at
-  from oxbow.memories_trait m, (select oxbow.trait_rules() as rules offset 0) r -- fetched once
+  from oxbow.memories_trait m
+ cross join (select oxbow.trait_rules() as rules offset 0) r -- fetched once
+ cross join lateral ( -- computed once
+       select oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
+                m.trait_confidence_at, now(), r.rules) as confidence offset 0) c
  where m.expired_at is null and m.forgotten_at is null;
 
 -- traits_as_of returns the traits of a user at a moment, each with its wording at the time and with the
@@ -55,10 +61,11 @@ begin
      order by w.head, w.age
   )
   select w.id, w.head, w.content, r.subtype,
-         oxbow.trait_stage_at(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, r.window_end, traits_as_of.at, _rules),
-         oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at, traits_as_of.at, _rules),
+         oxbow.trait_stage_with(r.stage, c.confidence, r.window_end, traits_as_of.at, _rules), c.confidence,
          w.trait_context, r.reinforcements, r.contradictions
-    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at, _rules) r
+    from wording w, lateral oxbow.replay_trait(traits_as_of.user_id, w.head, traits_as_of.at, _rules) r,
+         lateral (select oxbow.trait_confidence_at(r.confidence, r.subtype, r.reinforcements, r.confidence_at,
+           traits_as_of.at, _rules) as confidence offset 0) c
    where r.stage is not null
    order by 6 desc nulls last, w.head;
 end $$;

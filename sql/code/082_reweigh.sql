@@ -75,9 +75,7 @@ begin
       from session n group by n.seq
   ), weighed as (
     select e.seq, coalesce(v.memories, 0) as memories,
-           case e.event when 'reinforced' then coalesce(oxbow.trait_reinforcement(v.qualities, e.at), 0)
-                        when 'contradicted' then coalesce(oxbow.trait_contradiction(v.memories, e.at), 0)
-                        when 'used' then oxbow.policy('trait_factor_used', e.at) else e.factor end as factor
+           coalesce(oxbow.trait_factor(e.event, v.qualities, v.memories, e.at), e.factor) as factor
       from oxbow.trait_events e left join evidence v on v.seq = e.seq
      where e.user_id = _user_id and e.trait_id = _trait_id and not oxbow.is_adopted(e.actor)
   )
