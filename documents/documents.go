@@ -1,9 +1,10 @@
-// Package documents reads files (text, Markdown, HTML and PDF), splits their text into chunks, and stores the
-// chunks as memories:
+// Package documents reads files (text, Markdown and HTML), splits their text into chunks, and stores the chunks as
+// memories:
 //
 //	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "ann", Path: "guide.md", Content: file})
 //
-// A client bound to a transaction (oxbow.Client.WithTx) ingests in that transaction.
+// A client bound to a transaction (oxbow.Client.WithTx) ingests in that transaction. To read PDF files as well, import
+// package documents/pdf.
 package documents
 
 import (

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/documents"
+	_ "github.com/oxbow-memory/oxbow/documents/pdf"
 )
 
 // guide is a Markdown file of three chunks.
@@ -70,7 +71,7 @@ func TestIngest(t *testing.T) {
 	require.Len(t, files, 1)
 	require.Equal(t, report.FileID, files[0].ID)
 	require.Equal(t, 3, files[0].Chunks)
-	require.JSONEq(t, `{"chunk_size": 1000, "overlap": 100, "reader": 1}`, string(files[0].Settings))
+	require.JSONEq(t, `{"chunk_size": 1000, "overlap": 100, "reader": 2}`, string(files[0].Settings))
 	others, err := documents.Files(t.Context(), b.client, "bob")
 	require.NoError(t, err)
 	require.Empty(t, others)
@@ -179,7 +180,7 @@ func TestIngestOfWhatCannotBeRead(t *testing.T) {
 		"a.md: the file is empty":                  {Path: "a.md", Content: strings.NewReader("")},
 		"a.md: the file is not encoded as UTF-8":   {Path: "a.md", Content: strings.NewReader("Caf\xe9")},
 		"a.md: the file is binary":                 {Path: "a.md", Content: bytes.NewReader(make([]byte, 100))},
-		"a.pdf: the file is no PDF":                {Path: "a.pdf", Content: strings.NewReader("x")},
+		"a.pdf: the file is not a PDF":             {Path: "a.pdf", Content: strings.NewReader("x")},
 		"a: the file cannot be read as image/png":  {Path: "a", MediaType: "image/png", Content: strings.NewReader("x")},
 		"a.md: it cannot be read: the disk is":     {Path: "a.md", Content: iotest.ErrReader(errors.New("the disk is full"))},
 		"the file is larger than 64 MiB":           {Path: "a.md", Content: letters{}},

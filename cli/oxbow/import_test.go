@@ -103,7 +103,7 @@ func TestImportWays(t *testing.T) {
 		"/no/such/file: no such file or directory": {"/no/such/file"},
 		"is a directory": {t.TempDir()},
 		`invalid --type "trait": expected fact, episodic or document`: {two, "--type", "trait"},
-		"user_id must have 1 to 255 bytes":                    {two, "--user", strings.Repeat("u", 256)},
+		"user_id must have 1 to 255 bytes":                            {two, "--user", strings.Repeat("u", 256)},
 		"requires at least 1 arg(s)":                                  {},
 	} {
 		r := d.run(append([]string{"import"}, args...)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow/documents"
+	_ "github.com/oxbow-memory/oxbow/documents/pdf" // reads PDF files
 )
 
 // ingested is the result for one file.

@@ -1,9 +1,7 @@
-// Package document reads plain text, Markdown, HTML and PDF files as text and splits the text into
-// chunks. It takes bytes and returns chunks; it stores nothing.
+// Package document reads text, Markdown and HTML files, and other types for which a reader is registered, and splits
+// their text into chunks. It takes bytes and returns chunks; it stores nothing.
 //
-// Splitting is langchaingo's. Reading is not: its HTML loader runs paragraphs together and escapes
-// what it finds. Its PDF loader loses the spaces that TeX sets as distances, and reads each page
-// with the fonts of the first.
+// Splitting is langchaingo's. Reading is not, because its HTML loader joins paragraphs and escapes characters.
 package document
 
 import (
@@ -11,9 +9,9 @@ import (
 	"fmt"
 )
 
-// Version increases when a file would be read or split differently than before, so that files
-// ingested by an older program are ingested again instead of counting as unchanged.
-const Version = 1
+// Version increases when a file would be read or split differently than before, so that files ingested by an older
+// program are ingested again instead of counting as unchanged.
+const Version = 2
 
 // MaxBytes is the largest file accepted, in bytes.
 const MaxBytes = 64 << 20
@@ -35,7 +33,16 @@ type Error struct {
 
 func (e *Error) Error() string { return "the file " + e.Problem }
 
-func problem(format string, args ...any) error { return &Error{Problem: fmt.Sprintf(format, args...)} }
+// Errorf returns an *Error.
+func Errorf(format string, args ...any) error { return &Error{Problem: fmt.Sprintf(format, args...)} }
+
+// A Reader returns the text of a file in pieces, such as pages. An error about the file is an *Error.
+type Reader func(ctx context.Context, content []byte) ([]Chunk, error)
+
+var readers = map[string]Reader{Text: readText, Markdown: readMarkdown, HTML: readHTML}
+
+// Register sets the reader of a media type. Only init functions may call it.
+func Register(mediaType string, r Reader) { readers[mediaType] = r }
 
 // Read returns the chunks of a file in order. mediaType is one that MediaType returned, and s must
 // be valid. An error about the file is an *Error.
@@ -46,32 +53,28 @@ func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([
 	case len(content) > MaxBytes:
 		return nil, TooLarge()
 	}
-	var pieces []Chunk
-	var err error
-	switch mediaType {
-	case PDF:
-		pieces, err = readPDF(ctx, content)
-	case HTML:
-		pieces, err = readHTML(content)
-	case Markdown:
-		pieces, err = readMarkdown(content)
-	default:
-		pieces, err = readText(content)
+	read := readers[mediaType]
+	if read == nil {
+		return nil, Errorf("cannot be read as %s: the program does not import a reader for it", mediaType)
 	}
+	pieces, err := read(ctx, content)
 	if err != nil {
 		return nil, err
 	}
+	for i := range pieces {
+		pieces[i].Text = tidy(pieces[i].Text)
+	}
 	chunks, err := s.split(ctx, pieces)
 	if err == nil && len(chunks) == 0 {
-		err = problem("has no text")
+		err = Errorf("has no text")
 	}
 	return chunks, err
 }
 
 // Empty returns the error for a file without bytes.
-func Empty() error { return problem("is empty") }
+func Empty() error { return Errorf("is empty") }
 
 // TooLarge returns the error for a file larger than MaxBytes.
 func TooLarge() error {
-	return problem("is larger than %d MiB, which is the most that is read", MaxBytes>>20)
+	return Errorf("is larger than %d MiB", MaxBytes>>20)
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"context"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -11,12 +12,14 @@ import (
 // Elements whose text is not shown, and elements set apart from the text around them.
 var (
 	unseen = map[atom.Atom]bool{
-		atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Head: true, atom.Svg: true, atom.Math: true,
-		atom.Iframe: true, atom.Object: true, atom.Audio: true, atom.Video: true, atom.Canvas: true, atom.Select: true, atom.Textarea: true,
+		atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Head: true, atom.Svg: true,
+		atom.Math: true, atom.Iframe: true, atom.Object: true, atom.Audio: true, atom.Video: true, atom.Canvas: true,
+		atom.Select: true, atom.Textarea: true,
 	}
 	apart = map[atom.Atom]string{
 		atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Header: "\n\n", atom.Footer: "\n\n",
-		atom.Main: "\n\n", atom.Nav: "\n\n", atom.Aside: "\n\n", atom.Blockquote: "\n\n", atom.Pre: "\n\n", atom.Figure: "\n\n",
+		atom.Main: "\n\n", atom.Nav: "\n\n", atom.Aside: "\n\n", atom.Blockquote: "\n\n", atom.Pre: "\n\n",
+		atom.Figure: "\n\n",
 		atom.Figcaption: "\n", atom.Ul: "\n", atom.Ol: "\n", atom.Li: "\n", atom.Dl: "\n", atom.Dt: "\n", atom.Dd: "\n",
 		atom.Table: "\n\n", atom.Caption: "\n", atom.Tr: "\n", atom.Hr: "\n\n", atom.Form: "\n\n", atom.Address: "\n\n",
 		atom.Details: "\n\n", atom.Summary: "\n", atom.Fieldset: "\n\n",
@@ -25,14 +28,14 @@ var (
 )
 
 // readHTML returns the text that a page shows, split at its headings.
-func readHTML(content []byte) ([]Chunk, error) {
+func readHTML(_ context.Context, content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
 		return nil, err
 	}
 	root, err := html.Parse(bytes.NewReader([]byte(text)))
 	if err != nil {
-		return nil, problem("cannot be read as HTML: %v", err)
+		return nil, Errorf("cannot be read as HTML: %v", err)
 	}
 	var w pageText
 	w.node(root)

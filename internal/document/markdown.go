@@ -1,6 +1,7 @@
 package document
 
 import (
+	"context"
 	"regexp"
 	"strings"
 )
@@ -14,7 +15,7 @@ var (
 )
 
 // readMarkdown splits a text at its headings. The text keeps its markup.
-func readMarkdown(content []byte) ([]Chunk, error) {
+func readMarkdown(_ context.Context, content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,8 @@ func readMarkdown(content []byte) ([]Chunk, error) {
 		case atxHeading.MatchString(line):
 			m := atxHeading.FindStringSubmatch(line)
 			o.heading(len(m[1]), m[2], line+"\n")
-		case i+1 < len(lines) && underline.MatchString(lines[i+1]) && strings.TrimSpace(line) != "" && !noParagraph.MatchString(line) &&
+		case i+1 < len(lines) && underline.MatchString(lines[i+1]) &&
+			strings.TrimSpace(line) != "" && !noParagraph.MatchString(line) &&
 			(i == 0 || strings.TrimSpace(lines[i-1]) == "" || atxHeading.MatchString(lines[i-1])):
 			level := 1
 			if strings.Contains(lines[i+1], "-") {

@@ -16,7 +16,7 @@ const (
 	PDF      = "application/pdf"
 )
 
-const readable = "text, Markdown, HTML and PDF are read"
+const readable = "expected text, Markdown, HTML or PDF"
 
 var byExtension = map[string]string{
 	".txt": Text, ".text": Text,
@@ -36,7 +36,7 @@ func MediaType(name, given string, content []byte) (string, error) {
 	if given != "" {
 		return named(given)
 	}
-	if bytes.HasPrefix(content, pdfHeader) {
+	if bytes.HasPrefix(content, []byte("%PDF-")) {
 		return PDF, nil
 	}
 	if known, ok := byExtension[strings.ToLower(path.Ext(name))]; ok {
@@ -51,17 +51,17 @@ func MediaType(name, given string, content []byte) (string, error) {
 	case strings.HasPrefix(sniffed, "text/"), sniffed == "application/octet-stream":
 		return Text, nil // if it is not text, Read gives a better reason
 	}
-	return "", problem("is of the type %s: %s", sniffed, readable)
+	return "", Errorf("is of the type %s: %s", sniffed, readable)
 }
 
 // named returns the supported type that a given type is read as.
 func named(given string) (string, error) {
 	plain, parameters, err := mime.ParseMediaType(given)
 	if err != nil {
-		return "", problem("cannot be read as %q, which is no media type such as %s", given, Markdown)
+		return "", Errorf("cannot be read as %q: expected a media type such as %s", given, Markdown)
 	}
 	if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "us-ascii" {
-		return "", problem("cannot be read as %s: its encoding must be UTF-8", given)
+		return "", Errorf("cannot be read as %s: its encoding must be UTF-8", given)
 	}
 	switch known, ok := byName[plain]; {
 	case ok:
@@ -71,5 +71,5 @@ func named(given string) (string, error) {
 	case strings.HasPrefix(plain, "text/"):
 		return Text, nil
 	}
-	return "", problem("cannot be read as %s: %s", given, readable)
+	return "", Errorf("cannot be read as %s: %s", given, readable)
 }

@@ -58,7 +58,8 @@ func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 		// The splitter does not count the separator after the repeated text.
 		textsplitter.WithChunkSize(s.Size-len("\n\n")),
 		textsplitter.WithChunkOverlap(s.Overlap),
-		textsplitter.WithSeparators([]string{"\n\n", "\n", string(endOfSentence), string(endOfClause), " ", string(anywhere)}),
+		textsplitter.WithSeparators([]string{
+			"\n\n", "\n", string(endOfSentence), string(endOfClause), " ", string(anywhere)}),
 		textsplitter.WithLenFunc(length),
 	)
 	var chunks []Chunk

@@ -2,33 +2,34 @@ package document
 
 import (
 	"bytes"
+	"context"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-func readText(content []byte) ([]Chunk, error) {
+func readText(_ context.Context, content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
 		return nil, err
 	}
-	return []Chunk{{Text: tidy(text)}}, nil
+	return []Chunk{{Text: text}}, nil
 }
 
 // decode returns the text of a file, which must be UTF-8.
 func decode(content []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
-		return "", problem("is encoded as UTF-16, and UTF-8 is expected: convert it, for example with iconv -f UTF-16 -t UTF-8")
+		return "", Errorf("is encoded as UTF-16 instead of UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8")
 	case strange(content) > len(content)/10, bytes.IndexByte(content, 0) >= 0:
-		return "", problem("is binary, and no text: %s", readable)
+		return "", Errorf("is binary, not text: %s", readable)
 	}
 	for at := 0; at < len(content); {
 		r, size := utf8.DecodeRune(content[at:])
 		if r == utf8.RuneError && size == 1 {
-			return "", problem("is not encoded as UTF-8, which is expected (byte 0x%02X in line %d): convert it, for example with iconv -f GB18030 -t UTF-8",
-				content[at], bytes.Count(content[:at], []byte("\n"))+1)
+			return "", Errorf("is not encoded as UTF-8 (byte 0x%02X in line %d): convert it, for example with "+
+				"iconv -f GB18030 -t UTF-8", content[at], bytes.Count(content[:at], []byte("\n"))+1)
 		}
 		at += size
 	}
@@ -46,7 +47,8 @@ func strange(content []byte) (n int) {
 }
 
 var (
-	lineEnds   = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n", "\u2029", "\n\n", "\u00a0", " ")
+	lineEnds   = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n",
+		"\u2029", "\n\n", "\u00a0", " ")
 	spaceAtEnd = regexp.MustCompile(`[ \t\x{3000}]+\n`)
 	blankLines = regexp.MustCompile(`\n{3,}`)
 )

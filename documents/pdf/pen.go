@@ -1,4 +1,4 @@
-package document
+package pdf
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func shift(x, y float64) matrix { return matrix{1, 0, 0, 1, x, y} }
 // state is the graphics state that PDF's operators q and Q save and restore.
 type state struct {
 	ctm                                matrix
-	font                               *pdfFont
+	font                               *font
 	size, leading, scale, space, wordy float64
 }
 
@@ -36,7 +36,7 @@ type state struct {
 // end or a blank line where the position jumps, since a PDF need not contain any.
 type pen struct {
 	state
-	reader     *pdfReader
+	reader     *reader
 	stack      []state
 	text       strings.Builder
 	last       rune // the last character of text
@@ -85,7 +85,9 @@ func matrixOf(arg func(int) pdf.Value) (m matrix) {
 }
 
 // operands maps each supported operator to its number of operands.
-var operands = map[string]int{"cm": 6, "Tf": 2, "TL": 1, "Tz": 1, "Tc": 1, "Tw": 1, "Td": 2, "TD": 2, "Tm": 6, "Tj": 1, "TJ": 1, "'": 1, "\"": 3}
+var operands = map[string]int{
+	"cm": 6, "Tf": 2, "TL": 1, "Tz": 1, "Tc": 1, "Tw": 1, "Td": 2, "TD": 2, "Tm": 6, "Tj": 1, "TJ": 1, "'": 1, "\"": 3,
+}
 
 func (p *pen) operate(operator string, args []pdf.Value, resources pdf.Value) {
 	if need := operands[operator]; len(args) < need {
@@ -214,5 +216,6 @@ func (p *pen) gap(between string, next rune) {
 
 // wide reports whether r belongs to a script without spaces between words.
 func wide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
+		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60
 }

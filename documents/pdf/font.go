@@ -1,4 +1,4 @@
-package document
+package pdf
 
 import (
 	"encoding/hex"
@@ -10,8 +10,8 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// pdfFont maps the bytes of a string to characters and their widths.
-type pdfFont struct {
+// font maps the bytes of a string to characters and their widths.
+type font struct {
 	encoder   pdf.TextEncoding
 	unicode   *unicodeMap // the font's own mapping; nil without one
 	composite bool        // characters have two bytes
@@ -20,7 +20,7 @@ type pdfFont struct {
 }
 
 // font returns a font of a page's resources. It reads each font once.
-func (r *pdfReader) font(v pdf.Value) *pdfFont {
+func (r *reader) font(v pdf.Value) *font {
 	if v.IsNull() {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (r *pdfReader) font(v pdf.Value) *pdfFont {
 		return f
 	}
 	library := pdf.Font{V: v}
-	f := &pdfFont{composite: v.Key("Subtype").Name() == "Type0", first: library.FirstChar(), widths: library.Widths()}
+	f := &font{composite: v.Key("Subtype").Name() == "Type0", first: library.FirstChar(), widths: library.Widths()}
 	if f.unicode = readUnicodeMap(v.Key("ToUnicode")); f.unicode == nil {
 		f.encoder = library.Encoder()
 	}
@@ -38,10 +38,10 @@ func (r *pdfReader) font(v pdf.Value) *pdfFont {
 }
 
 // measured reports whether the widths are known.
-func (f *pdfFont) measured() bool { return f != nil && len(f.widths) > 0 }
+func (f *font) measured() bool { return f != nil && len(f.widths) > 0 }
 
 // decode returns a string's text and width.
-func (f *pdfFont) decode(raw string, size, space, wordy float64) (string, float64) {
+func (f *font) decode(raw string, size, space, wordy float64) (string, float64) {
 	text, codes := raw, len(raw)
 	switch {
 	case f == nil:
@@ -115,7 +115,8 @@ const maxTable = 16 << 20
 
 // tableTokens matches the tokens of a mapping: comments and strings, which are skipped, codes,
 // lists and keywords.
-var tableTokens = regexp.MustCompile(`%[^\r\n]*|\((?:[^()\\]|\\.)*\)|<<|>>|<[0-9A-Fa-f\s]*>|\[|\]|\b(?:begin|end)[a-z]+`)
+var tableTokens = regexp.MustCompile(
+	`%[^\r\n]*|\((?:[^()\\]|\\.)*\)|<<|>>|<[0-9A-Fa-f\s]*>|\[|\]|\b(?:begin|end)[a-z]+`)
 
 // add adds the entries that precede a keyword.
 func (m *unicodeMap) add(keyword string, args []string) {

@@ -1,12 +1,17 @@
-package document
+package pdf
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/document"
 )
 
 // pdfPage is a page of a test's PDF.
@@ -64,13 +69,41 @@ func stream(data, more string) string {
 	return fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(data), more, data)
 }
 
+// readChunks reads a file as documents.Ingest does.
+func readChunks(ctx context.Context, content []byte) ([]document.Chunk, error) {
+	return document.Read(ctx, document.PDF, content, document.Splitting{Size: document.DefaultSize, Overlap: 100})
+}
+
+func mustRead(t *testing.T, content []byte) []document.Chunk {
+	t.Helper()
+	chunks, err := readChunks(t.Context(), content)
+	require.NoError(t, err)
+	return chunks
+}
+
+// The files were made by LibreOffice 7.4, and by ReportLab 3.6 with a font that is not embedded (STSong-Light).
+func TestPDFsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"libreoffice.pdf": {"The boat is called Heron. She was built in Norway, and the office is efficient",
+			"“你喜欢吗？”她问。我说：“当然喜欢，因为湖面上有很多白鹭，而且风不大。”\n\n", "• Second item: check the ropes\n\n名称 Name 长度 Length"},
+		"reportlab.pdf": {"那条船叫白鹭，是在挪威建造的。今天天气很好，我们一起去公园散步，“你喜欢吗？”她问。\n\nThe boat is"},
+	} {
+		content, err := os.ReadFile("testdata/" + name)
+		require.NoError(t, err)
+		for _, text := range want {
+			require.Contains(t, mustRead(t, content)[0].Text, text, name)
+		}
+	}
+}
+
 func TestPDFHasPages(t *testing.T) {
 	t.Parallel()
-	chunks := mustRead(t, "a.pdf", string(pdfOf(
+	chunks := mustRead(t, pdfOf(
 		pdfPage{text: "BT /F1 12 Tf 72 700 Td (The first page.) Tj ET"},
 		pdfPage{text: ""},
-		pdfPage{text: "BT /F1 12 Tf 72 700 Td (The third page.) Tj ET"})))
-	require.Equal(t, []Chunk{{Text: "The first page.", Page: 1}, {Text: "The third page.", Page: 3}}, chunks)
+		pdfPage{text: "BT /F1 12 Tf 72 700 Td (The third page.) Tj ET"}))
+	require.Equal(t, []document.Chunk{{Text: "The first page.", Page: 1}, {Text: "The third page.", Page: 3}}, chunks)
 }
 
 // A PDF only positions letters; it does not mark words or lines.
@@ -89,8 +122,8 @@ func TestPDFSpacesAreDistances(t *testing.T) {
 		"BT Tj /F1 Tf Td (lost) TJ /F1 10 Tf (operands are missing before) Tj ET":             "operands are missing before",
 		"Q Q BT /F1 10 Tf (restored too often) Tj ET /None Do BT /None 10 Tf (no font) Tj ET": "restored too often\nno font",
 	} {
-		chunks := mustRead(t, "a.pdf", string(pdfOf(pdfPage{text: operators})))
-		require.Equal(t, []string{want}, texts(chunks), operators)
+		chunks := mustRead(t, pdfOf(pdfPage{text: operators}))
+		require.Equal(t, want, chunks[0].Text, operators)
 	}
 }
 
@@ -104,12 +137,17 @@ func TestPDFFonts(t *testing.T) {
 		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+
 			body+"\nendcmap end end", "")
 	}
-	chunks := mustRead(t, "a.pdf", string(pdfOf(
+	chunks := mustRead(t, pdfOf(
 		pdfPage{text: "BT /F1 10 Tf 100 700 Td <00010002> Tj 0 -12 Td <0003> Tj ET", resources: composite(10),
 			objects: []string{table("2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> endbfrange")}},
 		pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(20),
-			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}})))
-	require.Equal(t, []Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
+			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}}))
+	require.Equal(t, []document.Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
+
+	// Chromium writes radicals (U+2F63) for the characters they look like.
+	chunks = mustRead(t, pdfOf(pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(10),
+		objects: []string{table("1 beginbfrange <0001> <0002> [<2F63> <FB01>] endbfrange")}}))
+	require.Equal(t, "生fi", chunks[0].Text)
 }
 
 func TestPDFForms(t *testing.T) {
@@ -117,7 +155,7 @@ func TestPDFForms(t *testing.T) {
 	page := pdfPage{text: "/Fm Do", resources: "<< /XObject << /Fm 12 0 R >> >>",
 		objects: []string{stream("BT /F1 10 Tf (in a form) Tj ET /Fm Do", "/Type /XObject /Subtype /Form /Resources << /XObject << /Fm 12 0 R >> "+
 			strings.TrimPrefix(plainFont, "<<"))}}
-	chunks := mustRead(t, "a.pdf", string(pdfOf(page)))
+	chunks := mustRead(t, pdfOf(page))
 	require.Contains(t, chunks[0].Text, "in a form", "one that draws itself ends too")
 }
 
@@ -125,21 +163,21 @@ func TestUnreadablePDFs(t *testing.T) {
 	t.Parallel()
 	whole := pdfOf(pdfPage{text: "BT /F1 10 Tf (some text) Tj ET"})
 	for says, content := range map[string][]byte{
-		"is a broken PDF":               whole[:len(whole)/2],
-		"is a broken PDF: ":             bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
-		"is an encrypted PDF":           pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
-		"is a PDF without text":         pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
-		"is a PDF without pages":        pdfOf(),
-		"is a PDF whose fonts":          pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET", resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
-		"page 1 cannot be read":         bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "), []byte("/Filter /Foo /Length 5 "), 1),
-		"its pages lie within":          bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"), []byte("/Type /Pages /Kids [2 0 R]"), 1),
-		"is no PDF: it does not begin":  []byte("junk"),
-		"is a broken PDF: not a PDF fi": []byte("%PDF-1.4\n"),
+		"is a broken PDF":                 whole[:len(whole)/2],
+		"is a broken PDF: ":               bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
+		"is an encrypted PDF":             pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
+		"is a PDF without text":           pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
+		"is a PDF without pages":          pdfOf(),
+		"is a PDF whose fonts":            pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET", resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
+		"page 1 cannot be read":           bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "), []byte("/Filter /Foo /Length 5 "), 1),
+		"its pages are nested":            bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"), []byte("/Type /Pages /Kids [2 0 R]"), 1),
+		"is not a PDF: it does not begin": []byte("junk"),
+		"is a broken PDF: not a PDF fi":   []byte("%PDF-1.4\n"),
 	} {
-		if says == "page 1 cannot be read" || says == "its pages lie within" {
+		if says == "page 1 cannot be read" || says == "its pages are nested" {
 			content = moved(content)
 		}
-		_, err := read(t, "a.pdf", "", string(content))
+		_, err := readChunks(t.Context(), content)
 		require.ErrorContains(t, err, says)
 		require.NotContains(t, err.Error(), "runtime error", says)
 	}
@@ -158,4 +196,18 @@ func moved(content []byte) []byte {
 	}
 	fmt.Fprintf(&out, "trailer\n<< /Size 100 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(body))
 	return out.Bytes()
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(string(pdfOf(pdfPage{text: "BT /F1 9 Tf (a) Tj ET"})))
+	f.Fuzz(func(t *testing.T, content string) {
+		chunks, err := document.Read(t.Context(), document.PDF, []byte(content), document.Splitting{Size: 100, Overlap: 50})
+		if err != nil {
+			return
+		}
+		for _, c := range chunks {
+			require.True(t, utf8.ValidString(c.Text))
+			require.Positive(t, c.Page)
+		}
+	})
 }
