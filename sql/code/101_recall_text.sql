@@ -111,27 +111,28 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 declare
   _documents double precision;
   _average double precision;
-  _dated record;
-  _common record;
+  _date_ids uuid[];
+  _date_types text[];
+  _date_scores double precision[];
+  _common text[];
+  _common_idfs double precision[];
+  _places double precision;
   _checking boolean;
   _passing record;
 begin
   select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
     from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
-  select null::uuid[] as ids, null::text[] as types, null::double precision[] as idfs into _dated;
   if cardinality(_dates) > 0 then -- few queries have dates
-    select * into _dated from oxbow.recall_dates(_user_id, _types, _dates, _documents);
-    dates := _dated.dates;
-    date_idfs := _dated.date_idfs;
+    select d.* into _date_ids, _date_types, _date_scores, dates, date_idfs
+      from oxbow.recall_dates(_user_id, _types, _dates, _documents) d;
   end if;
-  select null::text[] as words, null::double precision[] as idfs into _common;
   if _documents > 12000 then
-    select * into _common from oxbow.recall_words(_user_id, _types, _words, _documents);
-    if _common.places > 8000 then -- so many are read twice, not kept in arrays
+    select w.* into _common, _common_idfs, _places from oxbow.recall_words(_user_id, _types, _words, _documents) w;
+    if _places > 8000 then -- so many are read twice, not kept in arrays
       _words := '{}';
     else
-      _words := _common.words;
-      _common.words := null;
+      _words := _common;
+      _common := '{}';
     end if;
   end if;
   loop
@@ -139,16 +140,16 @@ begin
     with word as materialized (
       select w.term, h.n, h.ids, h.types, h.lens, row_number() over (order by h.n, w.term) as nth,
              sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
-        from unnest(_words) w(term), lateral (
+        from (select w.term, oxbow.term_query(w.term) as query from unnest(_words) w(term) offset 0) w, lateral (
           select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types,
                  array_agg(t.len) as lens
-            from oxbow.terms_found(_user_id, _types, oxbow.term_query(w.term)) t) h
+            from oxbow.terms_found(_user_id, _types, w.query) t) h
        where h.n > 0
     ), kept as materialized (
       select w.term, w.ids, w.types, w.lens, oxbow.idf(_documents, w.n) ^ 1.5 as weight from word w
        where w.nth <= 2 or (w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
     ), common as materialized (
-      select c.term, c.idf ^ 1.5 as weight from unnest(_common.words, _common.idfs) c(term, idf)
+      select c.term, c.idf ^ 1.5 as weight from unnest(_common, _common_idfs) c(term, idf)
     ), part as (
       select p.id, p.type, k.weight * oxbow.bm25_tf(1, p.len / _average) as score, 0.0::double precision as date
         from kept k, unnest(k.ids, k.types, k.lens) p(id, type, len)
@@ -160,11 +161,13 @@ begin
       union all
       select t.memory_id, t.memory_type,
              k.weight * (oxbow.bm25_tf(2, t.len / _average) - oxbow.bm25_tf(1, t.len / _average)), 0
-        from (select k.term, k.weight from kept k union all select c.term, c.weight from common c) k, lateral (
+        from (select k.weight, oxbow.term_query('+' || k.term) as query
+                from (select k.term, k.weight from kept k union all select c.term, c.weight from common c) k
+              offset 0) k, lateral (
           select t.memory_id, t.memory_type, t.len
-            from oxbow.terms_found(_user_id, _types, oxbow.term_query('+' || k.term)) t offset 0) t
+            from oxbow.terms_found(_user_id, _types, k.query) t offset 0) t
       union all
-      select p.id, p.type, 0, p.idf from unnest(_dated.ids, _dated.types, _dated.idfs) p(id, type, idf)
+      select p.id, p.type, 0, p.idf from unnest(_date_ids, _date_types, _date_scores) p(id, type, idf)
     ), best as (
       select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score
         from part p
@@ -175,7 +178,7 @@ begin
     )
     select array_agg(b.id), array_agg(b.type), array_agg(b.score) into ids, types, scores from best b;
     exit when not _checking;
-    select * into _passing from oxbow.recall_passing(_user_id, _limit, _filter, ids, types, scores);
+    _passing := oxbow.recall_passing(_user_id, _limit, _filter, ids, types, scores);
     ids := _passing.ids;
     types := _passing.types;
     scores := _passing.scores;

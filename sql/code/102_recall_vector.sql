@@ -17,15 +17,15 @@ language sql stable as $$
 $$;
 
 -- recall_scan returns the nearest of the user's vectors by an exact scan. If the filter lists memories, it
--- searches only these, and if they are few, it reads only their vectors. Each partition is named, so that
--- only the requested ones are read and the plan can be kept.
+-- searches only these, and if they are few, it reads only their vectors. The scores are distances. Each
+-- partition is named, so that only the requested ones are read and the plan can be kept.
 create or replace function oxbow.recall_scan(_user_id text, _types text[], _embedding halfvec, _limit integer,
-  _filter oxbow.recall_filter, out ids uuid[], out types text[], out distances double precision[])
+  _filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable as $$
 #variable_conflict error
 begin
   if _filter.ids is null then
-    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, distances
+    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, scores
       from (select v.memory_id as id, 'fact' as type, v.embedding <=> _embedding as distance
               from oxbow.memory_vectors_fact v where 'fact' = any(_types) and v.user_id = _user_id
             union all
@@ -40,7 +40,7 @@ begin
              order by distance
              limit _limit) n;
   elsif cardinality(_filter.ids) < 2000 then
-    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, distances
+    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, scores
       from (select a.id, a.type, v.distance
               from unnest(_filter.ids, _filter.types) a(id, type), lateral (
                 select v.embedding <=> _embedding as distance from oxbow.memory_vectors v
@@ -49,7 +49,7 @@ begin
              order by v.distance
              limit _limit) n;
   else
-    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, distances
+    select array_agg(n.id), array_agg(n.type), array_agg(n.distance) into ids, types, scores
       from (select v.memory_id as id, v.memory_type::text as type, v.embedding <=> _embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = any(_types)
@@ -75,6 +75,9 @@ declare
   _near_distances double precision[];
   _checking boolean;
 begin
+  if _embedding is null then
+    return;
+  end if;
   if exists (select from oxbow.vector_slots s where s.user_id = _user_id) then
     for _index in select i.memory_type, i.slot from oxbow.recall_indexes(_user_id, _types, _filter) i loop
       select * into _found
@@ -88,12 +91,10 @@ begin
   end if;
   loop
     _checking := not (_filter is null) and _filter.ids is null;
-    select f.ids, f.types, f.distances as scores into _found
-      from oxbow.recall_scan(_user_id, _scanned, _embedding,
-             case when _checking then oxbow.recall_checked(_limit) else _limit end, _filter) f;
+    _found := oxbow.recall_scan(_user_id, _scanned, _embedding,
+      case when _checking then oxbow.recall_checked(_limit) else _limit end, _filter);
     exit when not _checking;
-    select * into _found
-      from oxbow.recall_passing(_user_id, _limit, _filter, _found.ids, _found.types, _found.scores);
+    _found := oxbow.recall_passing(_user_id, _limit, _filter, _found.ids, _found.types, _found.scores);
     exit when not _found.few;
     _filter := oxbow.recall_listed(_user_id, _types, _filter);
   end loop;

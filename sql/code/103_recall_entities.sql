@@ -46,9 +46,13 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
   set enable_mergejoin = off set jit = off as $$
 #variable_conflict error
 declare
-  _named constant uuid[] := oxbow.recall_named(_user_id, _query);
+  _named uuid[];
   _documents double precision;
 begin
+  if not exists (select from oxbow.entities e where e.user_id = _user_id) then
+    return;
+  end if;
+  _named := oxbow.recall_named(_user_id, _query);
   if _named is null then
     return;
   end if;

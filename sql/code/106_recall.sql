@@ -103,23 +103,15 @@ begin
     _filter := null;
   end if;
 
-  select * into _asked from oxbow.query_terms(recall.query);
-  select * into _text from oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
-  _filter := _text._filter;
-  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _vector;
-  if recall.embedding is not null then
-    select * into _vector from oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _filter);
-    if _text.dates is not null and _vector.ids is not null then
-      _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
-        _text.dates, _text.date_idfs);
-    end if;
+  _asked := oxbow.query_terms(recall.query);
+  _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
+  _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _text._filter);
+  if _text.dates is not null and _vector.ids is not null then
+    _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
+      _text.dates, _text.date_idfs);
   end if;
-  select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores, null::bigint[] as ranks
-    into _entity;
-  if recall.query ~ '\S' and exists (select from oxbow.entities e where e.user_id = recall.user_id) then
-    select * into _entity from oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _filter);
-  end if;
-  select * into _weight from oxbow.channel_weights();
+  _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
+  _weight := oxbow.channel_weights();
 
   return query
   with hit as (
@@ -135,15 +127,16 @@ begin
               from unnest(_entity.ids, _entity.types, _entity.scores, _entity.ranks) e(id, type, score, rank)) h
      group by h.type, h.id
   ), top as materialized (
-    select max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity from hit h
+    select nullif(max(h.text), 0) as text, nullif(max(h.vector), 0) as vector from hit h
   ), neighbour as (
-    -- neighbours of memories with at least a fifth of a channel's best score
+    -- neighbours of memories with at least a fifth of the highest score
     select h.type, n.id, h.text * n.share as text, h.vector * n.share as vector
       from top, hit h, lateral (
         select m.session_id, m.seq, coalesce(m.valid_at, m.created_at) as at from oxbow.memories m
          where m.user_id = recall.user_id and m.memory_type = h.type and m.id = h.id offset 0) m,
-        oxbow.recall_neighbours(recall.user_id, h.type, m.session_id, m.seq, m.at, _filter) n
-     where h.text >= 0.2 * top.text or h.vector >= 0.2 * top.vector
+        oxbow.recall_neighbours(recall.user_id, h.type, m.session_id, m.seq, m.at, _vector._filter) n
+     where coalesce(h.text / top.text, 0) * _weight.text + coalesce(h.vector / top.vector, 0) * _weight.vector
+           >= 0.2 * (_weight.text + _weight.vector)
   ), summed as (
     select s.type, s.id, sum(s.text) as text, sum(s.vector) as vector, sum(s.entity) as entity, max(s.rank) as rank
       from (select h.type, h.id, h.text, h.vector, h.entity, h.rank from hit h
