@@ -8,16 +8,32 @@ language plpgsql immutable as $$ begin return false; end $$;
 create function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$ begin return false; end $$;
 
+create function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz, _invalid_at timestamptz,
+  _created_at timestamptz, _session_id text, _speaker text, _external_id text, _importance double precision,
+  _strength double precision, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+language plpgsql immutable as $$ begin return false; end $$;
+
+create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,
+  _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+language plpgsql immutable as $$ begin return false; end $$;
+
 -- content_hash returns a hash of a text, equal for texts that differ only in the case of the first letter,
 -- in trailing spaces and full stops, in repeated spaces, or in full-width punctuation. Case elsewhere, ?, !
 -- and … can change the meaning, so they count. A text longer than 4 kB is hashed unchanged. The function is
--- defined here and not in sql/code because stored columns hold its values.
+-- defined here and not in sql/code because stored columns hold its values, and in PL/pgSQL because a function
+-- in SQL would be parsed and inlined at every INSERT.
 create function oxbow.content_hash(content text) returns uuid
-language sql immutable parallel safe
-return md5(case when octet_length(content) > 4096 then content
-  else upper(left(ltrim(content), 1) collate "C") || rtrim(substr(ltrim(replace(
-    case when octet_length(content) = length(content) then content else translate(content, '，；：（）！？　', ',;:()!? ') end,
-    '  ', ' ')), 2), E' \t\r\n.。｡') end)::uuid;
+language plpgsql immutable parallel safe as $$
+declare
+  _spaced constant text := case when octet_length(content) = length(content) then content
+                                else translate(content, '，；：（）！？　', ',;:()!? ') end;
+begin
+  if octet_length(content) > 4096 then
+    return md5(content)::uuid;
+  end if;
+  return md5(upper(left(ltrim(content), 1) collate "C")
+    || rtrim(substr(ltrim(replace(_spaced, '  ', ' ')), 2), E' \t\r\n.。｡'))::uuid;
+end $$;
 
 -- Settings of the database, such as the embedding model in use. No user data.
 create table oxbow.settings (
@@ -130,4 +146,4 @@ create table oxbow.trait_rules (
 
 drop table oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
 drop table oxbow.settings;
-drop function oxbow.content_hash, oxbow.is_timezone, oxbow.reject;
+drop function oxbow.content_hash, oxbow.valid_message, oxbow.valid_memory, oxbow.is_timezone, oxbow.reject;

@@ -14,16 +14,20 @@ alter table oxbow.memory_vectors -- before the partitions, which inherit the sto
 -- Each partition references the matching partition: the check is a lookup in one index, six times faster
 -- than against the parent.
 create table oxbow.memory_vectors_fact partition of oxbow.memory_vectors (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_fact (user_id, memory_type, id) on delete cascade
 ) for values in ('fact');
 create table oxbow.memory_vectors_episodic partition of oxbow.memory_vectors (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_episodic (user_id, memory_type, id) on delete cascade
 ) for values in ('episodic');
 create table oxbow.memory_vectors_trait partition of oxbow.memory_vectors (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_trait (user_id, memory_type, id) on delete cascade
 ) for values in ('trait');
 create table oxbow.memory_vectors_document partition of oxbow.memory_vectors (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_document (user_id, memory_type, id) on delete cascade
 ) for values in ('document');
 
 -- Memories whose text an embedding provider refuses. Full text still finds them, and the model is not asked
@@ -36,7 +40,7 @@ create table oxbow.embedding_refusals (
   reason      text not null,
   refused_at  timestamptz not null default now(),
   primary key (user_id, memory_type, memory_id, model),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 
 -- Users whose vectors of a type are too many for the exact scan. Each has one of 20 slots. Each slot has an
@@ -64,7 +68,7 @@ create table oxbow.indexed_vectors (
   slot        smallint,
   embedding   halfvec(1024),
   primary key (user_id, memory_type, memory_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade,
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade,
   check ((slot is null) = (embedding is null))
 );
 alter table oxbow.indexed_vectors alter embedding set storage external;

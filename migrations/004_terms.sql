@@ -10,16 +10,20 @@ create table oxbow.memory_terms (
   primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
 create table oxbow.memory_terms_fact partition of oxbow.memory_terms (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_fact (user_id, memory_type, id) on delete cascade
 ) for values in ('fact');
 create table oxbow.memory_terms_episodic partition of oxbow.memory_terms (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_episodic (user_id, memory_type, id) on delete cascade
 ) for values in ('episodic');
 create table oxbow.memory_terms_trait partition of oxbow.memory_terms (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_trait on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_trait (user_id, memory_type, id) on delete cascade
 ) for values in ('trait');
 create table oxbow.memory_terms_document partition of oxbow.memory_terms (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_document on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_document (user_id, memory_type, id) on delete cascade
 ) for values in ('document');
 
 -- A long pending list makes bulk loads cheaper, but every search reads all of it. embed and sweep empty it

@@ -38,26 +38,8 @@ create table oxbow.messages (
   sealed           bytea,
   sealed_key       text,                       -- the id of the key that opens it
   primary key (user_id, id),
-  constraint user_id_length check (octet_length(user_id) between 1 and 255
-    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
-  constraint session_id_length check (octet_length(session_id) between 1 and 1024
-    or oxbow.reject('session_id', session_id, 'must have 1 to 1024 bytes')),
-  constraint role_known check (role in ('user', 'assistant', 'system', 'tool')
-    or oxbow.reject('role', role, 'must be user, assistant, system or tool')),
-  constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576
-    or oxbow.reject('content', content, 'must not be blank, nor longer than 1 MiB')),
-  constraint sensitivity_range check (sensitivity between 0 and 3
-    or oxbow.reject('sensitivity', sensitivity::text, 'must be 0, 1, 2 or 3')),
-  constraint sensitivity_sealed check (
-    sensitivity <> 3 or (sealed is not null and sealed_key is not null and content = '[sealed]')
-    or oxbow.reject('sensitivity', sensitivity::text,
-         'must be below 3 for plain text: what is secret is sealed by the client, '
-         'so that the database never has it in clear')),
-  constraint sealed_plain check (sensitivity <> 3 or (speaker is null and metadata = '{}')
-    or oxbow.reject('sensitivity', sensitivity::text,
-         'must be below 3 for a message with speaker or metadata, which are not sealed')),
-  constraint sealed_level check (sensitivity = 3 or (sealed is null and sealed_key is null)
-    or oxbow.reject('sensitivity', sensitivity::text, 'must be 3 for what is sealed'))
+  constraint valid check (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity, sealed,
+    sealed_key))
 );
 create index messages_session_idx     on oxbow.messages (user_id, session_id, seq);
 create index messages_unextracted_idx on oxbow.messages (user_id, session_id, seq) where extracted_at is null;
@@ -82,7 +64,7 @@ create table oxbow.memory_sources (
   message_id  uuid,
   created_at  timestamptz not null default now(),
   unique nulls not distinct (user_id, memory_type, memory_id, session_id, message_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index memory_sources_session_idx on oxbow.memory_sources (user_id, session_id);
 

@@ -16,7 +16,7 @@ create table oxbow.memory_history (
   created_at   timestamptz not null default clock_timestamp(),
   message_ids  uuid[] not null default '{}', -- the messages behind the operation
   primary key (user_id, id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index memory_history_memory_idx on oxbow.memory_history (user_id, memory_type, memory_id, created_at);
 
@@ -34,8 +34,8 @@ create table oxbow.memory_links (
     relation in ('source', 'merged_from', 'compressed_from', 'related_to', 'supersedes', 'contradicts')
     or oxbow.reject('relation', relation,
          'must be source, merged_from, compressed_from, related_to, supersedes or contradicts')),
-  foreign key (user_id, from_type, from_id) references oxbow.memories on delete cascade,
-  foreign key (user_id, to_type, to_id) references oxbow.memories on delete cascade
+  foreign key (user_id, from_type, from_id) references oxbow.memories (user_id, memory_type, id) on delete cascade,
+  foreign key (user_id, to_type, to_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index memory_links_to_idx on oxbow.memory_links (user_id, to_type, to_id);
 

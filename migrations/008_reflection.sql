@@ -12,10 +12,12 @@ create table oxbow.reflection_inbox (
   primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
 create table oxbow.reflection_inbox_fact partition of oxbow.reflection_inbox (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_fact (user_id, memory_type, id) on delete cascade
 ) for values in ('fact') with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 create table oxbow.reflection_inbox_episodic partition of oxbow.reflection_inbox (
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories_episodic on delete cascade
+  foreign key (user_id, memory_type, memory_id)
+    references oxbow.memories_episodic (user_id, memory_type, id) on delete cascade
 ) for values in ('episodic') with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 create index reflection_inbox_order_idx on oxbow.reflection_inbox (user_id, valid_at, memory_id);
 

@@ -18,7 +18,7 @@ create table oxbow.trait_evidence (
   created_at  timestamptz not null default clock_timestamp(),
   primary key (user_id, trait_id, direction, memory_type, memory_id),
   foreign key (user_id, trait_id) references oxbow.memories_trait (user_id, id) on delete cascade,
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index trait_evidence_memory_idx on oxbow.trait_evidence (user_id, memory_type, memory_id);
 -- Whether a session has supported a trait before. The columns are ordered unlike the primary key, so that
@@ -64,7 +64,7 @@ create table oxbow.trait_clues (
   against     boolean not null default false, -- a denial may arrive before anything that shows the pattern
   skipped     integer not null default 0,     -- later memories that were counted but not kept
   primary key (user_id, key, memory_type, memory_id),
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index trait_clues_memory_idx on oxbow.trait_clues (user_id, memory_type, memory_id);
 create index trait_clues_latest_idx on oxbow.trait_clues (user_id, created_at desc);

@@ -24,7 +24,7 @@ create table oxbow.entity_mentions (
   memory_id   uuid not null,
   primary key (user_id, entity_id, memory_type, memory_id),
   foreign key (user_id, entity_id) references oxbow.entities on delete cascade,
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index entity_mentions_memory_idx on oxbow.entity_mentions (user_id, memory_type, memory_id);
 
@@ -45,7 +45,7 @@ create table oxbow.entity_edges (
   primary key (user_id, from_id, to_id, relation, memory_type, memory_id),
   foreign key (user_id, from_id) references oxbow.entities on delete cascade,
   foreign key (user_id, to_id) references oxbow.entities on delete cascade,
-  foreign key (user_id, memory_type, memory_id) references oxbow.memories on delete cascade
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index entity_edges_to_idx on oxbow.entity_edges (user_id, to_id);
 create index entity_edges_memory_idx on oxbow.entity_edges (user_id, memory_type, memory_id);

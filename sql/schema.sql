@@ -348,22 +348,7 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 PARTITION BY LIST (memory_type);
 
@@ -376,10 +361,10 @@ ALTER TABLE ONLY oxbow.memories ATTACH PARTITION oxbow.memories_fact FOR VALUES 
 ALTER TABLE ONLY oxbow.memories ATTACH PARTITION oxbow.memories_trait FOR VALUES IN ('trait');
 
 ALTER TABLE ONLY oxbow.memories
-    ADD CONSTRAINT memories_pkey PRIMARY KEY (user_id, memory_type, id);
+    ADD CONSTRAINT memories_pkey PRIMARY KEY (user_id, id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories
-    ADD CONSTRAINT memories_user_id_memory_type_external_id_key UNIQUE (user_id, memory_type, external_id);
+    ADD CONSTRAINT memories_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
 
 CREATE INDEX memories_created_idx ON ONLY oxbow.memories USING btree (created_at);
 
@@ -444,35 +429,18 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
-    ADD CONSTRAINT memories_document_pkey PRIMARY KEY (user_id, memory_type, id);
+    ADD CONSTRAINT memories_document_pkey PRIMARY KEY (user_id, id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_document
-    ADD CONSTRAINT memories_document_user_id_memory_type_external_id_key UNIQUE (user_id, memory_type, external_id);
+    ADD CONSTRAINT memories_document_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
 
 CREATE INDEX memories_document_created_at_idx ON oxbow.memories_document USING btree (created_at);
 
 CREATE INDEX memories_document_forgotten_at_idx ON oxbow.memories_document USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
-
-CREATE UNIQUE INDEX memories_document_user_id_id_key ON oxbow.memories_document USING btree (user_id, id);
 
 CREATE INDEX memories_document_user_id_idx ON oxbow.memories_document USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
 
@@ -533,36 +501,19 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='95');
 
 ALTER TABLE ONLY oxbow.memories_episodic
-    ADD CONSTRAINT memories_episodic_pkey PRIMARY KEY (user_id, memory_type, id);
+    ADD CONSTRAINT memories_episodic_pkey PRIMARY KEY (user_id, id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_episodic
-    ADD CONSTRAINT memories_episodic_user_id_memory_type_external_id_key UNIQUE (user_id, memory_type, external_id);
+    ADD CONSTRAINT memories_episodic_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
 
 CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING btree (created_at);
 
 CREATE INDEX memories_episodic_forgotten_at_idx ON oxbow.memories_episodic USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
-
-CREATE UNIQUE INDEX memories_episodic_user_id_id_key ON oxbow.memories_episodic USING btree (user_id, id);
 
 CREATE INDEX memories_episodic_user_id_idx ON oxbow.memories_episodic USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
 
@@ -625,30 +576,15 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
 ALTER TABLE ONLY oxbow.memories_fact
-    ADD CONSTRAINT memories_fact_pkey PRIMARY KEY (user_id, memory_type, id);
+    ADD CONSTRAINT memories_fact_pkey PRIMARY KEY (user_id, id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_fact
-    ADD CONSTRAINT memories_fact_user_id_memory_type_external_id_key UNIQUE (user_id, memory_type, external_id);
+    ADD CONSTRAINT memories_fact_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
 
 CREATE INDEX memories_fact_about_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NULL) AND (metadata ? 'about'::text));
 
@@ -657,8 +593,6 @@ CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING btree (cr
 CREATE INDEX memories_fact_forgotten_at_idx ON oxbow.memories_fact USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
 
 CREATE INDEX memories_fact_hash_idx ON oxbow.memories_fact USING btree (user_id, content_hash) WHERE (expired_at IS NULL);
-
-CREATE UNIQUE INDEX memories_fact_user_id_id_key ON oxbow.memories_fact USING btree (user_id, id);
 
 CREATE INDEX memories_fact_user_id_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
 
@@ -719,33 +653,18 @@ CREATE TABLE oxbow.memories_trait (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT created_at_range CHECK ((((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('created_at'::text, (created_at)::text, 'must be in the years 1 to 9999'::text))),
-    CONSTRAINT external_id_length CHECK (((external_id IS NULL) OR (octet_length(external_id) <= 1024) OR oxbow.reject('external_id'::text, external_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT importance_range CHECK ((((importance >= (0)::double precision) AND (importance <= (1)::double precision)) OR oxbow.reject('importance'::text, (importance)::text, 'must be between 0 and 1'::text))),
-    CONSTRAINT invalid_at_order CHECK (((invalid_at IS NULL) OR (valid_at IS NULL) OR (invalid_at >= valid_at) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must not be before valid_at'::text))),
-    CONSTRAINT invalid_at_range CHECK (((invalid_at IS NULL) OR ((invalid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (invalid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('invalid_at'::text, (invalid_at)::text, 'must be in the years 1 to 9999; null means that it has not ended'::text))),
-    CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a memory with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK (((session_id IS NULL) OR (octet_length(session_id) <= 1024) OR oxbow.reject('session_id'::text, session_id, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT speaker_length CHECK (((speaker IS NULL) OR (octet_length(speaker) <= 1024) OR oxbow.reject('speaker'::text, speaker, 'must have at most 1024 bytes'::text))),
-    CONSTRAINT strength_range CHECK ((((strength >= (0)::double precision) AND (strength < 'Infinity'::double precision)) OR oxbow.reject('strength'::text, (strength)::text, 'must be a number from 0'::text))),
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
-    CONSTRAINT valid_at_range CHECK (((valid_at IS NULL) OR ((valid_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (valid_at <= '9999-12-31 23:59:59.999999+00'::timestamp with time zone)) OR oxbow.reject('valid_at'::text, (valid_at)::text, 'must be in the years 1 to 9999'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
 ALTER TABLE ONLY oxbow.memories_trait
-    ADD CONSTRAINT memories_trait_pkey PRIMARY KEY (user_id, memory_type, id);
+    ADD CONSTRAINT memories_trait_pkey PRIMARY KEY (user_id, id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_trait
-    ADD CONSTRAINT memories_trait_user_id_memory_type_external_id_key UNIQUE (user_id, memory_type, external_id);
+    ADD CONSTRAINT memories_trait_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
 
 CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING btree (created_at);
 
@@ -1068,14 +987,7 @@ CREATE TABLE oxbow.messages (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
-    CONSTRAINT role_known CHECK (((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])) OR oxbow.reject('role'::text, role, 'must be user, assistant, system or tool'::text))),
-    CONSTRAINT sealed_level CHECK (((sensitivity = 3) OR ((sealed IS NULL) AND (sealed_key IS NULL)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 3 for what is sealed'::text))),
-    CONSTRAINT sealed_plain CHECK (((sensitivity <> 3) OR ((speaker IS NULL) AND (metadata = '{}'::jsonb)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for a message with speaker or metadata, which are not sealed'::text))),
-    CONSTRAINT sensitivity_range CHECK ((((sensitivity >= 0) AND (sensitivity <= 3)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be 0, 1, 2 or 3'::text))),
-    CONSTRAINT sensitivity_sealed CHECK (((sensitivity <> 3) OR ((sealed IS NOT NULL) AND (sealed_key IS NOT NULL) AND (content = '[sealed]'::text)) OR oxbow.reject('sensitivity'::text, (sensitivity)::text, 'must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear'::text))),
-    CONSTRAINT session_id_length CHECK ((((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text))),
-    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+    CONSTRAINT valid CHECK (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.messages

@@ -17,11 +17,11 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 	}
 	id := remember(t, tx, row{"user_id": ann(t), "sensitivity": 3, "content": "[sealed]", "sealed": []byte("x"), "sealed_key": "7"})
 	for says, sql := range map[string]string{
-		"sensitivity must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear": "insert into oxbow.memories (user_id, content, sensitivity) values ($1, '密码 swordfish', 3)",
-		"sensitivity must be below 3 for plain text: what is secret is sealed":                                                           "update oxbow.memories set sensitivity = 3 where user_id = $1 and sensitivity = 0",
+		"sensitivity must be below 3 for plain text; the client seals secret text, so that the database never stores it in clear": "insert into oxbow.memories (user_id, content, sensitivity) values ($1, '密码 swordfish', 3)",
+		"sensitivity must be below 3 for plain text; the client seals secret text":                                                "update oxbow.memories set sensitivity = 3 where user_id = $1 and sensitivity = 0",
 		"sensitivity must be 0, 1, 2 or 3":                      "insert into oxbow.memories (user_id, content, sensitivity) values ($1, 'swordfish', 4)",
 		"sensitivity must be below 3 for a memory with speaker": "insert into oxbow.memories (user_id, content, sensitivity, sealed, sealed_key, metadata) values ($1, '[sealed]', 3, 'x', '7', '{\"a\": \"swordfish\"}')",
-		"sensitivity must be 3 for what is sealed":              "update oxbow.memories set sensitivity = 1 where user_id = $1 and sensitivity = 3",
+		"sensitivity must be 3 for sealed text":                 "update oxbow.memories set sensitivity = 1 where user_id = $1 and sensitivity = 3",
 		"sensitivity must be below 3 to be superseded":          "select oxbow.supersede($1, '" + id + "', 'swordfish')",
 	} {
 		err := fails(t, tx, sql, ann(t))
@@ -59,11 +59,11 @@ func TestPlainMessagesAreNotSecret(t *testing.T) {
 	exec(t, tx, `insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', 'a', 0), ($1, 's', 'b', 2)`, user)
 	exec(t, tx, `insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key) values ($1, 'secret', '[sealed]', 3, 'x', '7')`, user)
 	for says, sql := range map[string]string{
-		"sensitivity must be below 3 for plain text: what is secret is sealed by the client, so that the database never has it in clear": "insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', '密码 swordfish', 3)",
-		"sensitivity must be below 3 for plain text: what is secret is sealed":                                                           "update oxbow.messages set sensitivity = 3 where user_id = $1 and sensitivity = 2",
+		"sensitivity must be below 3 for plain text; the client seals secret text, so that the database never stores it in clear": "insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', '密码 swordfish', 3)",
+		"sensitivity must be below 3 for plain text; the client seals secret text":                                                "update oxbow.messages set sensitivity = 3 where user_id = $1 and sensitivity = 2",
 		"sensitivity must be 0, 1, 2 or 3":                       "insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', 'swordfish', 4)",
 		"sensitivity must be below 3 for a message with speaker": "insert into oxbow.messages (user_id, session_id, content, sensitivity, sealed, sealed_key, speaker) values ($1, 's', '[sealed]', 3, 'x', '7', 'swordfish')",
-		"sensitivity must be 3 for what is sealed":               "update oxbow.messages set sensitivity = 1 where user_id = $1 and sensitivity = 3",
+		"sensitivity must be 3 for sealed text":                  "update oxbow.messages set sensitivity = 1 where user_id = $1 and sensitivity = 3",
 	} {
 		err := fails(t, tx, sql, user)
 		require.Equal(t, "23514", err.Code, sql)

@@ -158,8 +158,8 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	rows, err := Collect(ctx, tx, pgx.RowToStructByName[found], `
 		with page as materialized (
 		  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
-		   where (p.user_id, p.memory_type, p.id) > ($1::text, $2::text, $3::uuid)
-		   order by p.user_id, p.memory_type, p.id
+		   where (p.user_id, p.id, p.memory_type) > ($1::text, $3::uuid, $2::text)
+		   order by p.user_id, p.id, p.memory_type
 		   limit $4::integer
 		), lost as (
 		  select m.user_id, m.id from page m
@@ -168,7 +168,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 		     and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
 		)
 		select e.user_id as last_user_id, e.memory_type as last_memory_type, e.id as last_id, lost.user_id, lost.id
-		  from (select user_id, memory_type, id from page order by user_id desc, memory_type desc, id desc limit 1) e
+		  from (select user_id, memory_type, id from page order by user_id desc, id desc, memory_type desc limit 1) e
 		  left join lost on true
 		 order by lost.user_id, lost.id`, from.UserID, from.Type, from.ID, limit, before, model)
 	if err != nil {

@@ -11,7 +11,7 @@ select golden.patch('^recall', '\^ 1\.5', '^ 0');
 
 -- fault: neighbours get nothing of a score
 -- noticed by: recall rank-samples
-select golden.patch('^recall', '0\.5 \^ row_number\(\)', '0.0 * row_number()');
+select golden.patch('^recall', 'then 0\.5::double precision else 0\.25', 'then 0::double precision else 0');
 
 -- fault: the farthest vector comes first
 -- noticed by: recall rank-samples
@@ -164,7 +164,7 @@ select golden.patch('.', 'max_results not between 1 and 1000\M', 'max_results no
 
 -- fault: importance has no bounds
 -- noticed by: errors
-alter table oxbow.memories drop constraint importance_range;
+select golden.patch('^valid_memory$', '_importance not between 0 and 1', 'false');
 
 -- fault: content may be changed in place
 -- noticed by: errors
