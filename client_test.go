@@ -79,7 +79,7 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 		"empty":        {open(t, pgtest.Empty(t), ""), oxbow.ErrNotMigrated, "run oxbow migrate up"},
 		"older":        {in(`update oxbow.schema_version set version = 1`), oxbow.ErrBehind, "run oxbow migrate up"},
 		"unreleased":   {in(`drop table oxbow.policy_definitions cascade`), oxbow.ErrBehind, "unreleased schema"},
-		"newer":        {in(`update oxbow.schema_version set version = 99`), oxbow.ErrAhead, "with the newer Oxbow"},
+		"newer":        {in(`update oxbow.schema_version set version = 99`), oxbow.ErrAhead, "use a newer Oxbow"},
 		"no extension": {in(`drop extension vector cascade`), oxbow.ErrNoExtension, "create extension vector"},
 		"no rights":    {open(t, pgtest.Database(t), "pg_read_all_stats"), oxbow.ErrDenied, "member of oxbow_app"},
 	} {

@@ -88,7 +88,7 @@ func TestExportEraseImport(t *testing.T) {
 	// In another database, records without their memories are refused.
 	other := setup(t)
 	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)), oxbow.ImportOptions{})
-	require.ErrorContains(t, err, "import the lines of type memory_history: they refer to a memory that neither the file nor the database has")
+	require.ErrorContains(t, err, "import the lines of type memory_history: they refer to a memory that is neither in the file nor in the database")
 }
 
 // linesWith returns the lines that contain part.

@@ -124,7 +124,7 @@ func TestImportRefusesBadLines(t *testing.T) {
 		{"superseded_by", `{"user": "ann", "content": "x", "superseded_by": "D1"}`, `superseded_by must be a UUID, got "D1"`},
 		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`, "importnce is no field of a memory"},
 		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`, "user_id is no field of a memory"},
-		{"column of a record", `{"type": "users", "user_id": "ann", "tz": "UTC"}`, "tz is no column of users"},
+		{"column of a record", `{"type": "users", "user_id": "ann", "tz": "UTC"}`, "tz is not a column of users"},
 		{"record without user", `{"type": "users"}`, "user_id must have 1 to 255 bytes"},
 	}
 	var all strings.Builder

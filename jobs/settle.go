@@ -50,20 +50,20 @@ func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error
 }
 
 func (w *settleWorker) settleTraits(ctx context.Context) error {
-	var settled, dissolved int64
-	defer func() {
-		if settled > 0 {
-			w.log.InfoContext(ctx, "settled traits", "number", settled, "dissolved", dissolved)
-		}
-	}()
 	if err := w.followPolicies(ctx); err != nil {
 		return err
 	}
+	var sum store.Settled
+	defer func() {
+		if sum.Settled > 0 {
+			w.log.InfoContext(ctx, "settled traits", "number", sum.Settled, "dissolved", sum.Dissolved)
+		}
+	}()
 	for range settleBatches {
-		n, gone, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
-		settled, dissolved = settled+n, dissolved+gone
+		n, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
+		sum.Settled, sum.Dissolved = sum.Settled+n.Settled, sum.Dissolved+n.Dissolved
 		failpoint.Reach(failpoint.SettleBatch)
-		if err != nil || n < settleTraits {
+		if err != nil || n.Settled < settleTraits {
 			return err
 		}
 	}
@@ -82,16 +82,16 @@ func (w *settleWorker) followPolicies(ctx context.Context) error {
 
 // expireMemories uses the machine's clock, like the transaction times that it writes.
 func (w *settleWorker) expireMemories(ctx context.Context) error {
-	var ended, kept int64
+	var sum store.Expired
 	defer func() {
-		if ended+kept > 0 {
-			w.log.InfoContext(ctx, "ended expired summaries", "number", ended, "kept", kept)
+		if sum.Expired+sum.Promoted > 0 {
+			w.log.InfoContext(ctx, "ended expired summaries", "number", sum.Expired, "kept", sum.Promoted)
 		}
 	}()
 	for range settleBatches {
-		expired, promoted, err := store.ExpireMemories(ctx, w.db, time.Now(), settleMemories)
-		ended, kept = ended+expired, kept+promoted
-		if err != nil || expired+promoted < settleMemories {
+		n, err := store.ExpireMemories(ctx, w.db, time.Now(), settleMemories)
+		sum.Expired, sum.Promoted = sum.Expired+n.Expired, sum.Promoted+n.Promoted
+		if err != nil || n.Expired+n.Promoted < settleMemories {
 			return err
 		}
 	}

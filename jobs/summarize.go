@@ -97,7 +97,7 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 
 // grow makes the next summary from the current one and the messages since.
 func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person reasoner.Person) (*store.NewSummary, error) {
-	messages, places, err := store.UntoldMessages(ctx, w.db, summary, person, summarizedMessages)
+	messages, places, err := store.UnsummarizedMessages(ctx, w.db, summary, person, summarizedMessages)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Taking describes the jobs that a worker takes in addition to the one it got from River.
@@ -31,7 +28,7 @@ type TakenJob struct {
 // TakeJobs marks waiting jobs without a previous attempt as running, in the order River would take
 // them, and returns them.
 func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
-	taken, err := Collect(ctx, db, pgx.RowToStructByName[TakenJob], `
+	return list[TakenJob](ctx, db, "take waiting "+t.Kind+" jobs", `
 		with waiting as (
 		  select id, priority, scheduled_at, `+t.Weight+` as weight
 		    from oxbow.river_job
@@ -46,32 +43,24 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 		  from fitting f where j.id = f.id
 		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
 		t.Queue, t.Kind, t.Room, t.By, t.Alone)
-	if err != nil {
-		return nil, fmt.Errorf("take %s jobs that wait: %w", t.Kind, err)
-	}
-	return taken, nil
 }
 
 // CompleteJobs completes the given jobs that are running and returns their ids. It locks the rows
 // in the order of their users, as embed locks check_trigger jobs.
 func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
-	completed, err := Collect(ctx, db, pgx.RowTo[int64], `
+	return list[int64](ctx, db, "complete jobs", `
 		with mine as materialized (
 		  select id from oxbow.river_job where id = any($1) and state = 'running' order by args ->> 'user_id' collate "C", id for update
 		)
 		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
 		returning j.id`, ids)
-	if err != nil {
-		return nil, fmt.Errorf("complete jobs: %w", err)
-	}
-	return completed, nil
 }
 
 // PutBackJobs returns running jobs to the queue, due after pause, without counting the attempt,
 // like a snooze in River. A job whose cancellation was requested in the meantime is cancelled. If
 // key is not empty, it is set in the metadata of the jobs.
 func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, key string) error {
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "put jobs back", `
 		update oxbow.river_job
 		   set state = (case when metadata ? 'cancel_attempted_at' then 'cancelled'
 		                     when $2::interval < interval '5 seconds' then 'available' else 'scheduled' end)::oxbow.river_job_state,
@@ -79,8 +68,5 @@ func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, k
 		       attempt = attempt - 1, scheduled_at = case when $2 > interval '0' then now() + $2 else scheduled_at end,
 		       metadata = case when $3 <> '' then metadata || jsonb_build_object($3::text, true) else metadata end
 		 where id = any($1) and state = 'running'`, ids, pause, key)
-	if err != nil {
-		return fmt.Errorf("put jobs back: %w", err)
-	}
-	return nil
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // ContextParams holds the arguments of oxbow.context_parts. A nil argument means its default.
@@ -37,19 +36,10 @@ type ContextPart struct {
 
 // Context calls oxbow.context_parts. It also returns the embedding model of the database.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
-	return collectWithModel(ctx, db, scanContextPart, `
-		select section, id, memory_type, stage, at, text, line, tokens
+	return collectWithModel[ContextPart](ctx, db, `
+		select section, id, memory_type as type, stage, at, text, line, tokens
 		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000),
 		  types => $5,
 		       contexts => $6, agent => $7, now => $8)`,
 		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow)
-}
-
-func scanContextPart(row pgx.CollectableRow) (ContextPart, error) {
-	var p ContextPart
-	var stage *string
-	var at *time.Time
-	err := row.Scan(&p.Section, &p.ID, &p.Type, &stage, &at, &p.Text, &p.Line, &p.Tokens)
-	p.Stage, p.At = or(stage), or(at)
-	return p, err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -30,22 +29,15 @@ type Session struct {
 // messages of the jobs that it found. present is the id of the calling job. Jobs that retry failed
 // messages are ignored.
 func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (Session, error) {
-	s := Session{UserID: userID, ID: id}
-	var later, waiting, enough int
-	err := db.QueryRow(ctx, `
-		select w.jobs, w.later,
-		       coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0),
-		       coalesce((select s.ended_at is not null from oxbow.sessions s where s.user_id = $1 and s.id = $2), false),
-		       (select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
-		         and m.extracted_at is null and m.extract_failures = 0 limit 1000) m),
-		       coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20)
-		  from oxbow.waiting_extractions($1, $2, $3) w`,
-		userID, id, present).Scan(&s.Jobs, &later, &s.Number, &s.Ended, &waiting, &enough)
-	if err != nil {
-		return s, fmt.Errorf("look at the session: %w", err)
-	}
-	s.Due = s.Ended || later == 0 || waiting >= enough
-	return s, nil
+	return one[Session](ctx, db, "read the session", `
+		select $1::text as user_id, $2::text as id, w.jobs, x.number, s.ended_at is not null as ended,
+		       s.ended_at is not null or w.later = 0 or (
+		         select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
+		           and m.extracted_at is null and m.extract_failures = 0 limit 1000) m)
+		       >= coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20) as due
+		  from oxbow.waiting_extractions($1, $2, $3) w
+		  left join oxbow.extractions x on x.user_id = $1
+		  left join oxbow.sessions s on s.user_id = $1 and s.id = $2`, userID, id, present)
 }
 
 // SessionMessages returns at most limit messages of a session to extract from, preceded by up to
@@ -56,11 +48,7 @@ func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, f
 	if failed {
 		limit = 1
 	}
-	messages, err := Collect(ctx, db, func(row pgx.CollectableRow) (m reasoner.Message, err error) {
-		err = row.Scan(&m.ID, &m.Role, &m.Speaker, &m.Content, &m.Time, &m.New)
-		m.Time = m.Time.In(p.Zone)
-		return m, err
-	}, `
+	messages, err := list[reasoner.Message](ctx, db, "load the messages", `
 		with fresh as (
 		  select m.id, m.seq from oxbow.messages m
 		   where m.user_id = $1 and m.session_id = $2 and m.extracted_at is null and (m.extract_failures > 0) = $5
@@ -71,42 +59,34 @@ func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, f
 		     and m.sensitivity < 3
 		   order by m.seq desc, m.id desc limit $4
 		)
-		select m.id, m.role, coalesce(m.speaker, ''), left(m.content, 6000), m.created_at, m.extracted_at is null
+		select m.id, m.role, m.speaker, left(m.content, 6000) as content, m.created_at as time,
+		       m.extracted_at is null as new
 		  from oxbow.messages m
 		 where m.user_id = $1 and m.id in (select id from fresh union all select id from earlier)
 		 order by m.seq, m.id`, s.UserID, s.ID, limit, before, failed)
-	if err != nil {
-		return nil, fmt.Errorf("load the messages: %w", err)
+	for i := range messages {
+		messages[i].Time = messages[i].Time.In(p.Zone)
 	}
-	return messages, nil
+	return messages, err
 }
 
 // SessionIsWorked reports whether an older job is extracting from a session. It locks that job's
 // row until the transaction ends and waits for a job that is completing.
-func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (worked bool, err error) {
-	err = db.QueryRow(ctx, `select oxbow.session_is_worked($1, $2, $3)`, userID, session, present).Scan(&worked)
-	if err != nil {
-		return false, fmt.Errorf("look for other extractions: %w", err)
-	}
-	return worked, nil
+func SessionIsWorked(ctx context.Context, db DB, userID, session string, present int64) (bool, error) {
+	return one[bool](ctx, db, "look for other extractions", `select oxbow.session_is_worked($1, $2, $3)`, userID,
+		session, present)
 }
 
 // MessagesLeft reports whether a session has waiting messages without a job. If failed is true, it
 // considers the messages on which extraction failed instead.
-func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (
-	left bool, err error,
-) {
-	err = db.QueryRow(ctx, `select oxbow.messages_left($1, $2, $3, $4)`, userID, session, failed, present).Scan(&left)
-	if err != nil {
-		return false, fmt.Errorf("look for messages that are left: %w", err)
-	}
-	return left, nil
+func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (bool, error) {
+	return one[bool](ctx, db, "look for waiting messages", `select oxbow.messages_left($1, $2, $3, $4)`, userID, session,
+		failed, present)
 }
 
 // EndSession ends a conversation and reports whether it was open.
 func EndSession(ctx context.Context, db DB, userID, sessionID string) (open bool, err error) {
-	err = db.QueryRow(ctx, `select oxbow.end_session($1, $2)`, userID, sessionID).Scan(&open)
-	return open, Explain(err)
+	return CollectOne[bool](ctx, db, `select oxbow.end_session($1, $2)`, userID, sessionID)
 }
 
 // NewMessage is a message to add to a conversation.
@@ -187,9 +167,9 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 	}
 	given, err := json.Marshal(rows)
 	if err != nil {
-		return nil, fmt.Errorf("the messages cannot be written as JSON: %w", err)
+		return nil, fmt.Errorf("encode the messages as JSON: %w", err)
 	}
-	_, err = db.Exec(ctx, `
+	_, err = Exec(ctx, db, `
 		insert into oxbow.messages (user_id, id, session_id, role, speaker, content, created_at, metadata, sensitivity,
 		  sealed, sealed_key, seq)
 		select m.user_id, m.id, m.session_id, m.role, m.speaker, m.content, coalesce(m.at, now()),
@@ -201,21 +181,32 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		 order by m.nth
 		on conflict do nothing`, string(given))
 	if err != nil {
-		return nil, Explain(err)
+		return nil, err
 	}
 	return ids, nil
 }
 
 // Messages returns the messages of a conversation in order. Secret messages are still sealed.
 func Messages(ctx context.Context, db DB, userID, sessionID string) ([]Message, error) {
-	return Collect(ctx, db, scanMessage, `
-		select id, session_id, role, coalesce(speaker, ''), content, created_at, sensitivity, coalesce(sealed_key, ''), sealed
+	rows, err := Collect[messageRow](ctx, db, `
+		select id, session_id, role, speaker, content, created_at as at, sensitivity, sealed_key, sealed
 		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
+	return messagesOf(rows), err
 }
 
-func scanMessage(row pgx.CollectableRow) (s Message, err error) {
-	err = row.Scan(&s.ID, &s.SessionID, &s.Role, &s.Speaker, &s.Content, &s.At, &s.Sensitivity, &s.SealedKey, &s.sealed)
-	return s, err
+// messageRow adds the sealed text to a message.
+type messageRow struct {
+	Message
+	Sealed []byte
+}
+
+func messagesOf(rows []messageRow) []Message {
+	messages := make([]Message, len(rows))
+	for i, r := range rows {
+		messages[i] = r.Message
+		messages[i].sealed = r.Sealed
+	}
+	return messages
 }
 
 // KnownFact is a fact as it was known at a given time.
@@ -229,14 +220,8 @@ type KnownFact struct {
 
 // FactsAsOf calls oxbow.facts_as_of. The zero time means now.
 func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]KnownFact, error) {
-	return Collect(ctx, db, func(row pgx.CollectableRow) (k KnownFact, err error) {
-		var end *time.Time
-		if err = row.Scan(&k.ID, &k.Content, &k.Category, &k.ValidAt, &end); end != nil {
-			k.InvalidAt = *end
-		}
-		return k, err
-	}, `
-		select id, content, coalesce(category, ''), valid_at, invalid_at
+	return Collect[KnownFact](ctx, db, `
+		select id, content, category, valid_at, invalid_at
 		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
 }
 
@@ -262,17 +247,12 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 	if err := ReadSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
 		return nil, err
 	}
+	type session struct {
+		LostSession
+		Lost bool
+	}
 	// Skip from one conversation to the next, however many messages wait in each.
-	var found []LostSession
-	var seen int
-	var s LostSession
-	var lost bool
-	err := ForEach(ctx, tx, []any{&s.UserID, &s.SessionID, &s.Failed, &lost}, func() error {
-		if seen++; lost {
-			found = append(found, s)
-		}
-		return nil
-	}, `
+	seen, err := list[session](ctx, tx, "look for lost messages", `
 		with recursive page as (
 		  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
 		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2) order by m.user_id, m.session_id limit 1)
@@ -293,15 +273,21 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running',
 		                          'pending')
 		                          and (j.args ? 'retry') = failed
-		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id))
+		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id)) as lost
 		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
 		from.UserID, from.SessionID, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("look for lost messages: %w", err)
+		return nil, err
+	}
+	var found []LostSession
+	for _, s := range seen {
+		if s.Lost {
+			found = append(found, s.LostSession)
+		}
 	}
 	next := sessionKey{}
-	if seen == 2*limit { // two rows per conversation
-		next = sessionKey{s.UserID, s.SessionID}
+	if len(seen) == 2*limit { // two rows per conversation
+		next = sessionKey{seen[len(seen)-1].UserID, seen[len(seen)-1].SessionID}
 	}
 	if next == from {
 		return found, nil

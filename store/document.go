@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // File is an ingested file. Its chunks are memories.
@@ -50,27 +49,27 @@ func ValidatePath(path string) error {
 
 const selectFiles = `
 	select f.id, f.path, f.media_type, f.bytes, f.content_hash, f.settings,
-	       (select count(*) from oxbow.document_chunks c where c.user_id = f.user_id and c.file_id = f.id), f.metadata,
-	         f.created_at, f.updated_at
+	       (select count(*) from oxbow.document_chunks c where c.user_id = f.user_id and c.file_id = f.id) as chunks,
+	       f.metadata, f.created_at, f.updated_at
 	  from oxbow.document_files f where f.user_id = $1`
 
 // Files returns a user's files, ordered by path.
 func Files(ctx context.Context, db DB, userID string) ([]File, error) {
-	return Collect(ctx, db, pgx.RowToStructByPos[File], selectFiles+` order by f.path`, userID)
+	return Collect[File](ctx, db, selectFiles+` order by f.path`, userID)
 }
 
 // FileOf returns one file of a user, or ErrNoFile.
 func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
-	file, err := CollectOne(ctx, db, pgx.RowToStructByPos[File], selectFiles+` and f.path = $2`, userID, path)
+	file, err := CollectOne[File](ctx, db, selectFiles+` and f.path = $2`, userID, path)
 	if errors.Is(err, ErrNotFound) {
-		return File{}, ErrNoFile
+		err = ErrNoFile
 	}
-	return file, Explain(err)
+	return file, err
 }
 
 // Ingest stores a file's chunks and replaces existing ones. It uses the fields Path, MediaType,
 // Bytes, ContentHash, Settings and Metadata of f.
-func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChunk) (done Ingested, err error) {
+func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChunk) (Ingested, error) {
 	contents, metadata := make([]string, len(chunks)), make([]string, len(chunks))
 	for i, c := range chunks {
 		known := map[string]any{}
@@ -82,22 +81,19 @@ func Ingest(ctx context.Context, db DB, userID string, f File, chunks []FileChun
 		}
 		encoded, err := json.Marshal(known)
 		if err != nil {
-			return done, err
+			return Ingested{}, err
 		}
 		contents[i], metadata[i] = c.Content, string(encoded)
 	}
-	err = db.QueryRow(ctx, `
+	return CollectOne[Ingested](ctx, db, `
 		select file_id, unchanged, added, kept, removed
 		  from oxbow.ingest_file(user_id => $1, path => $2, contents => $3, chunk_metadata => $4::text[]::jsonb[],
 		       media_type => $5, bytes => $6, content_hash => $7, settings => $8, metadata => $9)`,
-		userID, f.Path, contents, metadata, f.MediaType, f.Bytes, f.ContentHash, f.Settings, f.Metadata).
-		Scan(&done.FileID, &done.Unchanged, &done.Added, &done.Kept, &done.Removed)
-	return done, Explain(err)
+		userID, f.Path, contents, metadata, f.MediaType, f.Bytes, f.ContentHash, f.Settings, f.Metadata)
 }
 
 // DeleteFile erases a file and the memories of its chunks, and returns the number of memories
 // erased. It returns ErrNoFile if the user has no file at path.
-func DeleteFile(ctx context.Context, db DB, userID, path string) (erased int64, err error) {
-	err = db.QueryRow(ctx, `select oxbow.delete_file(user_id => $1, path => $2)`, userID, path).Scan(&erased)
-	return erased, Explain(err)
+func DeleteFile(ctx context.Context, db DB, userID, path string) (int64, error) {
+	return CollectOne[int64](ctx, db, `select oxbow.delete_file(user_id => $1, path => $2)`, userID, path)
 }

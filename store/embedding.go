@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pgvector/pgvector-go"
 )
@@ -62,16 +62,18 @@ func columns(memories []MemoryRef) (users []string, ids []uuid.UUID) {
 // Embeddables returns the given memories that exist and are not forgotten, ordered by user and id.
 func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string) ([]Embeddable, error) {
 	users, ids := columns(memories)
-	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (e Embeddable, err error) {
-		var speaker, content string
-		err = row.Scan(&e.UserID, &e.ID, &content, &speaker, &e.HasTerms, &e.HasVector)
-		e.Text = EmbeddedText(speaker, content)
-		return e, err
-	}, `select user_id, id, content, speaker, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`, users, ids, model)
-	if err != nil {
-		return nil, fmt.Errorf("load the memories to embed: %w", err)
+	type row struct {
+		Embeddable
+		Content, Speaker string
 	}
-	return found, nil
+	rows, err := list[row](ctx, db, "load the memories to embed",
+		`select user_id, id, content, speaker, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`, users, ids, model)
+	found := make([]Embeddable, len(rows))
+	for i, r := range rows {
+		found[i] = r.Embeddable
+		found[i].Text = EmbeddedText(r.Speaker, r.Content)
+	}
+	return found, err
 }
 
 // EmbeddedText returns the text of a memory that its vector is computed from.
@@ -123,7 +125,7 @@ func modelMismatch(err error, given EmbeddingModel) error {
 		return err
 	}
 	mismatch := &ModelMismatchError{Given: given}
-	if err := decodeModel([]byte(pg.Detail), &mismatch.Database); err != nil {
+	if err := json.Unmarshal([]byte(pg.Detail), &mismatch.Database); err != nil {
 		return err
 	}
 	return mismatch
@@ -140,35 +142,26 @@ func IsDataError(err error) bool {
 // are not sent again.
 func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRef, reason string) error {
 	users, ids := columns(memories)
-	if _, err := Exec(ctx, db, `select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason); err != nil {
-		return fmt.Errorf("note refused texts: %w", err)
-	}
-	return nil
+	_, err := run(ctx, db, "record refused texts", `select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason)
+	return err
 }
 
 // IndexMemories makes new memories searchable by their words and puts them into the reflection
 // inbox. It returns the ids of the memories that were new.
 func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]uuid.UUID, error) {
 	users, ids := columns(memories)
-	fresh, err := Collect(ctx, db, pgx.RowTo[uuid.UUID], `select oxbow.index_memories($1, $2)`, users, ids)
-	if err != nil {
-		return nil, fmt.Errorf("index memories: %w", err)
-	}
-	return fresh, nil
+	return list[uuid.UUID](ctx, db, "index memories", `select oxbow.index_memories($1, $2)`, users, ids)
 }
 
 // CurrentModel returns the model of the vectors in the database.
 func CurrentModel(ctx context.Context, db DB) (EmbeddingModel, error) {
-	m, err := CollectOne(ctx, db, pgx.RowToStructByName[EmbeddingModel], `
+	m, err := one[EmbeddingModel](ctx, db, "read the embedding model of the database", `
 		select value ->> 'model' as model, (value ->> 'dimension')::integer as dimension
 		  from oxbow.settings where key = 'embedding'`)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return m, errors.New(`oxbow.settings has no row "embedding": the model of the vectors is unknown`)
-	case err != nil:
-		return m, fmt.Errorf("read the embedding model of the database: %w", err)
+	if errors.Is(err, ErrNotFound) {
+		err = errors.New(`oxbow.settings has no row "embedding": the model of the vectors is unknown`)
 	}
-	return m, nil
+	return m, err
 }
 
 // CheckModel returns a *ModelMismatchError unless given is the model of the database.

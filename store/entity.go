@@ -1,12 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // Entity is a person, a place or a thing that memories mention.
@@ -114,19 +113,15 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 		if named[i].Edges, err = edges(ctx, db, userID, e.ID); err != nil {
 			return nil, err
 		}
-		named[i].NamedBy, err = Collect(ctx, db, func(row pgx.CollectableRow) (n Naming, err error) {
-			var invalid, expired *time.Time
-			err = row.Scan(&n.ID, &n.Type, &n.Content, &n.At, &invalid, &expired)
-			n.InvalidAt, n.ExpiredAt = or(invalid), or(expired)
-			return n, err
-		}, `
-			select m.id, m.memory_type::text, m.content, coalesce(m.valid_at, m.created_at), m.invalid_at, m.expired_at
+		named[i].NamedBy, err = Collect[Naming](ctx, db, `
+			select m.id, m.memory_type::text as type, m.content, coalesce(m.valid_at, m.created_at) as at, m.invalid_at,
+			       m.expired_at
 			  from oxbow.entity_mentions n
 			  join oxbow.memories m on m.user_id = $1 and m.memory_type = n.memory_type and m.id = n.memory_id
 			 where n.user_id = $1 and n.entity_id = $2 and m.forgotten_at is null
 			 order by 4 desc, m.seq desc, m.id limit $3`, userID, e.ID, limit)
 		if err != nil {
-			return nil, Explain(err)
+			return nil, err
 		}
 	}
 	return named, nil
@@ -134,13 +129,7 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 
 // entities returns the user's entities with the given name, or all of them if name is "".
 func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error) {
-	return Collect(ctx, db, func(row pgx.CollectableRow) (e Entity, err error) {
-		var invalid, expired *time.Time
-		err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Mentions, &e.Memories, &e.ValidAt, &invalid, &e.CreatedAt, &expired,
-			&e.LastSeen)
-		e.InvalidAt, e.ExpiredAt, e.Edges = or(invalid), or(expired), []Edge{}
-		return e, err
-	}, `
+	found, err := Collect[Entity](ctx, db, `
 		with found as (
 		  select e.*, oxbow.entity_key(e.name) = k.key as exact
 		    from oxbow.entities_of($1) e, (select oxbow.entity_key($2) as key) k
@@ -149,20 +138,18 @@ func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error)
 		select id, name, kind, mentions, memories, valid_at, invalid_at, created_at, expired_at, last_seen
 		  from found where $2 = '' or exact or not exists (select from found where exact)
 		 order by mentions desc, last_seen desc, name, kind`, userID, name)
+	for i := range found {
+		found[i].Edges = []Edge{}
+	}
+	return found, err
 }
 
 // edges returns the edges of an entity, or all edges of the user if of is uuid.Nil.
 func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
-	return Collect(ctx, db, func(row pgx.CollectableRow) (g Edge, err error) {
-		var invalid, expired *time.Time
-		err = row.Scan(&g.From.ID, &g.From.Name, &g.From.Kind, &g.Relation, &g.To.ID, &g.To.Name, &g.To.Kind, &g.ValidAt,
-			&invalid, &g.CreatedAt, &expired,
-			&g.MemoryType, &g.MemoryID, &g.Holds)
-		g.InvalidAt, g.ExpiredAt = or(invalid), or(expired)
-		return g, err
-	}, `
-		select from_id, from_name, from_kind, relation, to_id, to_name, to_kind, valid_at, invalid_at, created_at,
-		  expired_at, memory_type, memory_id, holds
+	return Collect[Edge](ctx, db, `
+		select json_build_object('id', from_id, 'name', from_name, 'kind', from_kind) as "from", relation,
+		       json_build_object('id', to_id, 'name', to_name, 'kind', to_kind) as "to", valid_at, invalid_at, created_at,
+		       expired_at, memory_type, memory_id, holds
 		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
 }
 
@@ -174,16 +161,14 @@ func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err erro
 	if err := ReadSetting(ctx, tx, sweepEntitiesKey, &after); err != nil || after == nil {
 		return 0, err
 	}
-	var next *string
-	if err := tx.QueryRow(ctx, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit).Scan(&noted,
-		&next); err != nil {
-		return 0, fmt.Errorf("note what old memories name: %w", err)
+	const what = "record the entities of old memories"
+	r, err := one[struct {
+		Noted int
+		Next  *string
+	}](ctx, tx, what, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit)
+	if err != nil || r.Next != nil {
+		return r.Noted, cmp.Or(err, WriteSetting(ctx, tx, sweepEntitiesKey, r.Next))
 	}
-	if next == nil {
-		if _, err := tx.Exec(ctx, `delete from oxbow.settings where key = $1`, sweepEntitiesKey); err != nil {
-			return 0, fmt.Errorf("note what old memories name: %w", err)
-		}
-		return noted, nil
-	}
-	return noted, WriteSetting(ctx, tx, sweepEntitiesKey, *next)
+	_, err = run(ctx, tx, what, `delete from oxbow.settings where key = $1`, sweepEntitiesKey)
+	return r.Noted, err
 }

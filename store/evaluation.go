@@ -12,23 +12,20 @@ import (
 // inserted the memories: it deletes their jobs and opts the users out of reflection. The evaluation
 // embeds the memories itself and erases the users at the end.
 func HideFromWorkers(ctx context.Context, tx pgx.Tx, users []string) error {
-	_, err := tx.Exec(ctx, `
+	_, err := run(ctx, tx, "opt the users of an evaluation out", `
 		insert into oxbow.users (user_id, opted_out) select u, true from unnest($1::text[]) u order by u
 		on conflict (user_id) do update set opted_out = true`, users)
 	if err != nil {
-		return fmt.Errorf("set the users of an evaluation apart: %w", Explain(err))
+		return err
 	}
-	_, err = tx.Exec(ctx, `
+	_, err = run(ctx, tx, "delete the jobs of an evaluation", `
 		delete from oxbow.river_job j using unnest($1::text[]) u where j.args @> jsonb_build_object('user_id', u)`, users)
-	if err != nil {
-		return fmt.Errorf("take the jobs of an evaluation out of the queue: %w", Explain(err))
-	}
-	return nil
+	return err
 }
 
 // MemoryIDs returns the ids of a user's memories that are not forgotten, in order.
 func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
-	return Collect(ctx, db, pgx.RowTo[uuid.UUID],
+	return Collect[uuid.UUID](ctx, db,
 		`select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
@@ -52,32 +49,33 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 		}
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("make messages of memories: %w", Explain(err))
+		return nil, 0, fmt.Errorf("turn memories into messages: %w", Explain(err))
 	}
-	var s Session
-	var n int64
-	err = ForEach(ctx, tx, []any{&s.UserID, &s.ID, &n}, func() error {
-		sessions, messages = append(sessions, s), messages+n
-		return nil
-	}, `
-		select user_id, session_id, count(*) from oxbow.messages
+	found, err := Collect[struct {
+		Session
+		Messages int64
+	}](ctx, tx, `
+		select user_id, session_id as id, count(*) as messages from oxbow.messages
 		 where user_id = any($1) group by 1, 2 order by 1, 2`, users)
-	return sessions, messages, Explain(err)
+	for _, s := range found {
+		sessions, messages = append(sessions, s.Session), messages+s.Messages
+	}
+	return sessions, messages, err
 }
 
 // SourcesOf returns, for each memory extracted from messages of TalkOfMemories, the external ids of
 // those messages, in order.
 func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
-	all := map[uuid.UUID][]string{}
-	var id uuid.UUID
-	var names []string
-	err := ForEach(ctx, db, []any{&id, &names}, func() error {
-		all[id] = names
-		names = nil
-		return nil
-	}, `
-		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq)
+	found, err := Collect[struct {
+		MemoryID uuid.UUID
+		Names    []string
+	}](ctx, db, `
+		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq) as names
 		  from oxbow.memory_sources s join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
 		 where s.user_id = any($1) group by s.memory_id`, users)
-	return all, Explain(err)
+	all := make(map[uuid.UUID][]string, len(found))
+	for _, f := range found {
+		all[f.MemoryID] = f.Names
+	}
+	return all, err
 }

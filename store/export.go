@@ -24,12 +24,12 @@ func Export(ctx context.Context, db DB, userID string, w io.Writer) (ExportRepor
 	var report ExportReport
 	tables, err := recordTables(ctx, db)
 	if err != nil {
-		return report, Explain(err)
+		return report, err
 	}
 	// Write times in UTC: RFC 3339 has no offsets with seconds, which old time zones use.
-	var timezone string
-	if err := db.QueryRow(ctx, `select current_setting('timezone')`).Scan(&timezone); err != nil {
-		return report, Explain(err)
+	timezone, err := CollectOne[string](ctx, db, `select current_setting('timezone')`)
+	if err != nil {
+		return report, err
 	}
 	if err := setTimezone(ctx, db, "UTC"); err != nil {
 		return report, err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -20,9 +19,9 @@ import (
 // RecalledInto returns at most limit memories that were recalled into the conversation, as listed
 // in the metadata of the messages: {"recalled": [ids]}.
 func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUID, limit int) ([]reasoner.Held, error) {
-	held, err := Collect(ctx, db, pgx.RowToStructByPos[reasoner.Held], `
-		select m.id, m.memory_type::text, left(m.content, 6000), coalesce(m.speaker, ''), coalesce(m.category, ''),
-		       coalesce(m.valid_at, m.created_at), 0, '{}'::text[]
+	return list[reasoner.Held](ctx, db, "load the recalled memories", `
+		select m.id, m.memory_type::text as type, left(m.content, 6000) as content, m.speaker, m.category,
+		       coalesce(m.valid_at, m.created_at) as time, '{}'::text[] as about
 		  from (select distinct case when e ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then e::uuid end as id
 		          from oxbow.messages g
 		         cross join lateral jsonb_array_elements_text(
@@ -33,10 +32,6 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 		       select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m
 		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
-	if err != nil {
-		return nil, fmt.Errorf("load what was recalled: %w", err)
-	}
-	return held, nil
 }
 
 // SimilarFacts returns, for each vector, at most limit current facts of the user with a similarity
@@ -48,17 +43,16 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	if len(vectors) == 0 {
 		return all, nil
 	}
-	var nth int
-	h := reasoner.Held{Type: string(Fact)}
-	err := ForEach(ctx, db, []any{&nth, &h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.Similarity}, func() error {
-		all[nth-1] = append(all[nth-1], h)
-		return nil
-	}, `select nth, id, left(content, 6000), speaker, category, at, similarity from oxbow.similar_facts($1, $2, $3, $4)`,
-		userID, halfVectors(vectors), limit, least)
-	if err != nil {
-		return nil, fmt.Errorf("look for similar facts: %w", err)
+	found, err := list[struct {
+		Nth int
+		reasoner.Held
+	}](ctx, db, "look for similar facts", `
+		select nth, id, 'fact' as type, left(content, 6000) as content, speaker, category, at as time, similarity
+		  from oxbow.similar_facts($1, $2, $3, $4)`, userID, halfVectors(vectors), limit, least)
+	for _, f := range found {
+		all[f.Nth-1] = append(all[f.Nth-1], f.Held)
 	}
-	return all, nil
+	return all, err
 }
 
 // FactsAbout returns at most limit current facts of the user about any of the given attributes, the
@@ -67,15 +61,9 @@ func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit
 	if len(about) == 0 {
 		return nil, nil
 	}
-	found, err := Collect(ctx, db, func(row pgx.CollectableRow) (reasoner.Held, error) {
-		h := reasoner.Held{Type: string(Fact)}
-		return h, row.Scan(&h.ID, &h.Content, &h.Speaker, &h.Category, &h.Time, &h.About)
-	}, `select id, left(content, 6000), speaker, category, at, about from oxbow.facts_about($1, $2, $3)`,
-		userID, about, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for facts about the same: %w", err)
-	}
-	return found, nil
+	return list[reasoner.Held](ctx, db, "look for facts about the same attributes", `
+		select id, 'fact' as type, left(content, 6000) as content, speaker, category, at as time, about
+		  from oxbow.facts_about($1, $2, $3)`, userID, about, limit)
 }
 
 // Extracted is a candidate and its resolution.
@@ -107,23 +95,24 @@ type ExtractionCounts struct {
 // session was read. It returns ErrStale if any of the messages was extracted or erased in the
 // meantime.
 func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
-	_, err = Exec(ctx, db, `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID)
+	_, err = run(ctx, db, "wait for the user's other extractions",
+		`select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID)
 	if err != nil {
-		return false, fmt.Errorf("wait for the user's other extractions: %w", err)
+		return false, err
 	}
-	var n int
-	err = db.QueryRow(ctx, `
-		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3, count(*)
+	const what = "lock the messages"
+	locked, err := one[struct {
+		Others   bool
+		Messages int
+	}](ctx, db, what, `
+		select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $3 as others,
+		       count(*) as messages
 		  from (select from oxbow.messages where user_id = $1 and id = any($2) and extracted_at is null
-		         order by id for update) m`,
-		e.Session.UserID, e.Messages, e.Session.Number).Scan(&others, &n)
-	if err == nil && n != len(e.Messages) {
-		err = ErrStale
+		         order by id for update) m`, e.Session.UserID, e.Messages, e.Session.Number)
+	if err == nil && locked.Messages != len(e.Messages) {
+		err = failed(what, ErrStale)
 	}
-	if err != nil {
-		return false, fmt.Errorf("lock the messages: %w", err)
-	}
-	return others, nil
+	return locked.Others, err
 }
 
 // newMemory is a row that oxbow.write_extraction reads.
@@ -208,13 +197,12 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if err != nil {
 		return counts, err
 	}
-	err = db.QueryRow(ctx, `
+	counts, err = one[ExtractionCounts](ctx, db, "write the extraction", `
 		select added, updated, deleted, mentioned, boosted
 		  from oxbow.write_extraction($1, $2, $3, $4, $5, $6, $7)`,
-		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed).
-		Scan(&counts.Added, &counts.Updated, &counts.Deleted, &counts.Mentioned, &counts.Boosted)
+		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed)
 	if err != nil {
-		return counts, fmt.Errorf("write the extraction: %w", staleTarget(err))
+		return counts, staleTarget(err)
 	}
 	if _, err := WriteVectors(ctx, db, e.Model, Refs(e.Session.UserID, ids), vectors); err != nil {
 		return counts, err
@@ -246,16 +234,10 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (
 		contents = append(contents, m.Content)
 	}
 	same, said = map[uuid.UUID]uuid.UUID{}, map[string]uuid.UUID{}
-	var content string
-	var hash uuid.UUID
-	var id *uuid.UUID
-	err = ForEach(ctx, db, []any{&content, &hash, &id}, func() error {
-		said[content] = hash
-		if id != nil {
-			same[hash] = *id
-		}
-		return nil
-	}, `
+	found, err := list[struct {
+		Content  string
+		Hash, ID uuid.UUID
+	}](ctx, db, "look for facts with the same words", `
 		select c.content, c.hash, m.id
 		  from (select content, oxbow.content_hash(content) as hash from unnest($2::text[]) content) c
 		  left join lateral (
@@ -264,10 +246,12 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (
 		          and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		          and (m.invalid_at is null or m.invalid_at > now())
 		        order by m.created_at, m.id limit 1) m on true`, e.Session.UserID, contents)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for the same facts: %w", err)
+	for _, f := range found {
+		if said[f.Content] = f.Hash; f.ID != uuid.Nil {
+			same[f.Hash] = f.ID
+		}
 	}
-	return same, said, nil
+	return same, said, err
 }
 
 // policyOf returns the default conflict policy of a category: what happens to the old memory unless
@@ -294,40 +278,31 @@ func staleTarget(err error) error {
 // ExtractionDone deletes the waiting jobs of a session whose messages have been extracted. It runs
 // last in the transaction and keeps the jobs that a worker has taken.
 func ExtractionDone(ctx context.Context, db DB, s Session) error {
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "delete jobs without work", `
 		delete from oxbow.river_job where id in (
 		  select id from oxbow.river_job
 		   where id = any($1) and state in ('available', 'scheduled') for update skip locked)`, s.Jobs)
-	if err != nil {
-		return fmt.Errorf("take away needless jobs: %w", err)
-	}
-	return nil
+	return err
 }
 
 // PassOverMessages marks all messages of a session as extracted without storing anything. It is for
 // users who opted out.
 func PassOverMessages(ctx context.Context, db DB, s Session) error {
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "skip messages", `
 		update oxbow.messages set extracted_at = now()
 		 where user_id = $1 and session_id = $2 and extracted_at is null`, s.UserID, s.ID)
 	if err != nil {
-		return fmt.Errorf("pass over messages: %w", err)
+		return err
 	}
 	return PassOverSummary(ctx, db, s.UserID, s.ID)
 }
 
 // ExtractionFailed records why extraction from the messages failed. It returns the highest failure
 // count among them.
-func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (
-	times int, err error,
-) {
-	err = db.QueryRow(ctx, `
+func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (int, error) {
+	return one[int](ctx, db, "record why the extraction failed", `
 		with failed as (
 		  update oxbow.messages set extract_failures = extract_failures + 1, extract_error = left($3, 1000)
 		   where user_id = $1 and id = any($2) and extracted_at is null returning extract_failures)
-		select coalesce(max(extract_failures), 0) from failed`, userID, messages, plain(why)).Scan(&times)
-	if err != nil {
-		return 0, fmt.Errorf("note why nothing was extracted: %w", err)
-	}
-	return times, nil
+		select max(extract_failures) from failed`, userID, messages, plain(why))
 }

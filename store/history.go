@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // Replacement is the new version of a memory. A zero value means "not given".
@@ -65,16 +64,10 @@ func Supersede(ctx context.Context, db DB, userID string, id uuid.UUID, r Replac
 	if err != nil {
 		return uuid.Nil, err
 	}
-	var validAt *time.Time
-	if !r.ValidAt.IsZero() {
-		validAt = &r.ValidAt
-	}
-	var created uuid.UUID
-	err = db.QueryRow(ctx, `
+	return CollectOne[uuid.UUID](ctx, db, `
 		select oxbow.supersede(user_id => $1, id => $2, content => $3, valid_at => $4, metadata => $5,
 		       reason => nullif($6::text, ''), actor => coalesce(nullif($7::text, ''), 'app'))`,
-		userID, id, r.Content, validAt, metadata, r.Reason, r.Actor).Scan(&created)
-	return created, Explain(err)
+		userID, id, r.Content, pointer(r.ValidAt), metadata, r.Reason, r.Actor)
 }
 
 func (r *Replacement) validate() (json.RawMessage, error) {
@@ -106,20 +99,20 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 // History returns the changes of a memory in all its versions, in order. It is empty if the user
 // has no such memory.
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
-	var sources [][]uuid.UUID // of each change
-	changes, err := Collect(ctx, db, func(row pgx.CollectableRow) (c Change, err error) {
-		var ids []uuid.UUID
-		err = row.Scan(&c.At, &c.Event, &c.MemoryID, &c.Type, &c.Version, &c.OldContent, &c.NewContent, &c.OldMetadata,
-			&c.NewMetadata,
-			&c.Actor, &c.Reason, &ids)
-		sources = append(sources, ids)
-		return c, err
-	}, `
-		select at, event, memory_id, memory_type, version, coalesce(old_content, ''), coalesce(new_content, ''), old_metadata,
-		       new_metadata, coalesce(actor, ''), coalesce(reason, ''), message_ids
+	type row struct {
+		Change
+		MessageIDs []uuid.UUID
+	}
+	rows, err := Collect[row](ctx, db, `
+		select at, event, memory_id, memory_type as type, version, old_content, new_content, old_metadata, new_metadata,
+		       actor, reason, message_ids
 		  from oxbow.history(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, err
+	}
+	changes, sources := make([]Change, len(rows)), make([][]uuid.UUID, len(rows))
+	for i, r := range rows {
+		changes[i], sources[i] = r.Change, r.MessageIDs
 	}
 	return changes, addMessages(ctx, db, userID, changes, sources)
 }
@@ -135,16 +128,16 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 	if len(ids) == 0 {
 		return nil
 	}
-	messages, err := Collect(ctx, db, scanMessage, `
-		select id, session_id, role, coalesce(speaker, ''), left(content, 6000), created_at, sensitivity,
-		       coalesce(sealed_key, ''), sealed
+	rows, err := Collect[messageRow](ctx, db, `
+		select id, session_id, role, speaker, left(content, 6000) as content, created_at as at, sensitivity, sealed_key,
+		       sealed
 		  from oxbow.messages
 		 where user_id = $1::text and id = any(($2::text[])::uuid[])
 		 order by seq, id`, userID, ids)
 	if err != nil {
 		return err
 	}
-	for _, m := range messages {
+	for _, m := range messagesOf(rows) {
 		for i := range changes {
 			if slices.Contains(sources[i], m.ID) {
 				changes[i].Messages = append(changes[i].Messages, m)
@@ -157,12 +150,16 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 // Versions returns all versions of a memory, including the memory itself, ordered by the time they
 // became true. It is empty if the memory does not exist.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
-	ids, err := Collect(ctx, db, pgx.RowTo[string],
-		`select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	ids, err := Collect[string](ctx, db, `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, err
 	}
-	return Collect(ctx, db, scanMemory, selectMemories+`
+	rows, err := Collect[memoryRow](ctx, db, selectMemories+`
 		 where user_id = $1::text and id = any(($2::text[])::uuid[])
 		 order by coalesce(valid_at, created_at), created_at, version, seq, id`, userID, ids)
+	memories := make([]Memory, len(rows))
+	for i, r := range rows {
+		memories[i] = r.memory()
+	}
+	return memories, err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/traits"
@@ -30,14 +29,10 @@ func (t Trigger) Due() bool { return t.Type != "" }
 
 // ReflectionTriggers returns the given users for whom reflection is due at now, with the reason.
 func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.Time) ([]UserTrigger, error) {
-	due, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
+	return list[UserTrigger](ctx, db, "look for due reflections", `
 		select u.user_id, d.trigger_type as type, d.trigger_value as value
 		  from unnest($1::text[]) u(user_id), oxbow.reflection_due(u.user_id, $2) d
 		 where d.trigger_type is not null order by u.user_id`, userIDs, now)
-	if err != nil {
-		return nil, fmt.Errorf("ask whether reflection is due: %w", err)
-	}
-	return due, nil
 }
 
 // UserTrigger is a user with a nonempty inbox and the trigger, if any.
@@ -49,33 +44,27 @@ type UserTrigger struct {
 // InboxTriggers returns the next users after the given one who have a nonempty inbox, at most
 // limit, ordered by id, with their triggers. Fewer than limit users means that no more exist.
 func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time.Time) ([]UserTrigger, error) {
-	users, err := Collect(ctx, db, pgx.RowToStructByName[UserTrigger], `
-		select u.user_id, coalesce(d.trigger_type, '') as type, coalesce(d.trigger_value, 0)::double precision as value
-		  from oxbow.inbox_users($1::text, $2::integer) as u(user_id),
-		       oxbow.reflection_due(u.user_id, coalesce($3::timestamptz, now())) as d`, after, limit, now)
-	if err != nil {
-		return nil, fmt.Errorf("ask for whom reflection is due: %w", err)
-	}
-	return users, nil
+	return list[UserTrigger](ctx, db, "look for due reflections", `
+		select u.user_id, d.trigger_type as type, d.trigger_value as value
+		  from oxbow.inbox_users($1, $2) as u(user_id), oxbow.reflection_due(u.user_id, $3) as d`, after, limit, now)
 }
 
 // RemoveFromInbox deletes a batch from the inbox and returns the number of rows that still existed.
-func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (int64, error) {
+func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (removed int64, err error) {
 	byType := map[MemoryType][]uuid.UUID{}
 	for _, m := range batch {
 		byType[MemoryType(m.Type)] = append(byType[MemoryType(m.Type)], m.ID)
 	}
-	var removed int64
 	for _, memoryType := range MemoryTypes() { // in a fixed order, because the statement locks rows
 		ids := byType[memoryType]
 		if len(ids) == 0 {
 			continue
 		}
-		n, err := Exec(ctx, db, `
+		n, err := run(ctx, db, "remove memories from the inbox", `
 			delete from oxbow.reflection_inbox
 			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])`, userID, memoryType, ids)
 		if err != nil {
-			return 0, fmt.Errorf("take memories out of the inbox: %w", err)
+			return 0, err
 		}
 		removed += n
 	}
@@ -84,36 +73,26 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.U
 
 // EmptyInbox deletes everything in a user's inbox.
 func EmptyInbox(ctx context.Context, db DB, userID string) error {
-	if _, err := Exec(ctx, db, `delete from oxbow.reflection_inbox where user_id = $1::text`, userID); err != nil {
-		return fmt.Errorf("empty the inbox: %w", err)
-	}
-	return nil
+	_, err := run(ctx, db, "empty the inbox", `delete from oxbow.reflection_inbox where user_id = $1::text`, userID)
+	return err
 }
 
 // InboxHasMore reports whether a user's inbox is nonempty.
 func InboxHasMore(ctx context.Context, db DB, userID string) (bool, error) {
-	more, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.reflection_inbox where user_id = $1::text)`, userID)
-	if err != nil {
-		return false, fmt.Errorf("look into the inbox: %w", err)
-	}
-	return more, nil
+	return one[bool](ctx, db, "look into the inbox",
+		`select exists (select from oxbow.reflection_inbox where user_id = $1::text)`, userID)
 }
 
 // RingReflect notifies the workers, when the transaction commits, of a job in the queue reflect.
 func RingReflect(ctx context.Context, tx DB) error {
-	if _, err := Exec(ctx, tx, `select pg_notify('oxbow.river_insert', '{"queue":"reflect"}')`); err != nil {
-		return fmt.Errorf("wake the workers: %w", err)
-	}
-	return nil
+	_, err := run(ctx, tx, "notify the workers", `select pg_notify('oxbow.river_insert', '{"queue":"reflect"}')`)
+	return err
 }
 
 // OptedOut reports whether a user opted out of reflection.
 func OptedOut(ctx context.Context, db DB, userID string) (bool, error) {
-	out, err := CollectOne(ctx, db, pgx.RowTo[bool], `select exists (select from oxbow.users where user_id = $1::text and opted_out)`, userID)
-	if err != nil {
-		return false, fmt.Errorf("ask whether the user opted out: %w", err)
-	}
-	return out, nil
+	return one[bool](ctx, db, "look whether the user opted out",
+		`select exists (select from oxbow.users where user_id = $1::text and opted_out)`, userID)
 }
 
 // Cycle is one finished reflection.
@@ -139,15 +118,15 @@ func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "
 // RecordCycle writes the row of a finished reflection and marks the user's conversations up to its
 // start as reflected on. It skips conversations with messages that still wait for extraction.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
-	told := make([]reasoner.Dropped, len(c.Dropped))
+	kept := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
-		told[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)), Reason: plain(Shorten(d.Reason, maxDropped))}
+		kept[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)), Reason: plain(Shorten(d.Reason, maxDropped))}
 	}
-	dropped, err := json.Marshal(told)
+	dropped, err := json.Marshal(kept)
 	if err != nil {
 		return fmt.Errorf("record the reflection: %w", err)
 	}
-	_, err = Exec(ctx, db, `
+	_, err = run(ctx, db, "record the reflection", `
 		insert into oxbow.reflection_cycles (user_id, id, trigger_type, trigger_value, memories_scanned, traits_created,
 		  traits_updated, traits_dissolved, started_at, now, reasoner, dropped, completed_at, status, error_message)
 		values ($1::text, $2::uuid, $3::text, $4::double precision, $5::integer, $6::integer, $7::integer, $8::integer,
@@ -156,9 +135,9 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		c.UserID, c.ID, c.Trigger.Type, c.Trigger.Value, c.Scanned, c.Created, c.Updated, c.Dissolved,
 		c.StartedAt, c.Now, c.Reasoner, dropped, plain(c.Error))
 	if err != nil {
-		return fmt.Errorf("record the reflection: %w", err)
+		return err
 	}
-	_, err = Exec(ctx, db, `
+	_, err = run(ctx, db, "mark the conversations as reflected on", `
 		update oxbow.sessions s set last_reflected_at = $2
 		  from (select o.id from oxbow.sessions o
 		         where o.user_id = $1 and o.last_activity_at <= $2
@@ -166,20 +145,17 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		           and oxbow.session_is_extracted(o.user_id, o.id)
 		         order by o.id for no key update) o -- in the order in which everybody locks several
 		 where s.user_id = $1 and s.id = o.id`, c.UserID, c.StartedAt)
-	if err != nil {
-		return fmt.Errorf("mark the conversations as reflected on: %w", err)
-	}
-	return nil
+	return err
 }
 
 // TrendWindow returns the end of a trend's window, or the zero time if the trait is not a trend or
 // does not exist.
 func TrendWindow(ctx context.Context, db DB, userID string, id uuid.UUID) (time.Time, error) {
-	end, err := CollectOne(ctx, db, pgx.RowTo[*time.Time], `
+	end, err := one[time.Time](ctx, db, "load the trend", `
 		select trait_window_end from oxbow.memories_trait
 		 where user_id = $1::text and id = $2::uuid and trait_stage = 'trend' and expired_at is null`, userID, id)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return time.Time{}, fmt.Errorf("load the trend: %w", err)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
 	}
-	return or(end), nil
+	return end, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // MemoryType is one of the four kinds of memory.
@@ -128,79 +127,39 @@ type TraitState struct {
 
 // GetMemory returns a memory of the user, even if it is forgotten or superseded, or ErrNotFound.
 func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory, error) {
-	m, err := CollectOne(ctx, db, scanMemory, selectMemories+`
+	r, err := CollectOne[memoryRow](ctx, db, selectMemories+`
 		 where user_id = $1::text and id = $2::uuid
 		 order by memory_type
 		 limit 1`, userID, id)
 	if errors.Is(err, ErrNotFound) {
-		return m, fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
 	}
-	return m, err
+	return r.memory(), err
 }
 
-// selectMemories is the start of a query whose rows scanMemory reads.
+// selectMemories is the start of a query for memoryRows.
 const selectMemories = `
-	select user_id, memory_type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at, expires_at,
-	       forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source, category,
-	       importance, strength, mention_count, access_count, last_accessed_at, metadata, sensitivity, sealed, sealed_key,
-	       trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_parent_id,
-	       trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed,
-	       trait_window_start, trait_window_end, trait_derived_from
+	select user_id, memory_type as type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
+	       expires_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source,
+	       category, importance, strength, mention_count, access_count, last_accessed_at, metadata, sensitivity, sealed,
+	       sealed_key, trait_subtype as subtype, trait_stage as stage, trait_confidence as confidence,
+	       trait_confidence_at as confidence_at, trait_context as context, trait_parent_id as parent_id,
+	       trait_reinforcement_count as reinforcement_count, trait_contradiction_count as contradiction_count,
+	       trait_last_reinforced as last_reinforced, trait_first_observed as first_observed,
+	       trait_window_start as window_start, trait_window_end as window_end, trait_derived_from as derived_from
 	  from oxbow.memories`
 
-// memoryRow adds the nullable columns of a memory.
+// memoryRow is a row of oxbow.memories.
 type memoryRow struct {
 	Memory
-	ValidAt, InvalidAt, ExpiredAt, UpdatedAt, ExpiresAt, ForgottenAt *time.Time
-	SupersededBy                                                     *uuid.UUID
-	SessionID, Speaker, AgentID, ExternalID, Source, Category        *string
-	LastAccessedAt                                                   *time.Time
-	Sealed                                                           []byte
-	SealedKey                                                        *string
-
-	TraitSubtype, TraitStage                         *string
-	TraitConfidence                                  *float64
-	TraitConfidenceAt                                *time.Time
-	TraitContext                                     *string
-	TraitParentID                                    *uuid.UUID
-	TraitReinforcementCount, TraitContradictionCount *int
-	TraitLastReinforced, TraitFirstObserved          *time.Time
-	TraitWindowStart, TraitWindowEnd                 *time.Time
-	TraitDerivedFrom                                 *string
+	TraitState
+	Sealed []byte
 }
 
-func scanMemory(row pgx.CollectableRow) (Memory, error) {
-	var r memoryRow
-	err := row.Scan(&r.UserID, &r.Type, &r.ID, &r.Content, &r.ValidAt, &r.InvalidAt, &r.CreatedAt, &r.ExpiredAt,
-		&r.UpdatedAt,
-		&r.ExpiresAt, &r.ForgottenAt, &r.SupersededBy, &r.Version, &r.SessionID, &r.Seq, &r.Speaker, &r.AgentID,
-		&r.ExternalID,
-		&r.Source, &r.Category, &r.Importance, &r.Strength, &r.MentionCount, &r.AccessCount, &r.LastAccessedAt, &r.Metadata,
-		&r.Sensitivity, &r.Sealed, &r.SealedKey, &r.TraitSubtype, &r.TraitStage, &r.TraitConfidence, &r.TraitConfidenceAt,
-		&r.TraitContext, &r.TraitParentID, &r.TraitReinforcementCount, &r.TraitContradictionCount, &r.TraitLastReinforced,
-		&r.TraitFirstObserved, &r.TraitWindowStart, &r.TraitWindowEnd, &r.TraitDerivedFrom)
+func (r memoryRow) memory() Memory {
 	m := r.Memory
-	m.ValidAt, m.InvalidAt, m.ExpiredAt, m.UpdatedAt = or(r.ValidAt), or(r.InvalidAt), or(r.ExpiredAt), or(r.UpdatedAt)
-	m.ExpiresAt, m.ForgottenAt, m.SupersededBy = or(r.ExpiresAt), or(r.ForgottenAt), or(r.SupersededBy)
-	m.SessionID, m.Speaker, m.AgentID, m.ExternalID = or(r.SessionID), or(r.Speaker), or(r.AgentID), or(r.ExternalID)
-	m.Source, m.Category, m.LastAccessedAt = or(r.Source), or(r.Category), or(r.LastAccessedAt)
-	m.SealedKey, m.sealed = or(r.SealedKey), r.Sealed
-	if m.Type == Trait {
-		m.Trait = &TraitState{
-			Subtype: or(r.TraitSubtype), Stage: or(r.TraitStage), Confidence: or(r.TraitConfidence),
-			ConfidenceAt: or(r.TraitConfidenceAt), Context: or(r.TraitContext), ParentID: or(r.TraitParentID),
-			ReinforcementCount: or(r.TraitReinforcementCount), ContradictionCount: or(r.TraitContradictionCount),
-			LastReinforced: or(r.TraitLastReinforced), FirstObserved: or(r.TraitFirstObserved),
-			WindowStart: or(r.TraitWindowStart), WindowEnd: or(r.TraitWindowEnd), DerivedFrom: or(r.TraitDerivedFrom),
-		}
+	if m.sealed = r.Sealed; m.Type == Trait {
+		m.Trait = &r.TraitState
 	}
-	return m, err
-}
-
-// or returns *p, or the zero value if p is nil.
-func or[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
+	return m
 }

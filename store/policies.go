@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
 // TraitPolicies returns the policies of traits in force at a given time.
 func TraitPolicies(ctx context.Context, db DB, at time.Time) (*lifecycle.Policies, error) {
-	return CollectOne(ctx, db, pgx.RowTo[*lifecycle.Policies], `
+	return CollectOne[*lifecycle.Policies](ctx, db, `
 		select jsonb_object_agg(substr(d.name, 7), oxbow.policy(d.name, $1::timestamptz))
 		  from oxbow.policy_definitions d where d.name like 'trait\_%'`, at)
 }
@@ -36,7 +34,7 @@ func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Tr
 	if len(held) == 0 {
 		return nil
 	}
-	decayed, err := Collect(ctx, db, pgx.RowTo[float64], `
+	decayed, err := Collect[float64](ctx, db, `
 		select oxbow.clamp_confidence(oxbow.trait_confidence_at(t.confidence, t.subtype, t.reinforcements, t.at,
 		         $5::timestamptz, r.rules))
 		  from unnest($1::text[], $2::float8[], $3::integer[], $4::timestamptz[]) with ordinality

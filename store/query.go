@@ -2,29 +2,64 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Collect runs a query and collects its rows with scan, such as pgx.RowToStructByName[T]. It maps
-// errors with Explain.
-func Collect[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+// Collect runs a query and returns its rows: structs by the names of the columns, or the values of
+// a single column. Null is the zero value. It maps errors with Explain.
+func Collect[T any](ctx context.Context, db DB, sql string, args ...any) ([]T, error) {
 	rows, _ := db.Query(ctx, sql, args...) // CollectRows returns its error
-	found, err := pgx.CollectRows(rows, scan)
+	found, err := pgx.CollectRows(rows, rowTo[T])
 	return found, Explain(err)
 }
 
-// CollectOne runs a query that returns exactly one row and scans it. It returns ErrNotFound if the
-// query returns no row, and maps other errors with Explain.
-func CollectOne[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
+// CollectOne is Collect for a query that returns exactly one row. It returns ErrNotFound if the
+// query returns no row.
+func CollectOne[T any](ctx context.Context, db DB, sql string, args ...any) (T, error) {
 	rows, _ := db.Query(ctx, sql, args...) // CollectExactlyOneRow returns its error
-	found, err := pgx.CollectExactlyOneRow(rows, scan)
+	found, err := pgx.CollectExactlyOneRow(rows, rowTo[T])
 	return found, Explain(err)
+}
+
+// Exec runs a statement and returns the number of rows affected. It maps errors with Explain.
+func Exec(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
+	tag, err := db.Exec(ctx, sql, args...)
+	return tag.RowsAffected(), Explain(err)
+}
+
+// list, one and run are Collect, CollectOne and Exec with errors that say what failed.
+func list[T any](ctx context.Context, db DB, what, sql string, args ...any) ([]T, error) {
+	found, err := Collect[T](ctx, db, sql, args...)
+	return found, failed(what, err)
+}
+
+func one[T any](ctx context.Context, db DB, what, sql string, args ...any) (T, error) {
+	found, err := CollectOne[T](ctx, db, sql, args...)
+	return found, failed(what, err)
+}
+
+func run(ctx context.Context, db DB, what, sql string, args ...any) (int64, error) {
+	n, err := Exec(ctx, db, sql, args...)
+	return n, failed(what, err)
+}
+
+func failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // collectWithModel is like Collect and also returns the embedding model of the database. Both
 // queries share one round trip and, if db is a transaction with a fixed snapshot, one snapshot.
-func collectWithModel[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], sql string, args ...any) (
+func collectWithModel[T any](ctx context.Context, db DB, sql string, args ...any) (
 	found []T, model EmbeddingModel, err error,
 ) {
 	batch := &pgx.Batch{}
@@ -32,23 +67,75 @@ func collectWithModel[T any](ctx context.Context, db DB, scan pgx.RowToFunc[T], 
 		return row.Scan(&model)
 	})
 	batch.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		found, err = pgx.CollectRows(rows, scan)
+		found, err = pgx.CollectRows(rows, rowTo[T])
 		return err
 	})
 	err = db.SendBatch(ctx, batch).Close()
 	return found, model, Explain(err)
 }
 
-// ForEach runs a query and calls do for each row after scanning it into dest. It maps errors with
-// Explain.
-func ForEach(ctx context.Context, db DB, dest []any, do func() error, sql string, args ...any) error {
-	rows, _ := db.Query(ctx, sql, args...) // ForEachRow returns its error
-	_, err := pgx.ForEachRow(rows, dest, do)
-	return Explain(err)
+// rowTo scans a row into a struct by the names of the columns, like pgx.RowToStructByName, or into
+// a single value. Null becomes the zero value, and a struct may have fields without a column.
+func rowTo[T any](row pgx.CollectableRow) (value T, err error) {
+	into := reflect.ValueOf(&value).Elem()
+	columns := row.FieldDescriptions()
+	fields := make([]reflect.Value, len(columns))
+	scanned := make([]any, len(columns)) // pointers to pointers, which null sets to nil
+	for i, column := range columns {
+		if fields[i] = into; isStruct(into.Type()) {
+			index, ok := fieldsOf(into.Type())[column.Name]
+			if !ok {
+				return value, fmt.Errorf("%T has no field for the column %q", value, column.Name)
+			}
+			fields[i] = into.FieldByIndex(index)
+		}
+		scanned[i] = reflect.New(reflect.PointerTo(fields[i].Type())).Interface()
+	}
+	if err := row.Scan(scanned...); err != nil {
+		return value, err
+	}
+	for i, field := range fields {
+		if found := reflect.ValueOf(scanned[i]).Elem(); !found.IsNil() {
+			field.Set(found.Elem())
+		}
+	}
+	return value, nil
 }
 
-// Exec runs a statement and returns the number of rows affected. It maps errors with Explain.
-func Exec(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
-	tag, err := db.Exec(ctx, sql, args...)
-	return tag.RowsAffected(), Explain(err)
+// isStruct reports whether the columns of a row are the fields of a type.
+func isStruct(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]()
+}
+
+var structs sync.Map // reflect.Type to the index of each field, by the name of its column
+
+// fieldsOf returns the exported fields of a struct, and those of embedded structs, by the names of
+// their columns.
+func fieldsOf(t reflect.Type) map[string][]int {
+	if known, ok := structs.Load(t); ok {
+		return known.(map[string][]int)
+	}
+	fields := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() && !f.Anonymous {
+			fields[columnOf(f.Name)] = f.Index
+		}
+	}
+	structs.Store(t, fields)
+	return fields
+}
+
+// columnOf returns the name of a column in the style of SQL: UserID is user_id.
+func columnOf(field string) string {
+	var b strings.Builder
+	runes := []rune(strings.ReplaceAll(field, "IDs", "Ids"))
+	for i, r := range runes {
+		begins := i > 0 && unicode.IsUpper(r) &&
+			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if begins {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

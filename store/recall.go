@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // RecallParams holds the arguments of oxbow.recall. A nil argument means its default.
@@ -77,8 +76,8 @@ type ChannelScore struct {
 
 // Recall calls oxbow.recall. It also returns the embedding model of the database.
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
-	return collectWithModel(ctx, db, scanResult, `
-		select id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
+	return collectWithModel[Result](ctx, db, `
+		select id, memory_type as type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
 		       agent_id, external_id, category, importance, metadata, explain
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 10),
 		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
@@ -86,22 +85,9 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 		p.BelievedAsOf, p.AtNow)
 }
 
-func scanResult(row pgx.CollectableRow) (Result, error) {
-	var r Result
-	var validAt, invalidAt, expiredAt *time.Time
-	var session, speaker, agent, externalID, category *string
-	err := row.Scan(&r.ID, &r.Type, &r.Content, &r.Score, &validAt, &invalidAt, &r.CreatedAt, &expiredAt, &session, &r.Seq,
-		&speaker, &agent, &externalID, &category, &r.Importance, &r.Metadata, &r.Explain)
-	r.ValidAt, r.InvalidAt, r.ExpiredAt = or(validAt), or(invalidAt), or(expiredAt)
-	r.SessionID, r.Speaker, r.AgentID = or(session), or(speaker), or(agent)
-	r.ExternalID, r.Category = or(externalID), or(category)
-	return r, err
-}
-
 // Touch records that a reply used the memories or, if used is false, that a recall returned them.
 func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool) error {
-	if _, err := db.Exec(ctx, `select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used); err != nil {
-		return fmt.Errorf("touch %d memories: %w", len(ids), Explain(err))
-	}
-	return nil
+	_, err := run(ctx, db, fmt.Sprintf("touch %d memories", len(ids)),
+		`select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used)
+	return err
 }

@@ -20,7 +20,7 @@ var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors
 // recordTables returns the tables of an export other than memories: every other table with a
 // user_id, so that new tables are included. Tables that others reference come first.
 func recordTables(ctx context.Context, db DB) ([]string, error) {
-	return Collect(ctx, db, pgx.RowTo[string], `
+	return Collect[string](ctx, db, `
 		select c.relname::text
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
@@ -33,14 +33,14 @@ func recordTables(ctx context.Context, db DB) ([]string, error) {
 // insertRecords inserts the records of one table from the temporary table. Columns missing from all
 // records get their defaults, because the export may be older than the column.
 func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
-	columns, err := Collect(ctx, tx, pgx.RowTo[string], `
+	columns, err := Collect[string](ctx, tx, `
 		select a.attname::text from pg_attribute a
 		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped
 		  and a.attgenerated = ''
 		  and exists (select from oxbow_import i where i.record_table = $1 and i.record ? a.attname)
 		order by a.attnum`, table)
 	if err != nil {
-		return Explain(err)
+		return err
 	}
 	unknown, err := unknownMember(ctx, tx, table, columns)
 	if err != nil {
@@ -61,8 +61,8 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 		 where i.record_table = $1 order by i.n on conflict do nothing`,
 		into, strings.Join(columns, ", "), strings.Join(values, ", "), into), table)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23503" { // foreign_key_violation
-		return fmt.Errorf("import the lines of type %s: they refer to a memory that neither the file nor the database "+
-			"has under that id: %w",
+		return fmt.Errorf("import the lines of type %s: they refer to a memory that is neither in the file nor in the "+
+			"database: %w",
 			table, err)
 	}
 	if err != nil {
@@ -74,14 +74,14 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 // unknownMember returns an error for the first record with a member that is not a column, because
 // the import would lose it.
 func unknownMember(ctx context.Context, tx pgx.Tx, table string, columns []string) (error, error) {
-	found, err := Collect(ctx, tx, pgx.RowToStructByPos[struct {
+	found, err := Collect[struct {
 		Line int
 		Key  string
-	}], `
-		select i.n, key from oxbow_import i, jsonb_object_keys(i.record) key
+	}](ctx, tx, `
+		select i.n as line, key from oxbow_import i, jsonb_object_keys(i.record) key
 		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
 	if err != nil || len(found) == 0 {
-		return nil, Explain(err)
+		return nil, err
 	}
-	return &InvalidError{Index: -1, Line: found[0].Line, Field: found[0].Key, Rule: "is no column of " + table}, nil
+	return &InvalidError{Index: -1, Line: found[0].Line, Field: found[0].Key, Rule: "is not a column of " + table}, nil
 }

@@ -29,11 +29,8 @@ type Unreembedded struct {
 // BeginReembed creates the table for the new vectors. If the table already exists, it resumes with
 // it and returns true.
 func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed bool, err error) {
-	err = db.QueryRow(ctx, `select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension).Scan(&resumed)
-	if err != nil {
-		return false, fmt.Errorf("prepare the table of new vectors: %w", err)
-	}
-	return resumed, nil
+	return one[bool](ctx, db, "prepare the table of new vectors", `select oxbow.reembed_begin($1, $2)`, model.Model,
+		model.Dimension)
 }
 
 // ReembedPage reads the next memories after the stored place, at most limit. It returns the
@@ -49,19 +46,25 @@ func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Un
 	if state.Cursor != nil {
 		from = *state.Cursor
 	}
-	var user, memoryType, content, speaker *string
-	var id *uuid.UUID
-	err = ForEach(ctx, db, []any{&looked, &next.key.UserID, &next.key.Type, &next.key.ID, &user, &memoryType, &id,
-		&content, &speaker}, func() error {
-		if id != nil {
-			todo = append(todo, Unreembedded{*user, MemoryType(*memoryType), *id, EmbeddedText(*speaker, *content)})
-		}
-		return nil
-	}, `select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
-	if err != nil {
-		return nil, 0, next, fmt.Errorf("look for memories without a new vector: %w", err)
+	type row struct {
+		Looked           int
+		LastUserID       string
+		LastMemoryType   MemoryType
+		LastID           uuid.UUID
+		UserID           string
+		MemoryType       MemoryType
+		ID               uuid.UUID
+		Content, Speaker string
 	}
-	return todo, looked, next, nil
+	rows, err := list[row](ctx, db, "look for memories without a new vector",
+		`select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
+	for _, r := range rows {
+		looked, next.key = r.Looked, walkKey{r.LastUserID, r.LastMemoryType, r.LastID}
+		if r.ID != uuid.Nil {
+			todo = append(todo, Unreembedded{r.UserID, r.MemoryType, r.ID, EmbeddedText(r.Speaker, r.Content)})
+		}
+	}
+	return todo, looked, next, err
 }
 
 // ReembedPlace is the position of a reembed.
@@ -83,13 +86,9 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 	for i, m := range memories {
 		users[i], types[i], ids[i] = m.UserID, string(m.Type), m.ID
 	}
-	var written int64
-	err := tx.QueryRow(ctx, `select oxbow.reembed_write($1, $2, $3, $4)`, users, types, ids,
-		halfVectors(vectors)).Scan(&written)
-	if err != nil {
-		return fmt.Errorf("write new vectors: %w", err)
-	}
-	return nil
+	_, err := run(ctx, tx, "write new vectors", `select oxbow.reembed_write($1, $2, $3, $4)`, users, types, ids,
+		halfVectors(vectors))
+	return err
 }
 
 // FinishReembed replaces the old vectors with the new ones. It enqueues jobs for memories created
@@ -97,15 +96,14 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 // users of the memories and waits at most lockTimeout for the lock. The caller may retry.
 func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time,
 	lockTimeout time.Duration) (missing int64, err error) {
-	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
-		if err != nil {
-			return err
+	const what = "exchange the vectors"
+	return missing, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		_, err := run(ctx, tx, what, `select set_config('lock_timeout', $1, true)`,
+			fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
+		if err == nil {
+			missing, err = one[int64](ctx, tx, what, `select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension,
+				since)
 		}
-		return tx.QueryRow(ctx, `select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension, since).Scan(&missing)
+		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("exchange the vectors: %w", err)
-	}
-	return missing, nil
 }

@@ -46,24 +46,24 @@ type traitRow struct {
 
 func rowOf(c *traits.Change) traitRow {
 	r := traitRow{
-		ID: c.ID, Version: c.Version, Content: c.Content, Key: pointer(c.Key), Subtype: string(c.State.Subtype), Stage: string(c.State.Stage),
-		ConfidenceAt: c.State.At, Reinforcements: c.State.Reinforcements, Contradictions: c.State.Contradictions,
-		WindowStart: pointer(c.WindowStart), WindowEnd: pointer(c.State.WindowEnd), Context: c.Context, Tendencies: c.Tendencies,
-		EvidenceIn: c.Contexts, Parent: pointer(c.Parent), First: pointer(c.FirstObserved.UTC()), Last: pointer(c.LastReinforced.UTC()),
-		Review: pointer(c.ReviewDueAt), Derived: c.Derived,
+		ID: c.ID, Version: c.Version, Content: c.Content, Key: pointer(c.Key), Subtype: string(c.State.Subtype),
+		Stage: string(c.State.Stage), Confidence: pointer(c.State.Confidence), ConfidenceAt: c.State.At,
+		Reinforcements: c.State.Reinforcements, Contradictions: c.State.Contradictions,
+		WindowStart: pointer(c.WindowStart), WindowEnd: pointer(c.State.WindowEnd), Context: c.Context,
+		Tendencies: c.Tendencies, EvidenceIn: c.Contexts, Parent: pointer(c.Parent),
+		First: pointer(c.FirstObserved.UTC()), Last: pointer(c.LastReinforced.UTC()), Review: pointer(c.ReviewDueAt),
+		Derived: c.Derived,
 	}
 	if r.EvidenceIn == nil {
 		r.EvidenceIn = []string{}
 	}
-	if c.State.Confidence > 0 { // a trend has no confidence
-		r.Confidence = &c.State.Confidence
-	}
 	return r
 }
 
-const traitColumns = `id uuid, version integer, content text, key text, subtype text, stage text, confidence double precision,
-	confidence_at timestamptz, reinforcements integer, contradictions integer, window_start timestamptz, window_end timestamptz, context text,
-	tendencies jsonb, evidence_in jsonb, parent uuid, first timestamptz, last timestamptz, review timestamptz, derived text`
+const traitColumns = `id uuid, version integer, content text, key text, subtype text, stage text,
+	confidence double precision, confidence_at timestamptz, reinforcements integer, contradictions integer,
+	window_start timestamptz, window_end timestamptz, context text, tendencies jsonb, evidence_in jsonb, parent uuid,
+	first timestamptz, last timestamptz, review timestamptz, derived text`
 
 // WriteChanges writes the results of a cycle in the caller's transaction, which must have locked
 // them with LockChanges. It returns ErrStale if a trait's version changed since it was read, or if
@@ -71,15 +71,17 @@ const traitColumns = `id uuid, version integer, content text, key text, subtype 
 func WriteChanges(ctx context.Context, db DB, c traits.Changes) error {
 	// Without a generic plan, PostgreSQL plans the foreign key checks on the partitioned table
 	// memories anew for every row, which takes longer than everything else.
-	_, err := db.Exec(ctx, `select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
+	const what = "write traits"
+	_, err := run(ctx, db, what, `
+		select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
+	if err == nil {
+		err = writeTraits(ctx, db, &c)
+	}
+	if err == nil {
+		_, err = run(ctx, db, what, `set local plan_cache_mode to default`)
+	}
 	if err != nil {
-		return fmt.Errorf("write traits: %w", err)
-	}
-	if err := writeTraits(ctx, db, &c); err != nil {
 		return err
-	}
-	if _, err := db.Exec(ctx, `set local plan_cache_mode to default`); err != nil {
-		return fmt.Errorf("write traits: %w", err)
 	}
 	return rewordTraits(ctx, db, &c)
 }
@@ -129,15 +131,15 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 		case insertEvents:
 			args = append(args, c.Cycle)
 		}
-		tag, err := db.Exec(ctx, s.sql, args...)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", s.what, stale(err))
+		n, err := Exec(ctx, db, s.sql, args...)
+		if err == nil && n != int64(s.n) {
+			err = ErrStale
 		}
-		if tag.RowsAffected() != int64(s.n) {
-			return fmt.Errorf("write %s: %w", s.what, ErrStale)
+		if err != nil {
+			return failed("write "+s.what, stale(err))
 		}
 	}
-	return noteClues(ctx, db, c)
+	return writeClues(ctx, db, c)
 }
 
 // LockChanges locks the memories first and then the traits, including the due ones that will be
@@ -145,10 +147,12 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 // statement of the transaction: erasing a user waits for the user's memories first and for their
 // jobs last.
 func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
-	if _, err := db.Exec(ctx, `
-		select from oxbow.memories where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
-		c.UserID, c.Memories); err != nil {
-		return fmt.Errorf("lock the memories: %w", err)
+	_, err := run(ctx, db, "lock the memories", `
+		select from oxbow.memories
+		 where user_id = $1 and memory_type in ('fact', 'episodic') and id = any($2) order by id for key share`,
+		c.UserID, c.Memories)
+	if err != nil {
+		return err
 	}
 	var ids []uuid.UUID
 	for _, t := range c.Traits {
@@ -156,15 +160,14 @@ func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 			ids = append(ids, t.ID)
 		}
 	}
-	if _, err := db.Exec(ctx, `
+	_, err = run(ctx, db, "lock the traits", `
 		select from oxbow.memories_trait
 		 where user_id = $1
-		   and id = any($2::uuid[] || array(select id from oxbow.memories_trait where user_id = $1 and trait_next_transition_at <= $3 and expired_at is null))
-		 order by id for no key update`,
-		c.UserID, ids, c.Now); err != nil {
-		return fmt.Errorf("lock the traits: %w", err)
-	}
-	return nil
+		   and id = any($2::uuid[] || array(
+		         select id from oxbow.memories_trait
+		          where user_id = $1 and trait_next_transition_at <= $3 and expired_at is null))
+		 order by id for no key update`, c.UserID, ids, c.Now)
+	return err
 }
 
 // stale wraps err in ErrStale if another transaction erased or counted the evidence.
@@ -177,46 +180,53 @@ func stale(err error) error {
 }
 
 const insertTraits = `
-	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, source, metadata, trait_key, trait_subtype, trait_stage,
-	  trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_reinforcement_count, trait_contradiction_count,
-	  trait_first_observed, trait_last_reinforced, trait_window_start, trait_window_end, trait_review_due_at, trait_derived_from)
-	select $1, 'trait', r.id, r.content, r.first, 'reflection', jsonb_build_object('evidence_contexts', r.evidence_in), r.key, r.subtype, r.stage,
-	       r.confidence, r.confidence_at, r.context, r.tendencies, r.parent, r.reinforcements, r.contradictions,
-	       r.first, r.last, r.window_start, r.window_end, r.review, r.derived
+	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, source, metadata, trait_key, trait_subtype,
+	  trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
+	  trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_last_reinforced,
+	  trait_window_start, trait_window_end, trait_review_due_at, trait_derived_from)
+	select $1, 'trait', r.id, r.content, r.first, 'reflection', jsonb_build_object('evidence_contexts', r.evidence_in),
+	       r.key, r.subtype, r.stage, r.confidence, r.confidence_at, r.context, r.tendencies, r.parent, r.reinforcements,
+	       r.contradictions, r.first, r.last, r.window_start, r.window_end, r.review, r.derived
 	  from json_to_recordset($2::json) r (` + traitColumns + `)`
 
 const updateTraits = `
 	update oxbow.memories_trait m
-	   set trait_stage = r.stage, trait_confidence = r.confidence, trait_confidence_at = r.confidence_at, trait_context = r.context,
-	       trait_contexts = coalesce(r.tendencies, m.trait_contexts), trait_parent_id = r.parent, trait_reinforcement_count = r.reinforcements,
+	   set trait_stage = r.stage, trait_confidence = r.confidence, trait_confidence_at = r.confidence_at,
+	       trait_context = r.context, trait_contexts = coalesce(r.tendencies, m.trait_contexts),
+	       trait_parent_id = r.parent, trait_reinforcement_count = r.reinforcements,
 	       trait_contradiction_count = r.contradictions, trait_first_observed = r.first, trait_last_reinforced = r.last,
-	       trait_window_start = case when r.window_end is not null then m.trait_window_start end, trait_window_end = r.window_end,
-	       trait_review_due_at = r.review, trait_derived_from = coalesce(nullif(r.derived, ''), m.trait_derived_from), metadata = m.metadata || jsonb_build_object('evidence_contexts', r.evidence_in),
-	       trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, m.trait_subtype, r.reinforcements, r.confidence_at, r.window_end),
+	       trait_window_start = case when r.window_end is not null then m.trait_window_start end,
+	       trait_window_end = r.window_end, trait_review_due_at = r.review,
+	       trait_derived_from = coalesce(nullif(r.derived, ''), m.trait_derived_from),
+	       metadata = m.metadata || jsonb_build_object('evidence_contexts', r.evidence_in),
+	       trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, m.trait_subtype,
+	         r.reinforcements, r.confidence_at, r.window_end),
 	       version = m.version + 1, updated_at = clock_timestamp()
 	  from json_to_recordset($2::json) r (` + traitColumns + `)
-	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null and m.forgotten_at is null`
+	 where m.user_id = $1 and m.id = r.id and m.version = r.version and m.expired_at is null
+	   and m.forgotten_at is null`
 
 // A trait's new events are numbered from its last event. Evidence refers to the number of its event
 // in this change.
-const lastEvent = `coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = $1 and e.trait_id = r.trait_id), 0)`
+const lastEvent = `coalesce((
+	select max(e.seq) from oxbow.trait_events e where e.user_id = $1 and e.trait_id = r.trait_id), 0)`
 
 const insertEvidence = `
-	insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, context, stated, observed_at,
-	  timezone, event_seq, cycle_id)
-	select $1, r.trait_id, r.direction, r.memory_type, r.memory_id, r.quality, r.session_key, r.context, r.stated, r.observed_at, $3,
-	       ` + lastEvent + ` + r.nth, $4
-	  from json_to_recordset($2::json) r (trait_id uuid, direction text, memory_type text, memory_id uuid, quality text, session_key text,
-	       context text, stated boolean, observed_at timestamptz, nth integer)`
+	insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key,
+	  context, stated, observed_at, timezone, event_seq, cycle_id)
+	select $1, r.trait_id, r.direction, r.memory_type, r.memory_id, r.quality, r.session_key, r.context, r.stated,
+	       r.observed_at, $3, ` + lastEvent + ` + r.nth, $4
+	  from json_to_recordset($2::json) r (trait_id uuid, direction text, memory_type text, memory_id uuid, quality text,
+	       session_key text, context text, stated boolean, observed_at timestamptz, nth integer)`
 
 const insertEvents = `
-	insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id,
-	  actor, reason, details)
-	select $1, r.trait_id, ` + lastEvent + ` + r.nth, r.event, r.at, r.factor, r.sets, r.memories, r.subtype, r.window_end, r.confidence, r.stage,
-	       $3, r.actor, r.reason, coalesce(r.details, '{}')
-	  from json_to_recordset($2::json) r (trait_id uuid, event text, at timestamptz, factor double precision, sets double precision,
-	       memories integer, subtype text, window_end timestamptz, confidence double precision, stage text, actor text, reason text,
-	       details jsonb, nth integer)`
+	insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end,
+	  confidence, stage, cycle_id, actor, reason, details)
+	select $1, r.trait_id, ` + lastEvent + ` + r.nth, r.event, r.at, r.factor, r.sets, r.memories, r.subtype,
+	       r.window_end, r.confidence, r.stage, $3, r.actor, r.reason, coalesce(r.details, '{}')
+	  from json_to_recordset($2::json) r (trait_id uuid, event text, at timestamptz, factor double precision,
+	       sets double precision, memories integer, subtype text, window_end timestamptz, confidence double precision,
+	       stage text, actor text, reason text, details jsonb, nth integer)`
 
 // rewordTraits gives traits the wordings from a review and records the id of the new row in the
 // event.
@@ -225,27 +235,31 @@ func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 		if t.Reworded == "" || t.Reworded == t.Content {
 			continue
 		}
-		var id uuid.UUID
-		err := db.QueryRow(ctx, `select oxbow.reword_trait($1, $2, $3, 'reflection', $4)`, c.UserID, t.ID, t.Reworded, t.Reason).Scan(&id)
-		if err != nil {
-			return fmt.Errorf("reword a trait: %w", err)
+		const what = "reword a trait"
+		id, err := one[uuid.UUID](ctx, db, what, `select oxbow.reword_trait($1, $2, $3, 'reflection', $4)`, c.UserID, t.ID,
+			t.Reworded, t.Reason)
+		if err == nil {
+			_, err = run(ctx, db, what, `
+				update oxbow.trait_events set details = details || jsonb_build_object('version', $3::text)
+				 where user_id = $1 and trait_id = $2 and cycle_id = $4 and event in ('revised', 'split')`,
+				c.UserID, id, id.String(), c.Cycle)
 		}
-		if _, err := db.Exec(ctx, `
-			update oxbow.trait_events set details = details || jsonb_build_object('version', $3::text)
-			 where user_id = $1 and trait_id = $2 and cycle_id = $4 and event in ('revised', 'split')`, c.UserID, id, id.String(), c.Cycle); err != nil {
-			return fmt.Errorf("reword a trait: %w", err)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// noteClues writes clues and deletes those of patterns that became traits. For each pattern it
+// writeClues writes clues and deletes those of patterns that became traits. For each pattern it
 // keeps the first and the latest memories and counts the rest, separately for and against the
 // pattern.
-func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
+func writeClues(ctx context.Context, db DB, c *traits.Changes) error {
 	if len(c.Closed) > 0 {
-		if _, err := db.Exec(ctx, `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed); err != nil {
-			return fmt.Errorf("close clues: %w", err)
+		_, err := run(ctx, db, "delete clues", `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID,
+			c.Closed)
+		if err != nil {
+			return err
 		}
 	}
 	if len(c.Clues) == 0 {
@@ -262,16 +276,19 @@ func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 		sessions[i], contexts[i], stated[i], at[i] = clue.Session, pointer(clue.Context), clue.Stated, clue.ObservedAt
 		against[i] = clue.Against
 	}
-	_, err := db.Exec(ctx, `
-		insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at, against)
-		select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::timestamptz[], $10::boolean[])
+	_, err := run(ctx, db, "write clues", `
+		insert into oxbow.trait_clues (user_id, key, content, memory_type, memory_id, session_key, context, stated,
+		  observed_at, against)
+		select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::text[], $8::boolean[],
+		  $9::timestamptz[], $10::boolean[])
 		on conflict do nothing`, c.UserID, keys, contents, types, memories, sessions, contexts, stated, at, against)
 	if err != nil {
-		return fmt.Errorf("note clues: %w", stale(err))
+		return stale(err)
 	}
-	_, err = db.Exec(ctx, `
+	_, err = run(ctx, db, "write clues", `
 		with noted as ( -- by place: a join is planned by what is known of a new table
-		  select ctid as place, key, against, skipped, row_number() over w as nth, count(*) over (partition by key, against) as n
+		  select ctid as place, key, against, skipped, row_number() over w as nth,
+		         count(*) over (partition by key, against) as n
 		    from oxbow.trait_clues where user_id = $1 and key = any($2)
 		  window w as (partition by key, against order by observed_at, memory_id)
 		), surplus as (
@@ -280,21 +297,16 @@ func noteClues(ctx context.Context, db DB, c *traits.Changes) error {
 		  delete from oxbow.trait_clues c where c.ctid = any(array(select place from surplus))
 		)
 		update oxbow.trait_clues c set skipped = c.skipped + s.memories
-		  from (select n.place, sum(s.memories) as memories from noted n join surplus s using (key, against) where n.nth = 1 group by n.place) s
+		  from (select n.place, sum(s.memories) as memories
+		          from noted n join surplus s using (key, against) where n.nth = 1 group by n.place) s
 		 where c.ctid = s.place`, c.UserID, slices.Sorted(maps.Keys(touched)), firstSightings, latestSightings)
-	if err != nil {
-		return fmt.Errorf("note clues: %w", err)
-	}
-	return nil
+	return err
 }
 
 // SettleUser applies decay to a user's traits that are due and returns how many dissolved.
 func SettleUser(ctx context.Context, db DB, userID string, now time.Time, cycle uuid.UUID) (dissolved int64, err error) {
-	err = db.QueryRow(ctx, `select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, cycle).Scan(&dissolved)
-	if err != nil {
-		return 0, fmt.Errorf("settle the user's traits: %w", err)
-	}
-	return dissolved, nil
+	return one[int64](ctx, db, "settle the user's traits", `select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now,
+		userID, cycle)
 }
 
 // RecordCalls records the tokens, latency and error of calls to a language model.
@@ -304,14 +316,16 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 		if u.Err != nil {
 			failure = pointer(plain(Shorten(u.Err.Error(), 1000)))
 		}
-		_, err := db.Exec(ctx, `
-			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens, started_at, latency, error)
+		_, err := run(ctx, db, "record the calls of the model", `
+			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens,
+			  started_at, latency, error)
 			select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
 			 where exists (select from oxbow.memories m where m.user_id = $1)
 			    or exists (select from oxbow.messages m where m.user_id = $1) -- not of a user who was erased meanwhile`,
-			userID, u.Purpose, null(job), cycle, u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt, u.Latency, failure)
+			userID, u.Purpose, pointer(job), cycle, u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt,
+			u.Latency, failure)
 		if err != nil {
-			return fmt.Errorf("record the model's calls: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -342,11 +356,8 @@ func Shorten(s string, n int) string {
 }
 
 // TokensSince returns the number of tokens used by a user's reflections since a given time.
-func TokensSince(ctx context.Context, db DB, userID string, since time.Time) (n int64, err error) {
-	err = db.QueryRow(ctx, `select coalesce(sum(prompt_tokens + completion_tokens), 0) from oxbow.llm_calls where user_id = $1 and started_at >= $2`,
-		userID, since).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the tokens: %w", err)
-	}
-	return n, nil
+func TokensSince(ctx context.Context, db DB, userID string, since time.Time) (int64, error) {
+	return one[int64](ctx, db, "count the tokens", `
+		select sum(prompt_tokens + completion_tokens) from oxbow.llm_calls where user_id = $1 and started_at >= $2`,
+		userID, since)
 }

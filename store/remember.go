@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // insertRows and insertBytes limit one INSERT, to bound memory use here and in the server.
@@ -80,7 +79,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	}
 	if m.Type == Trait {
 		return nil, Invalid("memory_type", string(m.Type),
-			"must be fact, episodic or document: traits are made by reflection only")
+			"must be fact, episodic or document: only reflection makes traits")
 	}
 	if m.Type == "" {
 		m.Type = Fact
@@ -164,9 +163,9 @@ func (b *Batch) Users() []string {
 // Resolve corrects the IDs of the user's memories that already existed under their external id. The
 // role of db must be able to read the user's memories.
 func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
-	type name struct{ MemoryType, ExternalID string }
+	type Name struct{ MemoryType, ExternalID string }
 	type named struct {
-		name
+		Name
 		ID uuid.UUID
 	}
 	var names []string
@@ -175,15 +174,15 @@ func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 			names = append(names, m.ExternalID)
 		}
 	}
-	found, err := Collect(ctx, db, pgx.RowToStructByPos[named], `
+	found, err := Collect[named](ctx, db, `
 		select memory_type, external_id, id from oxbow.memories
 		 where user_id = $1::text and external_id = any($2::text[])`, userID, names)
 	if err != nil {
 		return err
 	}
-	ids := make(map[name]uuid.UUID, len(found))
+	ids := make(map[Name]uuid.UUID, len(found))
 	for _, f := range found {
-		ids[f.name] = f.ID
+		ids[f.Name] = f.ID
 	}
 	for i, m := range b.memories {
 		if m.UserID != userID || m.ExternalID == "" {
@@ -193,9 +192,9 @@ func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 		if memoryType == "" {
 			memoryType = Fact
 		}
-		id, ok := ids[name{string(memoryType), m.ExternalID}]
+		id, ok := ids[Name{string(memoryType), m.ExternalID}]
 		if !ok {
-			return fmt.Errorf("%w: the %s with external_id %q of user %q is there already, but its id cannot be read: "+
+			return fmt.Errorf("%w: the %s with external_id %q of user %q exists already, but its id cannot be read: "+
 				"SET LOCAL oxbow.user_id in the transaction", ErrDenied, memoryType, m.ExternalID, userID)
 		}
 		b.IDs[i] = id

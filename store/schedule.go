@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Schedule is a row of oxbow.job_schedules: the operator's schedule of a job kind and its last and
@@ -24,18 +21,14 @@ type Schedule struct {
 
 // Schedules returns the rows of oxbow.job_schedules by kind.
 func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
-	rows, err := Collect(ctx, db, pgx.RowToStructByName[Schedule], `
-		select kind, coalesce(schedule, '') as schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at,
-		       last_seconds, coalesce(last_outcome, '') as last_outcome
+	rows, err := list[Schedule](ctx, db, "read the schedules of jobs", `
+		select kind, schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at, last_seconds, last_outcome
 		  from oxbow.job_schedules`)
-	if err != nil {
-		return nil, fmt.Errorf("read the schedules of jobs: %w", err)
-	}
 	byKind := make(map[string]Schedule, len(rows))
 	for _, row := range rows {
 		byKind[row.Kind] = row
 	}
-	return byKind, nil
+	return byKind, err
 }
 
 // NoteNextRuns stores the time of the next run of each kind.
@@ -48,24 +41,18 @@ func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
 	for i, kind := range kinds {
 		times[i] = next[kind]
 	}
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "record the next runs of jobs", `
 		insert into oxbow.job_schedules (kind, next_run_at) select * from unnest($1::text[], $2::timestamptz[])
 		on conflict (kind) do update set next_run_at = excluded.next_run_at`, kinds, times)
-	if err != nil {
-		return fmt.Errorf("note the next runs of jobs: %w", err)
-	}
-	return nil
+	return err
 }
 
 // NoteRun stores the time, duration and outcome of a run of a kind.
 func NoteRun(ctx context.Context, db DB, kind string, at time.Time, took time.Duration, outcome string) error {
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "record a run of "+kind, `
 		insert into oxbow.job_schedules (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)
 		on conflict (kind) do update
 		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds, last_outcome = excluded.last_outcome`,
 		kind, at, took.Seconds(), outcome)
-	if err != nil {
-		return fmt.Errorf("note a run of %s: %w", kind, err)
-	}
-	return nil
+	return err
 }

@@ -12,36 +12,36 @@ const SchemaVersion = 14
 // error wraps ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never aborts the
 // transaction that it runs in.
 func CheckSchema(ctx context.Context, db DB) error {
-	var name string
-	var migrated, vector bool
-	err := db.QueryRow(ctx, `
-		select current_database(), to_regclass('oxbow.schema_version') is not null,
-		       exists (select from pg_extension where extname = 'vector')`).Scan(&name, &migrated, &vector)
+	is, err := CollectOne[struct {
+		Name             string
+		Migrated, Vector bool
+	}](ctx, db, `
+		select current_database() as name, to_regclass('oxbow.schema_version') is not null as migrated,
+		       exists (select from pg_extension where extname = 'vector') as vector`)
 	switch {
 	case err != nil:
-		return Explain(err)
-	case !migrated:
-		return fmt.Errorf("%w: %q: run oxbow migrate up", ErrNotMigrated, name)
-	case !vector:
-		return fmt.Errorf("%w in %q: run create extension vector as a superuser", ErrNoExtension, name)
+		return err
+	case !is.Migrated:
+		return fmt.Errorf("%w: %q: run oxbow migrate up", ErrNotMigrated, is.Name)
+	case !is.Vector:
+		return fmt.Errorf("%w in %q: run create extension vector as a superuser", ErrNoExtension, is.Name)
 	}
-	var version int
-	var unreleased bool
-	if err := db.QueryRow(ctx, `
-		select version, to_regclass('oxbow.policy_definitions') is null
-		from oxbow.schema_version`).Scan(&version, &unreleased); err != nil {
-		return Explain(err)
-	}
+	schema, err := CollectOne[struct {
+		Version    int
+		Unreleased bool
+	}](ctx, db, `select version, to_regclass('oxbow.policy_definitions') is null as unreleased from oxbow.schema_version`)
 	switch {
-	case unreleased:
+	case err != nil:
+		return err
+	case schema.Unreleased:
 		return fmt.Errorf("%w: %q is at version %d of the unreleased schema: oxbow migrate up says how to move its data",
-			ErrBehind, name, version)
-	case version < SchemaVersion:
-		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, name, version,
-			SchemaVersion)
-	case version > SchemaVersion:
-		return fmt.Errorf("%w: %q is at version %d, this program knows %d: build it with the newer Oxbow", ErrAhead, name,
-			version, SchemaVersion)
+			ErrBehind, is.Name, schema.Version)
+	case schema.Version < SchemaVersion:
+		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, is.Name,
+			schema.Version, SchemaVersion)
+	case schema.Version > SchemaVersion:
+		return fmt.Errorf("%w: %q is at version %d, this program knows %d: use a newer Oxbow", ErrAhead, is.Name,
+			schema.Version, SchemaVersion)
 	}
 	return nil
 }

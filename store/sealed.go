@@ -97,64 +97,48 @@ func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) 
 	return text, nil
 }
 
-// ResealMessages is like Reseal, but for messages.
-func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
-	type secret struct {
-		UserID string
-		Message
-	}
-	messages, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m secret, err error) {
-		m.Sensitivity = Secret
-		return m, r.Scan(&m.UserID, &m.ID, &m.sealed, &m.SealedKey)
-	}, `
-		select user_id, id, sealed, sealed_key from oxbow.messages
-		where sensitivity = 3 and sealed_key <> $1
-		order by user_id, id limit $2 for no key update`, sealer.ID(), limit)
-	if err != nil {
-		return 0, Explain(err)
-	}
-	for _, m := range messages {
-		if err := m.Open(m.UserID, sealer); err != nil {
-			return 0, err
-		}
-		sealed, err := sealer.Seal(m.Content, messagePlace(m.UserID, m.ID))
-		if err != nil {
-			return 0, fmt.Errorf("seal a message: %w", err)
-		}
-		if _, err := tx.Exec(ctx, `update oxbow.messages set sealed = $3, sealed_key = $4 where user_id = $1 and id = $2`,
-			m.UserID, m.ID, sealed, sealer.ID()); err != nil {
-			return 0, Explain(err)
-		}
-	}
-	return len(messages), nil
-}
-
 // Reseal reseals up to limit memories of any user that are not sealed with the primary key, and
 // returns their number. It returns ErrSealed if one cannot be opened.
 func Reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
-	memories, err := Collect(ctx, tx, func(r pgx.CollectableRow) (m Memory, err error) {
-		m.Sensitivity = Secret
-		return m, r.Scan(&m.UserID, &m.Type, &m.ID, &m.sealed, &m.SealedKey)
-	}, `
-		select user_id, memory_type::text, id, sealed, sealed_key from oxbow.memories
-		where sensitivity = 3 and sealed_key <> $1
-		order by user_id, memory_type, id limit $2 for no key update`, sealer.ID(), limit)
-	if err != nil {
-		return 0, Explain(err)
+	return reseal(ctx, tx, sealer, limit, "memories", "memory_type")
+}
+
+// ResealMessages is like Reseal, but for messages.
+func ResealMessages(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int) (int, error) {
+	return reseal(ctx, tx, sealer, limit, "messages", "'message'")
+}
+
+func reseal(ctx context.Context, tx pgx.Tx, sealer Sealer, limit int, table, kind string) (int, error) {
+	type secret struct {
+		UserID    string
+		Kind      MemoryType
+		ID        uuid.UUID
+		Sealed    []byte
+		SealedKey string
 	}
-	for _, m := range memories {
-		if err := m.Open(sealer); err != nil {
+	secrets, err := Collect[secret](ctx, tx, fmt.Sprintf(`
+		select user_id, %s::text as kind, id, sealed, sealed_key from oxbow.%s
+		where sensitivity = 3 and sealed_key <> $1
+		order by user_id, kind, id limit $2 for no key update`, kind, table), sealer.ID(), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range secrets {
+		place := sealedPlace(s.UserID, s.Kind, s.ID)
+		text, err := open(sealer, s.Sealed, s.SealedKey, s.ID, place)
+		if err != nil {
 			return 0, err
 		}
-		sealed, err := sealer.Seal(m.Content, sealedPlace(m.UserID, m.Type, m.ID))
+		sealed, err := sealer.Seal(text, place)
 		if err != nil {
-			return 0, fmt.Errorf("seal a memory: %w", err)
+			return 0, fmt.Errorf("seal %s: %w", s.ID, err)
 		}
-		if _, err := tx.Exec(ctx,
-			`update oxbow.memories set sealed = $4, sealed_key = $5 where user_id = $1 and memory_type = $2 and id = $3`,
-			m.UserID, string(m.Type), m.ID, sealed, sealer.ID()); err != nil {
-			return 0, Explain(err)
+		_, err = Exec(ctx, tx, fmt.Sprintf(
+			`update oxbow.%s set sealed = $4, sealed_key = $5 where user_id = $1 and %s = $2 and id = $3`, table, kind),
+			s.UserID, string(s.Kind), s.ID, sealed, sealer.ID())
+		if err != nil {
+			return 0, err
 		}
 	}
-	return len(memories), nil
+	return len(secrets), nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // SensoryItem is an item of the sensory stream, the raw input of the last days.
@@ -36,7 +35,7 @@ func LatestSensory(ctx context.Context, db DB, userID string, limit int) ([]Sens
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
 	}
-	return Collect(ctx, db, pgx.RowToStructByName[SensoryItem], `
+	return Collect[SensoryItem](ctx, db, `
 		select s.id, s.at, s.kind, s.content, s.metadata from oxbow.sensory s
 		 where s.user_id = $1
 		 order by s.at desc, s.id desc
@@ -49,7 +48,7 @@ func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]
 	if err := validateSensoryLimit(limit); err != nil {
 		return nil, err
 	}
-	return Collect(ctx, db, pgx.RowToStructByName[SensoryCandidate], `
+	return Collect[SensoryCandidate](ctx, db, `
 		select c.hash, c.content, c.times, c.first_at, c.last_at from oxbow.sensory_candidates c
 		 where c.user_id = $1
 		 order by c.times desc, c.last_at desc, c.hash
@@ -74,30 +73,18 @@ type SensoryDays struct {
 
 // KeepSensoryDays creates partitions for the coming days and drops expired ones.
 func KeepSensoryDays(ctx context.Context, db DB) (SensoryDays, error) {
-	d, err := CollectOne(ctx, db, pgx.RowToStructByName[SensoryDays],
+	return one[SensoryDays](ctx, db, "maintain the partitions of the sensory stream",
 		`select p.made, p.moved, p.dropped, p.deleted, p.put_off from oxbow.sensory_partitions() p`)
-	if err != nil {
-		return SensoryDays{}, fmt.Errorf("make and drop days of the sensory stream: %w", err)
-	}
-	return d, nil
 }
 
 // CountSensory counts texts in about limit further rows of the sensory stream and records frequent
 // ones. It returns the number of rows read. Fewer than limit means that none are left.
 func CountSensory(ctx context.Context, db DB, limit int) (int, error) {
-	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.count_sensory($1::integer)::bigint`, limit)
-	if err != nil {
-		return 0, fmt.Errorf("count what is frequent in the sensory stream: %w", err)
-	}
-	return n, nil
+	return one[int](ctx, db, "count texts of the sensory stream", `select oxbow.count_sensory($1)`, limit)
 }
 
 // AgeSensoryCandidates recounts up to limit candidates with expired occurrences and deletes those
 // that are no longer frequent. It returns the number of candidates recounted.
 func AgeSensoryCandidates(ctx context.Context, db DB, limit int) (int, error) {
-	n, err := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.age_candidates($1::integer)::bigint`, limit)
-	if err != nil {
-		return 0, fmt.Errorf("let candidates of the sensory stream age: %w", err)
-	}
-	return n, nil
+	return one[int](ctx, db, "recount candidates of the sensory stream", `select oxbow.age_candidates($1)`, limit)
 }

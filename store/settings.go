@@ -5,20 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // ReadSetting decodes the setting with the given key into value. If the setting does not exist,
 // value is unchanged.
 func ReadSetting(ctx context.Context, db DB, key string, value any) error {
-	raw, err := CollectOne(ctx, db, pgx.RowTo[json.RawMessage], `select value from oxbow.settings where key = $1::text`,
-		key)
+	raw, err := one[json.RawMessage](ctx, db, fmt.Sprintf("read the setting %q", key),
+		`select value from oxbow.settings where key = $1::text`, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the setting %q: %w", key, err)
+		return err
 	}
 	if err := json.Unmarshal(raw, value); err != nil {
 		return fmt.Errorf("setting %q: cannot decode %s: %w", key, raw, err)
@@ -29,16 +27,10 @@ func ReadSetting(ctx context.Context, db DB, key string, value any) error {
 // WriteSetting stores value as JSON under the given key.
 func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	raw, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("write the setting %q: %w", key, err)
+	if err == nil {
+		_, err = Exec(ctx, db, `
+			insert into oxbow.settings (key, value) values ($1::text, $2::jsonb)
+			on conflict (key) do update set value = excluded.value, updated_at = now()`, key, raw)
 	}
-	_, err = Exec(ctx, db, `
-		insert into oxbow.settings (key, value) values ($1::text, $2::jsonb)
-		on conflict (key) do update set value = excluded.value, updated_at = now()`, key, raw)
-	if err != nil {
-		return fmt.Errorf("write the setting %q: %w", key, err)
-	}
-	return nil
+	return failed(fmt.Sprintf("write the setting %q", key), err)
 }
-
-func decodeModel(raw []byte, into *EmbeddingModel) error { return json.Unmarshal(raw, into) }

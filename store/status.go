@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Backlog counts unfinished jobs.
@@ -18,7 +15,7 @@ type Backlog struct {
 // ReadBacklog counts unfinished jobs. Soon counts those due within the duration soon, except for
 // the kinds in waiting, which count as Later. It ignores expire_trend jobs that are not due yet.
 func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
-	b, err := CollectOne(ctx, db, pgx.RowToStructByName[Backlog], `
+	return one[Backlog](ctx, db, "count the jobs", `
 		select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
 		       count(*) filter (where state <> 'running' and scheduled_at > now() and near) as soon,
 		       count(*) filter (where state <> 'running' and scheduled_at > now() and not near) as later
@@ -27,10 +24,6 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []strin
 		                       and kind <> all($2::text[]) as near) n
 		 where state in ('available', 'retryable', 'running', 'scheduled')
 		   and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now())`, soon.Seconds(), waiting)
-	if err != nil {
-		return Backlog{}, fmt.Errorf("count the jobs: %w", err)
-	}
-	return b, nil
 }
 
 // WakeJobs makes jobs of the given kinds due now that were put off because a provider was down, the
@@ -38,51 +31,37 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []strin
 // only a leading River worker does that. Available jobs with a later due time were snoozed for a
 // few seconds.
 func WakeJobs(ctx context.Context, db DB, kinds []string) error {
-	_, err := Exec(ctx, db, `
+	_, err := run(ctx, db, "wake postponed jobs", `
 		update oxbow.river_job set state = 'available', scheduled_at = least(scheduled_at, now())
 		 where kind = any($1)
 		   and (state = 'scheduled' or state = 'available' and scheduled_at > now())`, kinds)
-	if err != nil {
-		return fmt.Errorf("wake the jobs that were put off: %w", err)
-	}
-	return nil
+	return err
 }
 
 // DeposeLeader deletes the leader's row if it is older than overdue and jobs that have been due for
 // that long are still not available. All workers then stand for election. It reports whether it
 // deposed a leader.
 func DeposeLeader(ctx context.Context, db DB, overdue time.Duration) (deposed bool, err error) {
-	n, err := Exec(ctx, db, `
+	n, err := run(ctx, db, "depose the leader", `
 		delete from oxbow.river_leader
 		 where elected_at < now() - make_interval(secs => $1::double precision)
 		   and exists (select from oxbow.river_job
 		                where state in ('scheduled', 'retryable')
 		                  and scheduled_at < now() - make_interval(secs => $1::double precision))`, overdue.Seconds())
-	if err != nil {
-		return false, fmt.Errorf("depose the leader: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, err
 }
 
 // CountMemories returns the number of memories that are not forgotten.
 func CountMemories(ctx context.Context, db DB) (int64, error) {
-	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `select count(*) from oxbow.memories where forgotten_at is null`)
-	if err != nil {
-		return 0, fmt.Errorf("count the memories: %w", err)
-	}
-	return n, nil
+	return one[int64](ctx, db, "count the memories", `select count(*) from oxbow.memories where forgotten_at is null`)
 }
 
 // PendingMemoryJobs returns the number of due, available jobs that extract or embed memories. It
 // counts at most limit.
 func PendingMemoryJobs(ctx context.Context, db DB, limit int) (int64, error) {
-	n, err := CollectOne(ctx, db, pgx.RowTo[int64], `
+	return one[int64](ctx, db, "count jobs of new memories", `
 		select count(*) from (
 		  select from oxbow.river_job
 		   where state = 'available' and queue in ('embed', 'extract') and priority = 1 and scheduled_at <= now()
 		   limit $1::integer) w`, limit)
-	if err != nil {
-		return 0, fmt.Errorf("count the memories that wait to be embedded: %w", err)
-	}
-	return n, nil
 }

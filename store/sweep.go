@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,17 +28,13 @@ type GivenUpJob struct {
 // GivenUpEmbeds locks and returns embed jobs that were discarded or cancelled before the given time
 // and that MarkGivenUp has not marked.
 func GivenUpEmbeds(ctx context.Context, tx DB, before time.Time, limit int) ([]GivenUpJob, error) {
-	given, err := Collect(ctx, tx, pgx.RowToStructByName[GivenUpJob], `
-		select id, coalesce(args ->> 'user_id', '') as user_id, coalesce(args ->> 'ids', '') as ids from oxbow.river_job
+	return list[GivenUpJob](ctx, tx, "look for discarded jobs", `
+		select id, args ->> 'user_id' as user_id, args ->> 'ids' as ids from oxbow.river_job
 		 where kind = 'embed' and state in ('cancelled', 'discarded') and finalized_at < $1::timestamptz
 		   and not metadata ? 'swept'
 		 order by id
 		 limit $2::integer
 		 for update skip locked`, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for jobs that were given up: %w", err)
-	}
-	return given, nil
 }
 
 // MarkGivenUp excludes jobs from GivenUpEmbeds.
@@ -46,37 +43,28 @@ func MarkGivenUp(ctx context.Context, tx DB, jobs []GivenUpJob) error {
 	for i, j := range jobs {
 		ids[i] = j.ID
 	}
-	_, err := Exec(ctx, tx,
+	_, err := run(ctx, tx, "mark discarded jobs",
 		`update oxbow.river_job set metadata = metadata || '{"swept": true}' where id = any($1::bigint[])`, ids)
-	if err != nil {
-		return fmt.Errorf("mark jobs that were given up: %w", err)
-	}
-	return nil
+	return err
 }
+
+const notEmbedded = "look for memories that are not embedded"
 
 // Unembedded returns those of a user's memories that lack terms or a vector of the model.
 func Unembedded(ctx context.Context, db DB, userID string, ids []uuid.UUID, model string) ([]MemoryRef, error) {
-	refs, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
+	return list[MemoryRef](ctx, db, notEmbedded, `
 		select m.user_id, m.id from oxbow.memories m
 		 where m.user_id = $1::text and m.id = any($2::uuid[]) and m.forgotten_at is null
 		   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
 		 order by m.id`, userID, ids, model)
-	if err != nil {
-		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
-	}
-	return refs, nil
 }
 
 // EmbedQueueIsLong reports whether at least limit embed jobs wait.
 func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
-	long, err := CollectOne(ctx, db, pgx.RowTo[bool], `
+	return one[bool](ctx, db, "count embed jobs", `
 		select count(*) = $1::integer
 		  from (select id from oxbow.river_job
 		         where queue = 'embed' and state in ('available', 'retryable', 'scheduled') limit $1::integer) j`, limit)
-	if err != nil {
-		return false, fmt.Errorf("count embed jobs: %w", err)
-	}
-	return long, nil
 }
 
 // Settings that store the progress of the sweep.
@@ -109,7 +97,7 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 		if err != nil {
 			return err
 		}
-		refs, err = Collect(ctx, savepoint, pgx.RowToStructByName[MemoryRef], `
+		refs, err = list[MemoryRef](ctx, savepoint, notEmbedded, `
 			select m.user_id, m.id from oxbow.memories m
 			 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
 			   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
@@ -119,7 +107,7 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 		return err
 	})
 	if err != nil && !IsTimeout(err) {
-		return nil, fmt.Errorf("look for new memories that are not embedded: %w", err)
+		return nil, err
 	}
 	if len(refs) == limit || before.Before(after) {
 		return refs, nil
@@ -152,10 +140,9 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 		LastUserID     string
 		LastMemoryType MemoryType
 		LastID         uuid.UUID // with the two above: the key of the last memory checked
-		UserID         *string
-		ID             *uuid.UUID
+		MemoryRef
 	}
-	rows, err := Collect(ctx, tx, pgx.RowToStructByName[found], `
+	rows, err := list[found](ctx, tx, notEmbedded, `
 		with page as materialized (
 		  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
 		   where (p.user_id, p.id, p.memory_type) > ($1::text, $3::uuid, $2::text)
@@ -172,7 +159,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 		  left join lost on true
 		 order by lost.user_id, lost.id`, from.UserID, from.Type, from.ID, limit, before, model)
 	if err != nil {
-		return nil, fmt.Errorf("look for memories that are not embedded: %w", err)
+		return nil, err
 	}
 	if len(rows) == 0 { // the end of the walk
 		if from == (walkKey{}) {
@@ -182,8 +169,8 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 	}
 	var refs []MemoryRef
 	for _, r := range rows {
-		if r.ID != nil {
-			refs = append(refs, MemoryRef{*r.UserID, *r.ID})
+		if r.ID != uuid.Nil {
+			refs = append(refs, r.MemoryRef)
 		}
 	}
 	end := walkKey{rows[0].LastUserID, rows[0].LastMemoryType, rows[0].LastID}
@@ -193,67 +180,56 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 // DueTriggers checks the next users with a nonempty inbox, at most limit, and returns those for
 // whom reflection is due. The next call continues there and starts over at the end.
 func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
-	var after string
-	if err := ReadSetting(ctx, tx, sweepInboxKey, &after); err != nil {
-		return nil, err
-	}
-	users, err := InboxTriggers(ctx, tx, after, limit, now)
-	if err != nil {
-		return nil, err
-	}
-	next := ""
-	if len(users) == limit {
-		next = users[limit-1].UserID
-	}
-	var due []UserTrigger
-	for _, u := range users {
-		if u.Due() {
-			due = append(due, u)
-		}
-	}
-	if next == after {
-		return due, nil
-	}
-	return due, WriteSetting(ctx, tx, sweepInboxKey, next)
+	users, err := nextUsers(ctx, tx, sweepInboxKey, limit, func(t UserTrigger) string { return t.UserID },
+		func(after string) ([]UserTrigger, error) { return InboxTriggers(ctx, tx, after, limit, now) })
+	return slices.DeleteFunc(users, func(t UserTrigger) bool { return !t.Due() }), err
 }
 
 // DueReviews returns the next users with a trait due for review, at most limit. The next call
 // continues there and starts over at the end.
 func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
-	var after string
-	if err := ReadSetting(ctx, tx, sweepReviewKey, &after); err != nil {
+	return nextUsers(ctx, tx, sweepReviewKey, limit, func(user string) string { return user },
+		func(after string) ([]string, error) {
+			return list[string](ctx, tx, "look for traits to review", `
+				select distinct m.user_id from oxbow.memories_trait m
+				 where m.trait_review_due_at is not null and m.user_id > $1::text and m.expired_at is null
+				   and m.forgotten_at is null
+				   and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
+				 order by m.user_id
+				 limit $2::integer`, after, limit)
+		})
+}
+
+// nextUsers finds the next users, at most limit, after the one that the setting stores. It stores
+// the last of them, or "" if they are fewer than limit.
+func nextUsers[T any](ctx context.Context, tx DB, setting string, limit int, user func(T) string,
+	find func(after string) ([]T, error)) ([]T, error) {
+	var after, next string
+	if err := ReadSetting(ctx, tx, setting, &after); err != nil {
 		return nil, err
 	}
-	users, err := Collect(ctx, tx, pgx.RowTo[string], `
-		select distinct m.user_id from oxbow.memories_trait m
-		 where m.trait_review_due_at is not null and m.user_id > $1::text and m.expired_at is null and m.forgotten_at is null
-		   and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
-		 order by m.user_id
-		 limit $2::integer`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for traits to review: %w", err)
+	found, err := find(after)
+	if len(found) == limit {
+		next = user(found[limit-1])
 	}
-	next := ""
-	if len(users) == limit {
-		next = users[limit-1]
+	if err != nil || next == after {
+		return found, err
 	}
-	if next == after {
-		return users, nil
-	}
-	return users, WriteSetting(ctx, tx, sweepReviewKey, next)
+	return found, WriteSetting(ctx, tx, setting, next)
 }
 
 // EraseForgotten erases at most limit memories forgotten before the given time, one per statement,
 // and returns their number.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
-	old, err := Collect(ctx, db, pgx.RowToStructByName[MemoryRef], `
+	const what = "erase forgotten memories"
+	old, err := list[MemoryRef](ctx, db, what, `
 		select user_id, id from oxbow.memories where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
 		before, limit)
 	if err != nil {
-		return 0, fmt.Errorf("look for what was forgotten: %w", err)
+		return 0, err
 	}
 	for i, m := range old {
-		_, err := Exec(ctx, db, `
+		_, err := run(ctx, db, what, `
 			with refused as ( -- a trait that its user wanted forgotten is not made again
 			  insert into oxbow.trait_refusals (user_id, hash)
 			  select m.user_id, oxbow.trait_hash(said)
@@ -263,7 +239,7 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (in
 			)
 			select oxbow.erase_memory($1::text, $2::uuid)`, m.UserID, m.ID)
 		if err != nil {
-			return i, fmt.Errorf("erase what was forgotten: %w", err)
+			return i, err
 		}
 	}
 	return len(old), nil
@@ -283,22 +259,21 @@ func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) 
 	if err := ReadSetting(ctx, db, sweepStatsKey, &after); err != nil {
 		return 0, err
 	}
-	users, err := Collect(ctx, db, pgx.RowTo[string], `
+	const what = "recount terms"
+	users, err := list[string](ctx, db, what, `
 		select distinct user_id from oxbow.memory_term_stats where user_id > $1::text order by user_id limit $2::integer`,
 		after, limit)
 	if err != nil {
-		return 0, fmt.Errorf("count terms: %w", err)
+		return 0, err
 	}
 	next := ""
 	for i, user := range users {
-		n, failed := CollectOne(ctx, db, pgx.RowTo[int], `select oxbow.recount_terms($1::text)::bigint`, user)
+		var n int
+		n, err = one[int](ctx, db, what, `select oxbow.recount_terms($1)`, user)
 		wrong += n
-		late := failed != nil || time.Since(begun) > recountTime
+		late := err != nil || time.Since(begun) > recountTime
 		if late || i == limit-1 {
 			next = user
-		}
-		if failed != nil {
-			err = fmt.Errorf("count terms: %w", failed)
 		}
 		if late {
 			break

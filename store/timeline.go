@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // TimelineParams holds the arguments of oxbow.timeline. A nil argument means its default.
@@ -42,23 +41,10 @@ type TimelineEntry struct {
 
 // Timeline calls oxbow.timeline. It also returns the embedding model of the database.
 func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, EmbeddingModel, error) {
-	return collectWithModel(ctx, db, scanTimelineEntry, `
-		select id, memory_type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,
+	return collectWithModel[TimelineEntry](ctx, db, `
+		select id, memory_type as type, content, category, speaker, session_id, valid_at, invalid_at, created_at, expired_at, current,
 		       superseded_by, contradicted_by, score
 		  from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 50))`,
 		p.UserID, p.Topic, halfVector(p.Embedding), p.Types, p.Limit)
-}
-
-func scanTimelineEntry(row pgx.CollectableRow) (e TimelineEntry, err error) {
-	var invalidAt, expiredAt *time.Time
-	var category, speaker, session *string
-	var superseded, contradicted *uuid.UUID
-	err = row.Scan(&e.ID, &e.Type, &e.Content, &category, &speaker, &session, &e.ValidAt, &invalidAt, &e.CreatedAt,
-		&expiredAt,
-		&e.Current, &superseded, &contradicted, &e.Score)
-	e.InvalidAt, e.ExpiredAt = or(invalidAt), or(expiredAt)
-	e.Category, e.Speaker, e.SessionID = or(category), or(speaker), or(session)
-	e.SupersededBy, e.ContradictedBy = or(superseded), or(contradicted)
-	return e, err
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
@@ -74,37 +73,16 @@ func checkAccess(ctx context.Context, db DB, userID string) error {
 	return err
 }
 
-// heldRow is a row of the view oxbow.traits.
-type heldRow struct {
-	ID                 uuid.UUID
-	Content            string
-	Subtype            *string
-	StoredStage        *string
-	StoredConfidence   *float64
-	ConfidenceAt       *time.Time
-	Context            *string
-	Contexts           json.RawMessage
-	ParentID           *uuid.UUID
-	ReinforcementCount int
-	ContradictionCount int
-	Supporting         int
-	Contradicting      int
-	FirstObserved      *time.Time
-	LastReinforced     *time.Time
-	WindowEnd          *time.Time
-	EditedAt           *time.Time
-	DerivedFrom        *string
-	CreatedAt          time.Time
-	Stage              *string // stage and confidence at the requested time
-	Confidence         *float64
-	NextTransition     *time.Time
-	NextStage          *string
+// summaryRow adds the tendencies as stored to a trait.
+type summaryRow struct {
+	TraitSummary
+	Contexts json.RawMessage
 }
 
 // heldTraits returns a user's traits or, if id is not uuid.Nil, that trait with its parent and
 // children.
 func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uuid.UUID) ([]TraitSummary, error) {
-	traits, err := Collect(ctx, db, scanHeld, `
+	rows, err := Collect[summaryRow](ctx, db, `
 		with held as (
 		  select t.*, n.now, r.rules, c.confidence_now,
 		         oxbow.trait_stage_with(t.stored_stage, c.confidence_now, t.window_end, n.now, r.rules) as stage_now
@@ -131,25 +109,13 @@ func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uui
 		              h.stored_confidence, h.subtype, h.reinforcement_count, h.confidence_at, h.window_end, h.rules) end as next) s
 		    offset 0) x`,
 		pointer(now), userID, pointer(id))
+	traits := make([]TraitSummary, len(rows))
+	for i, r := range rows {
+		_ = json.Unmarshal(r.Contexts, &r.Tendencies) // an import may have stored any JSON
+		traits[i] = r.TraitSummary
+	}
 	slices.SortFunc(traits, compareTraits)
 	return traits, err
-}
-
-func scanHeld(row pgx.CollectableRow) (TraitSummary, error) {
-	r, err := pgx.RowToStructByName[heldRow](row)
-	t := TraitSummary{
-		ID: r.ID, Content: r.Content, Subtype: or(r.Subtype), Stage: or(r.Stage),
-		Confidence: or(r.Confidence), StoredStage: or(r.StoredStage), StoredConfidence: or(r.StoredConfidence),
-		ConfidenceAt: or(r.ConfidenceAt), WindowEnd: or(r.WindowEnd), Context: or(r.Context), ParentID: or(r.ParentID),
-		Supporting: r.Supporting, Contradicting: r.Contradicting, ReinforcementCount: r.ReinforcementCount,
-		ContradictionCount: r.ContradictionCount, FirstObserved: or(r.FirstObserved), LastReinforced: or(r.LastReinforced),
-		EditedAt: or(r.EditedAt), DerivedFrom: or(r.DerivedFrom), CreatedAt: r.CreatedAt,
-	}
-	t.NextTransition, t.NextStage = or(r.NextTransition), or(r.NextStage)
-	if len(r.Contexts) > 0 {
-		_ = json.Unmarshal(r.Contexts, &t.Tendencies) // an import may have stored any JSON
-	}
-	return t, err
 }
 
 func compareTraits(a, b TraitSummary) int {
@@ -173,34 +139,11 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 	if err := checkAccess(ctx, db, userID); err != nil {
 		return nil, err
 	}
-	type heldThen struct {
-		ID, ParentID                           uuid.UUID
-		Content, Subtype, Stage                string
-		Confidence                             float64
-		Context, DerivedFrom                   string
-		ReinforcementCount, ContradictionCount int
-		Supporting, Contradicting              int
-		FirstObserved                          *time.Time
-		LastReinforced, WindowEnd              *time.Time
-		CreatedAt                              time.Time
-	}
 	// The parent is the current one, not the parent at that time.
-	traits, err := Collect(ctx, db, func(row pgx.CollectableRow) (TraitSummary, error) {
-		r, err := pgx.RowToStructByName[heldThen](row)
-		return TraitSummary{
-			ID: r.ID, Content: r.Content, Subtype: r.Subtype, Stage: r.Stage, Confidence: r.Confidence,
-			WindowEnd: or(r.WindowEnd),
-			Context:   r.Context, ParentID: r.ParentID, Supporting: r.Supporting, Contradicting: r.Contradicting,
-			ReinforcementCount: r.ReinforcementCount, ContradictionCount: r.ContradictionCount,
-			FirstObserved:  or(r.FirstObserved),
-			LastReinforced: or(r.LastReinforced), DerivedFrom: r.DerivedFrom, CreatedAt: r.CreatedAt,
-		}, err
-	}, `
-		select a.trait_id as id, a.content, coalesce(a.subtype, '') as subtype, coalesce(a.stage, '') as stage,
-		       coalesce(a.confidence, 0) as confidence, coalesce(a.context, '') as context, a.reinforcement_count,
-		       a.contradiction_count, coalesce(m.trait_parent_id, '00000000-0000-0000-0000-000000000000') as parent_id,
-		       coalesce(m.trait_derived_from, '') as derived_from, m.trait_first_observed as first_observed, m.created_at,
-		       c.supporting, c.contradicting, c.last_reinforced,
+	traits, err := Collect[TraitSummary](ctx, db, `
+		select a.trait_id as id, a.content, a.subtype, a.stage, a.confidence, a.context, a.reinforcement_count,
+		       a.contradiction_count, m.trait_parent_id as parent_id, m.trait_derived_from as derived_from,
+		       m.trait_first_observed as first_observed, m.created_at, c.supporting, c.contradicting, c.last_reinforced,
 		       case when a.stage = 'trend' then (select e.window_end from oxbow.trait_events e
 		         where e.user_id = $1::text and e.trait_id = a.trait_id and e.event = 'created' order by e.seq desc limit 1)
 		       end as window_end
@@ -221,7 +164,7 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 // TraitsBeginning returns at most ten ids, between first and last, of a user's traits and their
 // earlier wordings. It resolves an id prefix, which matches a range of ids.
 func TraitsBeginning(ctx context.Context, db DB, userID string, first, last uuid.UUID) ([]uuid.UUID, error) {
-	return Collect(ctx, db, pgx.RowTo[uuid.UUID], `
+	return Collect[uuid.UUID](ctx, db, `
 		select id from oxbow.memories_trait
 		 where user_id = $1::text and id between $2::uuid and $3::uuid
 		 order by id
@@ -238,17 +181,11 @@ type TraitsPresence struct {
 
 // UserTraitsPresence returns what explains why a user has no traits.
 func UserTraitsPresence(ctx context.Context, db DB, userID string) (TraitsPresence, error) {
-	var reflected *time.Time
-	p, err := CollectOne(ctx, db, func(row pgx.CollectableRow) (p TraitsPresence, err error) {
-		err = row.Scan(&p.AnyMemory, &p.OptedOut, &p.InInbox, &reflected)
-		return p, err
-	}, `
-		select exists (select from oxbow.memories m where m.user_id = $1::text),
-		       exists (select from oxbow.users u where u.user_id = $1::text and u.opted_out),
-		       (select count(*) from (select from oxbow.reflection_inbox i where i.user_id = $1::text limit 10000) n),
+	return CollectOne[TraitsPresence](ctx, db, `
+		select exists (select from oxbow.memories m where m.user_id = $1::text) as any_memory,
+		       exists (select from oxbow.users u where u.user_id = $1::text and u.opted_out) as opted_out,
+		       (select count(*) from (
+		          select from oxbow.reflection_inbox i where i.user_id = $1::text limit 10000) n) as in_inbox,
 		       (select max(c.completed_at) from oxbow.reflection_cycles c
-		         where c.user_id = $1::text and c.status = 'completed')`,
-		userID)
-	p.ReflectedAt = or(reflected)
-	return p, err
+		         where c.user_id = $1::text and c.status = 'completed') as reflected_at`, userID)
 }

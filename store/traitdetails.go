@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // TraitDetails is a trait with its events, evidence, relatives and earlier wordings.
@@ -103,7 +102,7 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 	if t.Evidence, err = traitEvidence(ctx, db, userID, id); err != nil {
 		return t, err
 	}
-	t.Wordings, err = Collect(ctx, db, pgx.RowToStructByName[TraitWording], `
+	t.Wordings, err = Collect[TraitWording](ctx, db, `
 		with recursive wording as (
 		  select m.id from oxbow.memories_trait m where m.user_id = $1::text and m.superseded_by = $2::uuid
 		  union
@@ -122,7 +121,7 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 		ExpiredAt, ForgottenAt *time.Time
 		Newest                 *uuid.UUID
 	}
-	s, err := CollectOne(ctx, db, pgx.RowToStructByName[state], `
+	s, err := CollectOne[state](ctx, db, `
 		select memory_type, expired_at, forgotten_at,
 		       case when expired_at is not null then oxbow.newest_wording(user_id, superseded_by) end as newest
 		  from oxbow.memories
@@ -148,19 +147,11 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 
 // traitEvents returns the events of a trait with the confidence before each.
 func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvent, error) {
-	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvent, err error) {
-		var factor, sets, confidence, before *float64
-		var reason *string
-		var cycle *uuid.UUID
-		err = row.Scan(&e.Seq, &e.Event, &e.At, &factor, &sets, &e.Memories, &confidence, &e.Stage, &cycle, &e.Actor, &reason,
-			&e.Details, &before)
-		e.Factor, e.Sets, e.Confidence, e.CycleID, e.Reason = or(factor), or(sets), or(confidence), or(cycle), or(reason)
-		e.Before = or(before)
-		return e, err
-	}, `
-		select e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.confidence, e.stage, e.cycle_id, e.actor, e.reason, e.details,
+	return Collect[RecordedEvent](ctx, db, `
+		select e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.confidence, e.stage, e.cycle_id, e.actor, e.reason,
+		       e.details,
 		       case when e.event <> 'created' and e.last_stage <> 'trend' then oxbow.trait_confidence_at(e.last_confidence,
-		         e.made, e.reinforcements, e.last_at, e.at, r.rules) end
+		         e.made, e.reinforcements, e.last_at, e.at, r.rules) end as before
 		  from (select t.*, lag(t.stage) over w as last_stage, lag(t.confidence) over w as last_confidence,
 		               first_value(t.subtype) over w as made, max(t.at) over earlier as last_at,
 		               (count(*) filter (where t.event = 'reinforced') over earlier)::integer as reinforcements
@@ -173,18 +164,10 @@ func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Rec
 
 // traitEvidence returns the evidence of a trait. It omits the content of forgotten memories.
 func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]RecordedEvidence, error) {
-	return Collect(ctx, db, func(row pgx.CollectableRow) (e RecordedEvidence, err error) {
-		var forgotten *time.Time
-		var cycle *uuid.UUID
-		err = row.Scan(&e.EventSeq, &e.Direction, &e.Quality, &e.MemoryType, &e.MemoryID, &e.Content, &forgotten, &e.At,
-			&e.Session,
-			&e.Context, &e.Stated, &cycle, &e.Factor)
-		e.ForgottenAt, e.CycleID = or(forgotten), or(cycle)
-		return e, err
-	}, `
+	return Collect[RecordedEvidence](ctx, db, `
 		select e.event_seq, e.direction, e.quality, e.memory_type, e.memory_id,
-		       case when m.forgotten_at is null then m.content else '' end, m.forgotten_at, e.observed_at, e.session_key,
-		       coalesce(e.context, ''), e.stated, e.cycle_id, p.value
+		       case when m.forgotten_at is null then m.content end as content, m.forgotten_at, e.observed_at as at,
+		       e.session_key as session, e.context, e.stated, e.cycle_id, p.value as factor
 		  from oxbow.trait_evidence e
 		  join oxbow.policies p on p.name = 'trait_factor_' || lower(e.quality)
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id

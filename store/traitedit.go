@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // TraitEdit is a user's correction of a trait. At least one of Content, Context and Confidence is
@@ -29,7 +28,7 @@ func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitE
 	if err := e.validate(); err != nil {
 		return uuid.Nil, err
 	}
-	return CollectOne(ctx, db, pgx.RowTo[uuid.UUID], `
+	return CollectOne[uuid.UUID](ctx, db, `
 		select oxbow.edit_trait(user_id => $1::text, id => $2::uuid, content => $3::text, confidence => $4::double precision,
 		       context => $5::text, reason => $6::text, actor => $7::text)`,
 		userID, id, pointer(e.Content), e.Confidence, pointer(e.Context), pointer(e.Reason), actorOr(e.Actor))
@@ -69,7 +68,7 @@ func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reas
 
 // DeleteTrait erases a trait permanently and returns the number of rows erased.
 func DeleteTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (int64, error) {
-	return CollectOne(ctx, db, pgx.RowTo[int64],
+	return CollectOne[int64](ctx, db,
 		`select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)
 }
 

@@ -35,19 +35,18 @@ func (r Receipt) Rows() (total int64) {
 // EraseMemory erases a memory and everything that refers to it. It returns a zero Receipt if the
 // memory does not exist.
 func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	var rows int64
-	err := db.QueryRow(ctx, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
-		proof).Scan(&rows)
+	rows, err := CollectOne[int64](ctx, db, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
+		proof)
 	if err != nil || rows == 0 {
-		return Receipt{}, Explain(err)
+		return Receipt{}, err
 	}
 	return FindReceipt(ctx, db, userID, id, proof)
 }
 
 // EraseUser erases all data of a user.
 func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error) {
-	if _, err := db.Exec(ctx, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof); err != nil {
-		return Receipt{}, Explain(err)
+	if _, err := Exec(ctx, db, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof); err != nil {
+		return Receipt{}, err
 	}
 	return FindReceipt(ctx, db, userID, uuid.Nil, proof)
 }
@@ -55,23 +54,26 @@ func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error
 // FindReceipt returns the receipt for the erasure of a memory or, if id is uuid.Nil, of the user.
 // It returns ErrNoReceipt if the proof does not match.
 func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	r := Receipt{Proof: proof}
-	found := false
-	var e Erased
-	err := ForEach(ctx, db, []any{&r.ID, &r.At, &r.Kind, &r.Actor, &e.Table, &e.Rows}, func() error {
-		if found = true; e.Table != "" {
-			r.Erased = append(r.Erased, e)
-		}
-		return nil
-	}, `
-		select r.id, r.at, r.kind, r.actor, coalesce(e.key, ''), coalesce(e.value::bigint, 0)
+	found, err := Collect[struct {
+		Receipt
+		Table string
+		Rows  int64
+	}](ctx, db, `
+		select r.id, r.at, r.kind, r.actor, e.key as "table", e.value::bigint as rows
 		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
 		order by r.at, e.key`, userID, proof, pointer(id))
-	if err == nil && !found {
+	if err == nil && len(found) == 0 {
 		err = ErrNoReceipt
 	}
 	if err != nil {
 		return Receipt{}, err
+	}
+	r := found[len(found)-1].Receipt
+	r.Proof = proof
+	for _, f := range found {
+		if f.Table != "" {
+			r.Erased = append(r.Erased, Erased{f.Table, f.Rows})
+		}
 	}
 	return r, nil
 }

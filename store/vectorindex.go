@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // IndexPolicy says which users' vectors are indexed. The vectors of the others are scanned.
@@ -29,10 +26,9 @@ type IndexedUser struct {
 // AssignSlots decides again, if due, who gets an index. It returns the number of indexes begun and
 // ended.
 func AssignSlots(ctx context.Context, db DB) (begun, ended int, err error) {
-	if err := db.QueryRow(ctx, `select a.begun, a.ended from oxbow.assign_slots() a`).Scan(&begun, &ended); err != nil {
-		return 0, 0, fmt.Errorf("decide whose vectors have an index: %w", err)
-	}
-	return begun, ended, nil
+	slots, err := one[struct{ Begun, Ended int }](ctx, db, "assign vector indexes",
+		`select a.begun, a.ended from oxbow.assign_slots() a`)
+	return slots.Begun, slots.Ended, err
 }
 
 // EndSlots deletes at most limit copies of vectors of users who no longer have an index, and
@@ -53,29 +49,24 @@ func IndexVectors(ctx context.Context, db DB, limit int) (int, error) {
 	return vectorStep(ctx, db, "index_vectors", limit)
 }
 
-func vectorStep(ctx context.Context, db DB, function string, limit int) (n int, err error) {
-	if err := db.QueryRow(ctx, `select oxbow.`+function+`($1)`, limit).Scan(&n); err != nil {
-		return 0, fmt.Errorf("keep the index of vectors: %w", err)
-	}
-	return n, nil
+func vectorStep(ctx context.Context, db DB, function string, limit int) (int, error) {
+	return one[int](ctx, db, "maintain the vector index", `select oxbow.`+function+`($1)`, limit)
 }
 
 // ReadIndexPolicy reads the setting vector_index.
-func ReadIndexPolicy(ctx context.Context, db DB) (p IndexPolicy, err error) {
-	err = db.QueryRow(ctx, `select s.policy, s."from", s.most from oxbow.vector_index_setting() s`).Scan(&p.Policy,
-		&p.From, &p.Most)
-	return p, err
+func ReadIndexPolicy(ctx context.Context, db DB) (IndexPolicy, error) {
+	return CollectOne[IndexPolicy](ctx, db, `select s.policy, s."from", s.most from oxbow.vector_index_setting() s`)
 }
 
 // IndexedUsers returns the users whose vectors are indexed, in the order in which they got their
 // index.
 func IndexedUsers(ctx context.Context, db DB) ([]IndexedUser, error) {
-	return Collect(ctx, db, pgx.RowToStructByPos[IndexedUser], `
-		select s.user_id, s.memory_type::text, s.slot, coalesce(t.documents, 0),
-		       (select count(*) from oxbow.indexed_vectors x where x.user_id = s.user_id and x.memory_type = s.memory_type
-		         and x.slot is null),
+	return Collect[IndexedUser](ctx, db, `
+		select s.user_id, s.memory_type::text as type, s.slot, t.documents as vectors,
+		       (select count(*) from oxbow.indexed_vectors x
+		         where x.user_id = s.user_id and x.memory_type = s.memory_type and x.slot is null) as waiting,
 		       case when s.ending then 'ending' when s.ready_at is not null then 'ready' when s.walked_at is not null
-		         then 'filling' else 'walking' end,
+		         then 'filling' else 'walking' end as state,
 		       s.since
 		  from oxbow.vector_slots s
 		  left join oxbow.memory_term_stats t on t.user_id = s.user_id and t.memory_type = s.memory_type

@@ -157,7 +157,7 @@ func TestDoctorFindsOpenTransactions(t *testing.T) {
 		}
 	}
 	require.Contains(t, said, "(forgetful, process ")
-	require.Contains(t, said, "idle in transaction) is open for ")
+	require.Contains(t, said, "idle in transaction) has been open for ")
 }
 
 // doctor reports what the worker's role may see, and names what it may not see.

@@ -82,7 +82,7 @@ func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 // Users returns the next users after the given one who have rows that Check covers, in the
 // database's order. Each step is an index lookup per table.
 func Users(ctx context.Context, db store.DB, after string, limit int) ([]string, error) {
-	users, err := store.Collect(ctx, db, pgx.RowTo[string], `
+	users, err := store.Collect[string](ctx, db, `
 		with recursive walk (user_id, n) as (
 		  select $1::text, 0
 		  union all

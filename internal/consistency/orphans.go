@@ -21,7 +21,7 @@ type orphan struct {
 // orphans reports orphans of the users from first to last, and deletes them if the options ask for
 // repair.
 func (c *checker) orphans(ctx context.Context, first, last string) error {
-	rows, err := store.Collect(ctx, c.db, pgx.RowToStructByName[orphan], orphansSQL, first, last)
+	rows, err := store.Collect[orphan](ctx, c.db, orphansSQL, first, last)
 	if err != nil {
 		return fmt.Errorf("look for rows that refer to nothing: %w", err)
 	}

@@ -44,7 +44,7 @@ func TestCheckAfterPoliciesChange(t *testing.T) {
 			n, err = store.FollowPolicies(t.Context(), pool, 1000)
 			require.NoError(t, err)
 		}
-		_, _, err := store.SettleTraits(t.Context(), pool, now, 1000)
+		_, err := store.SettleTraits(t.Context(), pool, now, 1000)
 		require.NoError(t, err)
 	}
 	settle(time.Now())

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -22,86 +21,77 @@ type page struct {
 
 // traitRow is a trait and the state of its parent.
 type traitRow struct {
-	UserID                  string
-	ID                      uuid.UUID
-	TraitSubtype            *string
-	TraitStage              *string
-	TraitConfidence         *float64
-	TraitConfidenceAt       *time.Time
-	TraitReinforcementCount *int32
-	TraitContradictionCount *int32
-	TraitWindowStart        *time.Time
-	TraitWindowEnd          *time.Time
-	TraitNextTransitionAt   *time.Time
-	TraitReviewDueAt        *time.Time
-	TraitParentID           *uuid.UUID
-	TraitEditedAt           *time.Time
-	ExpiredAt               *time.Time
-	SupersededBy            *uuid.UUID
-	ParentID                *uuid.UUID
-	ParentExpiredAt         *time.Time
-	ParentSubtype           *string
+	store.MemoryRef
+	Subtype            string
+	Stage              string
+	Confidence         float64
+	ConfidenceAt       time.Time
+	ReinforcementCount int
+	ContradictionCount int
+	WindowStart        time.Time
+	WindowEnd          time.Time
+	NextTransitionAt   time.Time
+	ReviewDueAt        time.Time
+	TraitParentID      uuid.UUID
+	EditedAt           time.Time
+	ExpiredAt          time.Time
+	SupersededBy       uuid.UUID
+	ParentID           uuid.UUID // zero: there is no such trait
+	ParentExpiredAt    time.Time
+	ParentSubtype      string
 }
 
 // eventRow is an event of a trait.
 type eventRow struct {
-	UserID     string
-	TraitID    uuid.UUID
-	Seq        int32
+	store.MemoryRef
+	Seq        int
 	Event      string
 	At         time.Time
-	Factor     *float64
-	Sets       *float64
-	Memories   int32
-	Subtype    *string
-	WindowEnd  *time.Time
-	Confidence *float64
+	Factor     float64
+	Memories   int
+	Subtype    string
+	Confidence float64
 	Stage      string
 	Actor      string
-
 	// Counted is the number of memories that count in the event, and Weight the factor that follows
-	// from them; nil: none.
-	Counted int32
-	Weight  *float64
-	// After is the replayed state after the event.
-	After     replayed
-	AfterNext *time.Time // of the last event: when time alone changes the stage
-}
+	// from them.
+	Counted int
+	Weight  float64
 
-// replayed is the state of a trait as the database computes it.
-type replayed struct {
-	Subtype        *string
-	Stage          *string
-	Confidence     *float64
-	At             *time.Time
-	Reinforcements *int32
-	Contradictions *int32
-	WindowEnd      *time.Time
+	// The state after the event, as the database replays it.
+	AfterSubtype        string
+	AfterStage          string
+	AfterConfidence     float64
+	AfterAt             time.Time
+	AfterReinforcements int
+	AfterContradictions int
+	AfterWindowEnd      time.Time
+	AfterNext           time.Time // of the last event: when time alone changes the stage
 }
 
 // strayRow is evidence that names an event in which it does not count.
 type strayRow struct {
-	UserID    string
-	TraitID   uuid.UUID
-	EventSeq  int32
+	store.MemoryRef
+	EventSeq  int
 	Direction string
-	Memories  int64
+	Memories  int
 }
 
 // twiceRow is a memory that counts more than once for a trait.
 type twiceRow struct {
-	UserID   string
-	TraitID  uuid.UUID
+	store.MemoryRef
 	MemoryID uuid.UUID
-	Times    int64
+	Times    int
 }
 
 // readTraits reads the next traits in key order, with their events and evidence.
 func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error) {
-	rows, err := store.Collect(ctx, db, pgx.RowToStructByName[traitRow], `
-		select t.user_id, t.id, t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at,
-		       t.trait_reinforcement_count, t.trait_contradiction_count, t.trait_window_start, t.trait_window_end,
-		       t.trait_next_transition_at, t.trait_review_due_at, t.trait_parent_id, t.trait_edited_at,
+	rows, err := store.Collect[traitRow](ctx, db, `
+		select t.user_id, t.id, t.trait_subtype as subtype, t.trait_stage as stage, t.trait_confidence as confidence,
+		       t.trait_confidence_at as confidence_at, t.trait_reinforcement_count as reinforcement_count,
+		       t.trait_contradiction_count as contradiction_count, t.trait_window_start as window_start,
+		       t.trait_window_end as window_end, t.trait_next_transition_at as next_transition_at,
+		       t.trait_review_due_at as review_due_at, t.trait_parent_id, t.trait_edited_at as edited_at,
 		       t.expired_at, t.superseded_by, p.id as parent_id, p.expired_at as parent_expired_at,
 		       coalesce(c.subtype, p.trait_subtype) as parent_subtype
 		  from oxbow.memories_trait t
@@ -114,42 +104,37 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
+	pending, err := store.CollectOne[bool](ctx, db, `select oxbow.policies_pending()`)
+	if err != nil {
+		return nil, err
+	}
 	traits := make([]checkedTrait, len(rows))
 	at := make(map[store.MemoryRef]*checkedTrait, len(rows))
 	for i, r := range rows {
-		traits[i].row = r
-		at[store.MemoryRef{UserID: r.UserID, ID: r.ID}] = &traits[i]
+		traits[i].row, traits[i].pending = r, pending
+		at[r.MemoryRef] = &traits[i]
 	}
 	from, upto := rows[0], rows[len(rows)-1]
 	keys := []any{from.UserID, from.ID, upto.UserID, upto.ID}
 
-	pending, err := store.CollectOne(ctx, db, pgx.RowTo[bool], `select oxbow.policies_pending()`)
-	if err != nil {
-		return nil, err
-	}
-	for i := range traits {
-		traits[i].pending = pending
-	}
-	events, err := store.Collect(ctx, db, scanEvent, `
+	events, err := store.Collect[eventRow](ctx, db, `
 		with session as (
-		  select v.trait_id, v.user_id, v.event_seq, v.direction, min(v.quality) as best, count(*) as memories
-		    from oxbow.trait_evidence v
-		   where (v.user_id, v.trait_id) >= ($1::text, $2::uuid) and (v.user_id, v.trait_id) <= ($3::text, $4::uuid)
-		   group by v.user_id, v.trait_id, v.event_seq, v.direction, v.session_key
+		  select user_id, trait_id, event_seq, direction, min(quality) as best, count(*) as memories
+		    from oxbow.trait_evidence where `+within+`
+		   group by user_id, trait_id, event_seq, direction, session_key
 		), evidence as (
-		  select n.user_id, n.trait_id, n.event_seq, n.direction, sum(n.memories)::integer as memories,
-		         array_agg(n.best) as qualities
-		    from session n group by n.user_id, n.trait_id, n.event_seq, n.direction
+		  select user_id, trait_id, event_seq, direction, sum(memories)::integer as memories, array_agg(best) as qualities
+		    from session group by user_id, trait_id, event_seq, direction
 		)
-		select e.user_id, e.trait_id, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype, e.window_end,
-		       e.confidence, e.stage, e.actor, coalesce(v.memories, 0),
-		       oxbow.trait_factor(e.event, v.qualities, v.memories, e.at),
-		       s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end,
+		select e.user_id, e.trait_id as id, e.seq, e.event, e.at, e.factor, e.memories, e.subtype, e.confidence, e.stage,
+		       e.actor, v.memories as counted, oxbow.trait_factor(e.event, v.qualities, v.memories, e.at) as weight,
+		       s.subtype as after_subtype, s.stage as after_stage, s.confidence as after_confidence,
+		       s.confidence_at as after_at, s.reinforcements as after_reinforcements,
+		       s.contradictions as after_contradictions, s.window_end as after_window_end,
 		       case when lead(e.seq) over (partition by e.user_id, e.trait_id order by e.seq) is null then
 		         oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at,
-		           s.window_end, r.rules) end
-		  from (select distinct user_id, trait_id from oxbow.trait_events
-		         where (user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)) k
+		           s.window_end, r.rules) end as after_next
+		  from (select distinct user_id, trait_id from oxbow.trait_events where `+within+`) k
 		 cross join (select oxbow.trait_rules() as rules offset 0) r
 		 cross join lateral oxbow.replay_events(k.user_id, k.trait_id, r.rules) s
 		  join oxbow.trait_events e on e.user_id = k.user_id and e.trait_id = k.trait_id and e.seq = s.seq
@@ -160,47 +145,36 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 		return nil, err
 	}
 	for _, e := range events {
-		if t := at[store.MemoryRef{UserID: e.UserID, ID: e.TraitID}]; t != nil {
+		if t := at[e.MemoryRef]; t != nil {
 			t.events = append(t.events, e)
 		}
 	}
-	stray, err := store.Collect(ctx, db, pgx.RowToStructByName[strayRow], `
-		select v.user_id, v.trait_id, v.event_seq, v.direction, count(*) as memories
-		  from oxbow.trait_evidence v
+	stray, err := store.Collect[strayRow](ctx, db, `
+		select v.user_id, v.trait_id as id, v.event_seq, v.direction, count(*) as memories
+		  from (select * from oxbow.trait_evidence where `+within+`) v
 		  left join oxbow.trait_events e on e.user_id = v.user_id and e.trait_id = v.trait_id and e.seq = v.event_seq
-		 where (v.user_id, v.trait_id) >= ($1::text, $2::uuid) and (v.user_id, v.trait_id) <= ($3::text, $4::uuid)
-		   and oxbow.counts_in(v.direction, e.event) is not true
+		 where oxbow.counts_in(v.direction, e.event) is not true
 		 group by v.user_id, v.trait_id, v.event_seq, v.direction
 		 order by v.user_id, v.trait_id, v.event_seq, v.direction`, keys...)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range stray {
-		if t := at[store.MemoryRef{UserID: e.UserID, ID: e.TraitID}]; t != nil {
+		if t := at[e.MemoryRef]; t != nil {
 			t.stray = append(t.stray, e)
 		}
 	}
-	twice, err := store.Collect(ctx, db, pgx.RowToStructByName[twiceRow], `
-		select user_id, trait_id, memory_id, count(*) as times
-		  from oxbow.trait_evidence
-		 where (user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)
+	twice, err := store.Collect[twiceRow](ctx, db, `
+		select user_id, trait_id as id, memory_id, count(*) as times from oxbow.trait_evidence where `+within+`
 		 group by user_id, trait_id, direction, memory_type, memory_id
 		having count(*) > 1`, keys...)
-	if err != nil {
-		return nil, err
-	}
 	for _, e := range twice {
-		if t := at[store.MemoryRef{UserID: e.UserID, ID: e.TraitID}]; t != nil {
+		if t := at[e.MemoryRef]; t != nil {
 			t.twice = append(t.twice, e)
 		}
 	}
-	return traits, nil
+	return traits, err
 }
 
-func scanEvent(row pgx.CollectableRow) (e eventRow, err error) {
-	a := &e.After
-	err = row.Scan(&e.UserID, &e.TraitID, &e.Seq, &e.Event, &e.At, &e.Factor, &e.Sets, &e.Memories, &e.Subtype, &e.WindowEnd,
-		&e.Confidence, &e.Stage, &e.Actor, &e.Counted, &e.Weight, &a.Subtype, &a.Stage, &a.Confidence, &a.At,
-		&a.Reinforcements, &a.Contradictions, &a.WindowEnd, &e.AfterNext)
-	return e, err
-}
+// within selects the rows of the traits between two keys.
+const within = `(user_id, trait_id) >= ($1::text, $2::uuid) and (user_id, trait_id) <= ($3::text, $4::uuid)`

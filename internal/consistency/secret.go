@@ -4,15 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 // secrets reports problems with secrets of the users from first to last. It repairs none: a person
 // must look at secrets in clear text.
 func (c *checker) secrets(ctx context.Context, first, last string) error {
-	n, err := store.CollectOne(ctx, c.db, pgx.RowTo[int64], `
+	n, err := store.CollectOne[int64](ctx, c.db, `
 		select (select count(*) from oxbow.memories where sensitivity = 3 and user_id between $1 and $2)
 		     + (select count(*) from oxbow.messages where sensitivity = 3 and user_id between $1 and $2)`, first, last)
 	if err != nil {
@@ -21,12 +19,7 @@ func (c *checker) secrets(ctx context.Context, first, last string) error {
 	if c.report.Secrets += n; n == 0 {
 		return nil
 	}
-	problems, err := store.Collect(ctx, c.db, func(row pgx.CollectableRow) (p Problem, err error) {
-		var what string
-		err = row.Scan(&p.UserID, &what, &p.MemoryID, &p.Kind, &p.Found, &p.Expected)
-		p.Found = what + ": " + p.Found
-		return p, err
-	}, secretsSQL, first, last, c.options.KeyIDs)
+	problems, err := store.Collect[Problem](ctx, c.db, secretsSQL, first, last, c.options.KeyIDs)
 	if err != nil {
 		return fmt.Errorf("check secrets: %w", err)
 	}
@@ -43,7 +36,7 @@ const secretsSQL = `
 	  select g.user_id, 'message', g.id, g.content, g.sealed, g.sealed_key
 	    from oxbow.messages g where g.sensitivity = 3 and g.user_id between $1 and $2
 	)
-	select s.user_id, s.type, s.id, p.kind, p.found, p.expected
+	select s.user_id, s.id as memory_id, p.kind, s.type || ': ' || p.found as found, p.expected
 	  from secret s
 	 cross join lateral (
 	  select 1 as nth, 'not sealed' as kind, 'no sealed text' as found, 'a text that the client sealed' as expected

@@ -1,11 +1,14 @@
 package consistency
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/store"
@@ -34,7 +37,7 @@ func (t *checkedTrait) wrong(kind, found, expected string) {
 func (t *checkedTrait) problems() []Problem {
 	t.seen = nil
 	t.links()
-	if t.row.ExpiredAt != nil {
+	if !t.row.ExpiredAt.IsZero() {
 		return t.seen // an older wording: the events belong to the newest
 	}
 	for _, e := range t.twice {
@@ -57,32 +60,34 @@ func (t *checkedTrait) problems() []Problem {
 // links checks the trait's references to its newer wording and its parent.
 func (t *checkedTrait) links() {
 	r := t.row
+	expired := !r.ExpiredAt.IsZero()
+	on := r.ExpiredAt.UTC().Format(time.RFC3339)
 	switch {
-	case r.ExpiredAt == nil && r.SupersededBy != nil:
-		t.wrong("superseded", "it is live", "expired, for it is superseded by "+r.SupersededBy.String())
-	case r.ExpiredAt != nil && len(t.events) > 0:
-		t.wrong("superseded", "it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339)+" and has events",
-			"events are with the newest wording")
+	case !expired && r.SupersededBy != uuid.Nil:
+		t.wrong("superseded", "it is current", "expired, because "+r.SupersededBy.String()+" superseded it")
+	case expired && len(t.events) > 0:
+		t.wrong("superseded", "it expired on "+on+" and has events", "events only with the newest wording")
 	}
-	if r.ExpiredAt != nil && (r.TraitNextTransitionAt != nil || r.TraitReviewDueAt != nil) {
-		t.wrong("due", "something is due", "nothing, for it expired on "+r.ExpiredAt.UTC().Format(time.RFC3339))
+	if expired && (!r.NextTransitionAt.IsZero() || !r.ReviewDueAt.IsZero()) {
+		t.wrong("due", "a transition or a review is due", "nothing, because it expired on "+on)
 	}
-	if r.TraitParentID == nil || r.ExpiredAt != nil {
+	if r.TraitParentID == uuid.Nil || expired {
 		return
 	}
-	subtype := or(r.TraitSubtype)
-	if len(t.events) > 0 && t.events[0].Subtype != nil {
-		subtype = *t.events[0].Subtype
+	subtype := r.Subtype
+	if len(t.events) > 0 {
+		subtype = cmp.Or(t.events[0].Subtype, subtype)
 	}
-	above, level := store.Abstractness(or(r.ParentSubtype)), store.Abstractness(subtype)
+	above, level := store.Abstractness(r.ParentSubtype), store.Abstractness(subtype)
 	switch parent := "part of " + r.TraitParentID.String(); {
-	case r.ParentID == nil:
-		t.wrong("parent", parent, "no parent, for that is not there")
-	case r.ParentExpiredAt != nil:
-		t.wrong("parent", parent, "its newest wording, for that expired on "+r.ParentExpiredAt.UTC().Format(time.RFC3339))
+	case r.ParentID == uuid.Nil:
+		t.wrong("parent", parent, "no parent, because that trait does not exist")
+	case !r.ParentExpiredAt.IsZero():
+		t.wrong("parent", parent, "the newest wording of that trait, because this one expired on "+
+			r.ParentExpiredAt.UTC().Format(time.RFC3339))
 	case above < 0 || above >= level: // this also rules out cycles
-		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, or(r.ParentSubtype)),
-			"one that is more abstract than "+subtype)
+		t.wrong("parent", fmt.Sprintf("%s, which is of subtype %s", parent, r.ParentSubtype),
+			"a trait that is more abstract than "+subtype)
 	}
 }
 
@@ -93,8 +98,8 @@ func (t *checkedTrait) weights() {
 			"an event in which they count")
 	}
 	for i, e := range t.events {
-		if want := int32(i + 1); e.Seq != want {
-			t.wrong("gap", fmt.Sprintf("event %d", e.Seq), fmt.Sprintf("event %d", want))
+		if e.Seq != i+1 {
+			t.wrong("gap", fmt.Sprintf("event %d", e.Seq), fmt.Sprintf("event %d", i+1))
 			break
 		}
 	}
@@ -103,12 +108,12 @@ func (t *checkedTrait) weights() {
 			continue // these events record an existing state and have no evidence
 		}
 		if e.Memories != e.Counted {
-			t.wrong("memories", fmt.Sprintf("event %d, %s, says %d", e.Seq, e.Event, e.Memories),
+			t.wrong("memories", fmt.Sprintf("event %d, %s, counts %d", e.Seq, e.Event, e.Memories),
 				fmt.Sprintf("%d, as its evidence", e.Counted))
 		}
-		if math.Abs(or(e.Factor)-or(e.Weight)) > tolerance {
-			t.wrong("factor", fmt.Sprintf("event %d, %s, says %s", e.Seq, e.Event, decimal(or(e.Factor))),
-				decimal(or(e.Weight))+", by the rules")
+		if math.Abs(e.Factor-e.Weight) > tolerance {
+			t.wrong("factor", fmt.Sprintf("event %d, %s, has %s", e.Seq, e.Event, decimal(e.Factor)),
+				decimal(e.Weight)+", by the rules")
 		}
 	}
 }
@@ -121,10 +126,10 @@ func (t *checkedTrait) corrections() {
 		return (e.Event == string(lifecycle.Edited) || e.Event == string(lifecycle.Dissolution)) &&
 			!slices.Contains(own, e.Actor)
 	})
-	switch at := t.row.TraitEditedAt; {
-	case at != nil && last < 0 && !slices.Contains(own[2:], t.events[0].Actor):
-		t.wrong("corrected", "on "+momentText(*at), "never, by its events")
-	case at == nil && last >= 0:
+	switch at := t.row.EditedAt; {
+	case !at.IsZero() && last < 0 && !slices.Contains(own[2:], t.events[0].Actor):
+		t.wrong("corrected", "on "+momentText(at), "never, by its events")
+	case at.IsZero() && last >= 0:
 		t.wrong("corrected", "never", fmt.Sprintf("by event %d", t.events[last].Seq))
 	}
 }
@@ -132,10 +137,9 @@ func (t *checkedTrait) corrections() {
 // replay compares each event with the replayed state.
 func (t *checkedTrait) replay() {
 	for _, e := range t.events {
-		stage, confidence := or(e.After.Stage), or(e.After.Confidence)
-		if math.Abs(or(e.Confidence)-confidence) > tolerance || e.Stage != stage {
-			t.wrong("event", fmt.Sprintf("event %d, %s, led to %s", e.Seq, e.Event, standing(e.Stage, or(e.Confidence))),
-				standing(stage, confidence))
+		if math.Abs(e.Confidence-e.AfterConfidence) > tolerance || e.Stage != e.AfterStage {
+			t.wrong("event", fmt.Sprintf("event %d, %s, led to %s", e.Seq, e.Event, standing(e.Stage, e.Confidence)),
+				standing(e.AfterStage, e.AfterConfidence))
 		}
 	}
 }
@@ -143,33 +147,32 @@ func (t *checkedTrait) replay() {
 // compare compares the row with the state after the last event.
 func (t *checkedTrait) compare() {
 	r, last := t.row, t.events[len(t.events)-1]
-	s := last.After
-	stage := or(s.Stage)
 	differ := func(kind, found, expected string) {
 		if found != expected {
 			t.wrong(kind, found, expected)
 		}
 	}
-	differ("subtype", or(r.TraitSubtype), or(s.Subtype))
-	differ("stage", or(r.TraitStage), stage)
-	if found := or(r.TraitConfidence); !(math.Abs(found-or(s.Confidence)) <= tolerance) {
-		t.wrong("confidence", decimal(found), decimal(or(s.Confidence)))
+	differ("subtype", r.Subtype, last.AfterSubtype)
+	differ("stage", r.Stage, last.AfterStage)
+	if !(math.Abs(r.Confidence-last.AfterConfidence) <= tolerance) { // written so that NaN differs
+		t.wrong("confidence", decimal(r.Confidence), decimal(last.AfterConfidence))
 	}
-	differ("confidence_at", momentText(or(r.TraitConfidenceAt)), momentText(or(s.At)))
-	differ("reinforcements", fmt.Sprint(or(r.TraitReinforcementCount)), fmt.Sprint(or(s.Reinforcements)))
-	differ("contradictions", fmt.Sprint(or(r.TraitContradictionCount)), fmt.Sprint(or(s.Contradictions)))
+	differ("confidence_at", momentText(r.ConfidenceAt), momentText(last.AfterAt))
+	differ("reinforcements", fmt.Sprint(r.ReinforcementCount), fmt.Sprint(last.AfterReinforcements))
+	differ("contradictions", fmt.Sprint(r.ContradictionCount), fmt.Sprint(last.AfterContradictions))
+	trend := last.AfterStage == string(lifecycle.Trend)
 	switch {
-	case stage == string(lifecycle.Trend) && s.WindowEnd == nil:
-		t.wrong("window", "a trend without an end", "a window's end, which its events do not tell")
-	case stage != string(lifecycle.Trend) && r.TraitWindowStart != nil && r.TraitWindowEnd == nil:
-		t.wrong("window", "begins "+momentText(or(r.TraitWindowStart)), "none")
+	case trend && last.AfterWindowEnd.IsZero():
+		t.wrong("window", "a trend without an end", "the end of its window, which its events do not have")
+	case !trend && !r.WindowStart.IsZero() && r.WindowEnd.IsZero():
+		t.wrong("window", "begins "+momentText(r.WindowStart), "none")
 	default:
-		differ("window", momentText(or(r.TraitWindowEnd)), momentText(or(s.WindowEnd)))
+		differ("window", momentText(r.WindowEnd), momentText(last.AfterWindowEnd))
 	}
 	if t.pending {
 		return
 	}
-	next, want := or(r.TraitNextTransitionAt), or(last.AfterNext)
+	next, want := r.NextTransitionAt, last.AfterNext
 	// The database's rounding may differ.
 	if d := next.Sub(want).Abs(); next.IsZero() != want.IsZero() || d > 2*time.Second {
 		t.wrong("next transition", momentText(next), momentText(want))
@@ -184,14 +187,6 @@ func standing(stage string, confidence float64) string {
 }
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 12, 64) }
-
-// or returns *p, or the zero value if p is nil.
-func or[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
 
 // momentText formats a time to the microsecond, and the zero time as "none".
 func momentText(t time.Time) string {

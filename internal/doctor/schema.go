@@ -91,27 +91,15 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	type index struct {
-		table, name, rest, constraint string
-		valid, partition              bool
-		bytes, scans                  int64
-	}
-	var all []index
-	var x index
-	err := store.ForEach(ctx, tx, []any{&x.table, &x.name, &x.valid, &x.rest, &x.constraint, &x.bytes, &x.scans,
-		&x.partition}, func() error {
-		all = append(all, x)
-		there[x.name], there[x.table+" "+x.rest] = true, true
-		if x.constraint != "" {
-			there[x.table+" "+x.constraint] = true
-		}
-		return nil
-	}, `
-		select t.relname::text, c.relname::text, i.indisvalid and i.indisready,
-		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1'),
-		         coalesce(pg_get_constraintdef(k.oid), ''),
-		       c.relpages::bigint * 8192, coalesce(pg_stat_get_numscans(c.oid), 0), c.relispartition or t.relispartition
+	all, err := store.Collect[struct {
+		Table, Name, Rest, Constraint string
+		Valid, Partition              bool
+		Scans                         int64
+	}](ctx, tx, `
+		select t.relname::text as "table", c.relname::text as name, i.indisvalid and i.indisready as valid,
+		       regexp_replace(pg_get_indexdef(i.indexrelid), '^.* (USING .*)$', '\1') as rest,
+		       pg_get_constraintdef(k.oid) as "constraint", pg_stat_get_numscans(c.oid) as scans,
+		       c.relispartition or t.relispartition as partition
 		  from pg_index i
 		  join pg_class c on c.oid = i.indexrelid
 		  join pg_class t on t.oid = i.indrelid
@@ -120,21 +108,25 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	present := map[string]bool{}
+	for _, x := range all {
+		present[x.Name], present[x.Table+" "+x.Rest], present[x.Table+" "+x.Constraint] = true, true, true
+	}
 	var missing, invalid, foreign []string
 	ours := map[string]bool{}
 	for _, want := range e.want.Indexes {
 		ours[want.Name], ours[want.Table+" "+want.Rest] = true, true
-		if !there[want.Name] && !there[want.Table+" "+want.Rest] {
+		if !present[want.Name] && !present[want.Table+" "+want.Rest] {
 			missing = append(missing, want.Name+" on "+want.Table)
 		}
 	}
 	for _, x := range all {
-		if !x.valid {
-			invalid = append(invalid, x.name)
+		if !x.Valid {
+			invalid = append(invalid, x.Name)
 		}
-		if len(ours) > 0 && !x.partition && x.scans == 0 && !ours[x.name] && !ours[x.table+" "+x.rest] &&
-			!ours[x.table+" "+x.constraint] {
-			foreign = append(foreign, x.name+" on "+x.table)
+		if len(ours) > 0 && !x.Partition && x.Scans == 0 && !ours[x.Name] && !ours[x.Table+" "+x.Rest] &&
+			!ours[x.Table+" "+x.Constraint] {
+			foreign = append(foreign, x.Name+" on "+x.Table)
 		}
 	}
 	if len(missing) > 0 {
@@ -183,39 +175,40 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 
 // tables examines dead rows, statistics and autovacuum.
 func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
-	var name string
-	var live, dead int64
-	var vacuumed float64
-	var unanalyzed, off bool
-	var fresh, disabled []string
-	err := store.ForEach(ctx, tx, []any{&name, &live, &dead, &vacuumed, &unanalyzed, &off}, func() error {
-		if dead > 50_000 && dead > live/2 {
-			when := "never"
-			if vacuumed >= 0 {
-				when = inWords(vacuumed) + " ago"
-			}
-			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows beside %d live ones; it was vacuumed %s", name, dead, live,
-				when),
-				"They are read again and again, and the table grows.",
-				"See the findings on transactions; then: vacuum (analyze) oxbow."+name)
-		}
-		if unanalyzed && live > 10_000 {
-			fresh = append(fresh, name)
-		}
-		if off {
-			disabled = append(disabled, name)
-		}
-		return nil
-	}, `
-		select c.relname::text, pg_stat_get_live_tuples(c.oid), pg_stat_get_dead_tuples(c.oid),
-		       coalesce(extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid),
-		         pg_stat_get_last_autovacuum_time(c.oid))), -1)::float8,
+	tables, err := store.Collect[struct {
+		Name            string
+		Live, Dead      int64
+		Vacuumed        *float64 // seconds ago
+		Unanalyzed, Off bool
+	}](ctx, tx, `
+		select c.relname::text as name, pg_stat_get_live_tuples(c.oid) as live, pg_stat_get_dead_tuples(c.oid) as dead,
+		       extract(epoch from now() - greatest(pg_stat_get_last_vacuum_time(c.oid),
+		         pg_stat_get_last_autovacuum_time(c.oid)))::float8 as vacuumed,
 		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null
-		         and c.reltuples < 0,
-		       coalesce('autovacuum_enabled=false' = any(c.reloptions), false)
+		         and c.reltuples < 0 as unanalyzed,
+		       'autovacuum_enabled=false' = any(c.reloptions) as off
 		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r' order by 1`)
 	if err != nil {
 		return err
+	}
+	var fresh, disabled []string
+	for _, t := range tables {
+		if t.Dead > 50_000 && t.Dead > t.Live/2 {
+			when := "never"
+			if t.Vacuumed != nil {
+				when = inWords(*t.Vacuumed) + " ago"
+			}
+			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows and %d live ones; it was last vacuumed %s", t.Name, t.Dead,
+				t.Live, when),
+				"Every scan reads the dead rows, and the table grows.",
+				"See the findings on transactions; then: vacuum (analyze) oxbow."+t.Name)
+		}
+		if t.Unanalyzed && t.Live > 10_000 {
+			fresh = append(fresh, t.Name)
+		}
+		if t.Off {
+			disabled = append(disabled, t.Name)
+		}
 	}
 	if len(fresh) > 0 {
 		e.add(LevelAdvice, "nothing is known of the contents of "+few(fresh),

@@ -42,21 +42,20 @@ func (e *examination) server(ctx context.Context, tx pgx.Tx) error {
 // settings examines the settings that affect Oxbow.
 func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 	is := map[string]string{}
-	var name, value, unit string
-	err := store.ForEach(ctx, tx, []any{&name, &value, &unit}, func() error {
-		is[name] = value
-		return nil
-	}, `select name, coalesce(reset_val, setting), coalesce(unit, '') from pg_settings where name = any($1)`, []string{
-		"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers", "work_mem",
-		"maintenance_work_mem",
-		"random_page_cost", "idle_in_transaction_session_timeout", "default_transaction_read_only",
-		"default_transaction_isolation", "session_replication_role"})
+	settings, err := store.Collect[struct{ Name, Value string }](ctx, tx,
+		`select name, coalesce(reset_val, setting) as value from pg_settings where name = any($1)`, []string{
+			"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers", "work_mem",
+			"maintenance_work_mem", "random_page_cost", "idle_in_transaction_session_timeout",
+			"default_transaction_read_only", "default_transaction_isolation", "session_replication_role"})
 	if err != nil {
 		return err
 	}
-	var size int64
-	if err := tx.QueryRow(ctx,
-		`select coalesce(sum(relpages), 0)::bigint * 8192 from pg_class where relnamespace = 'oxbow'::regnamespace`).Scan(&size); err != nil {
+	for _, s := range settings {
+		is[s.Name] = s.Value
+	}
+	size, err := store.CollectOne[int64](ctx, tx,
+		`select sum(relpages)::bigint * 8192 from pg_class where relnamespace = 'oxbow'::regnamespace`)
+	if err != nil {
 		return err
 	}
 	number := func(name string) float64 {
@@ -146,28 +145,29 @@ const veryOldTransaction = 60 * 60
 
 // transactions looks for what holds back vacuum.
 func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
-	var pid int
-	var user, application, state string
-	var age float64
-	err := store.ForEach(ctx, tx, []any{&pid, &user, &application, &state, &age}, func() error {
-		level := LevelAdvice
-		if age > veryOldTransaction {
-			level = LevelWarning
-		}
-		e.add(level, fmt.Sprintf("a transaction of %s (%s, process %d, %s) is open for %s", user, application, pid, state,
-			inWords(age)),
-			"While it is open, vacuum clears away nothing that came after it: dead rows of the queue slow down every fetch.",
-			fmt.Sprintf("Find out why it is open; select pg_terminate_backend(%d) ends it.", pid))
-		return nil
-	}, `
-		select pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
-		       extract(epoch from now() - xact_start)::float8
+	open, err := store.Collect[struct {
+		PID                      int
+		User, Application, State string
+		Age                      float64
+	}](ctx, tx, `
+		select pid, usename::text as "user", application_name as application, state,
+		       extract(epoch from now() - xact_start)::float8 as age
 		  from pg_stat_activity
 		 where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - make_interval(secs => $1)
 		   and backend_type = 'client backend'
 		 order by xact_start limit 5`, e.want.OldTransaction.Seconds())
 	if err != nil {
 		return err
+	}
+	for _, x := range open {
+		level := LevelAdvice
+		if x.Age > veryOldTransaction {
+			level = LevelWarning
+		}
+		e.add(level, fmt.Sprintf("a transaction of %s (%s, process %d, %s) has been open for %s", x.User, x.Application,
+			x.PID, x.State, inWords(x.Age)),
+			"Vacuum cannot remove rows that died since then, and dead rows of the queue slow down every fetch.",
+			fmt.Sprintf("Find out why it is open; select pg_terminate_backend(%d) ends it.", x.PID))
 	}
 	var hidden, prepared int64
 	var frozen int64
@@ -204,21 +204,21 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 
 // slots examines the replication slots.
 func (e *examination) slots(ctx context.Context, tx pgx.Tx) error {
-	var name string
-	var active bool
-	var age, wal int64
-	err := store.ForEach(ctx, tx, []any{&name, &active, &age, &wal}, func() error {
-		if (!active && wal > 1<<30) || age > 1_000_000 {
+	slots, err := store.Collect[struct {
+		Name     string
+		Active   bool
+		Age, WAL int64
+	}](ctx, tx, `
+		select slot_name::text as name, active, greatest(age(xmin), age(catalog_xmin))::bigint as age,
+		       case when not pg_is_in_recovery() then pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) end::bigint as wal
+		  from pg_replication_slots where database is null or database = current_database()`)
+	for _, s := range slots {
+		if (!s.Active && s.WAL > 1<<30) || s.Age > 1_000_000 {
 			e.add(LevelWarning, fmt.Sprintf("the replication slot %s keeps %s of WAL, and rows of the last %d transactions",
-				name, megabytes(wal), age),
-				"Without its replica the disk fills up, and vacuum clears nothing away.",
+				s.Name, megabytes(s.WAL), s.Age),
+				"Without its replica the disk fills up, and vacuum cannot remove dead rows.",
 				"Bring its replica back, or drop the slot with pg_drop_replication_slot.")
 		}
-		return nil
-	}, `
-		select slot_name::text, active, coalesce(greatest(age(xmin), age(catalog_xmin)), 0)::bigint,
-		       case when pg_is_in_recovery() then 0 else coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn),
-		         0) end::bigint
-		  from pg_replication_slots where database is null or database = current_database()`)
+	}
 	return err
 }

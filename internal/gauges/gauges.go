@@ -100,12 +100,12 @@ func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
 // ReadQueue counts the jobs in each state except completed and cancelled, using the index on the
 // state.
 func (g *Gauges) ReadQueue(ctx context.Context, db store.DB) (err error) {
-	g.Queue, err = store.Collect(ctx, db, pgx.RowToStructByPos[QueueGauge], `
-		select j.kind, s.state::text, count(*),
-		       greatest(extract(epoch from now() - min(j.scheduled_at) filter (where s.state in ('available',
-		         'retryable'))), 0)::float8,
-		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8,
-		       count(*) filter (where s.state in ('available', 'scheduled') and j.metadata ? 'snoozes')
+	g.Queue, err = store.Collect[QueueGauge](ctx, db, `
+		select j.kind, s.state::text, count(*) as jobs,
+		       greatest(extract(epoch from now() - min(j.scheduled_at)
+		         filter (where s.state in ('available', 'retryable'))), 0)::float8 as due_seconds,
+		       greatest(extract(epoch from now() - min(j.created_at)), 0)::float8 as age_seconds,
+		       count(*) filter (where s.state in ('available', 'scheduled') and j.metadata ? 'snoozes') as put_off
 		  from unnest('{available,pending,retryable,running,scheduled,discarded}'::oxbow.river_job_state[]) s(state)
 		 cross join lateral (select kind, scheduled_at, created_at, metadata from oxbow.river_job
 		   where state = s.state limit $1) j
@@ -126,10 +126,10 @@ func (g *Gauges) ReadWaiting(ctx context.Context, db store.DB) error {
 }
 
 func (g *Gauges) readTables(ctx context.Context, db store.DB) (err error) {
-	g.Tables, err = store.Collect(ctx, db, pgx.RowToStructByPos[TableGauge], `
-		select coalesce(p.relname, c.relname)::text, sum(pg_stat_get_live_tuples(c.oid))::bigint,
-		  sum(pg_stat_get_dead_tuples(c.oid))::bigint,
-		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint
+	g.Tables, err = store.Collect[TableGauge](ctx, db, `
+		select coalesce(p.relname, c.relname)::text as "table", sum(pg_stat_get_live_tuples(c.oid))::bigint as live,
+		       sum(pg_stat_get_dead_tuples(c.oid))::bigint as dead,
+		       sum(pg_stat_get_tuples_inserted(c.oid))::bigint as inserted
 		  from pg_class c
 		  left join pg_inherits i on i.inhrelid = c.oid and c.relispartition
 		  left join pg_class p on p.oid = i.inhparent

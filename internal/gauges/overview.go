@@ -123,11 +123,11 @@ func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error)
 
 // reasonerState reads the calls from the latest back to the last successful one.
 func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
-	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[ReasonerState], `
-		select l.model, w.started_at, f.since, f.failures, coalesce(l.error, ''),
+	found, err := store.Collect[ReasonerState](ctx, db, `
+		select l.model, w.started_at as worked_at, f.since as down_since, f.failures, l.error as last_error,
 		       (select count(*) from oxbow.river_job
 		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize')
-		           and state in ('available', 'scheduled') and metadata ? 'snoozes')
+		           and state in ('available', 'scheduled') and metadata ? 'snoozes') as waiting
 		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
 		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w
 		  on true
@@ -143,29 +143,27 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 // countType counts one partition. The estimate uses the partial index to count memories that have
 // ended.
 func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, exact int) (TypeCount, error) {
-	c := TypeCount{Type: memoryType}
 	name := func(table string) string { return pgx.Identifier{"oxbow", table + "_" + string(memoryType)}.Sanitize() }
-	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*) > %[2]d from (select from %[1]s limit %[2]d + 1) m`,
-		name("memories"), exact)).Scan(&c.Estimated)
+	estimated, err := store.CollectOne[bool](ctx, db, fmt.Sprintf(
+		`select count(*) > %[2]d from (select from %[1]s limit %[2]d + 1) m`, name("memories"), exact))
 	if err != nil {
-		return c, err
+		return TypeCount{}, err
 	}
-	if !c.Estimated {
-		err = db.QueryRow(ctx, fmt.Sprintf(`
-			select count(*) filter (where expired_at is null and forgotten_at is null),
-			       count(*) filter (where expired_at is not null and forgotten_at is null),
-			       count(*) filter (where forgotten_at is not null),
-			       (select count(*) from %s),
-			       count(*) filter (where forgotten_at is null and sensitivity < 3 and t.memory_id is null)
+	if !estimated {
+		return store.CollectOne[TypeCount](ctx, db, fmt.Sprintf(`
+			select $1::text as type, count(*) filter (where expired_at is null and forgotten_at is null) as current,
+			       count(*) filter (where expired_at is not null and forgotten_at is null) as superseded,
+			       count(*) filter (where forgotten_at is not null) as forgotten,
+			       (select count(*) from %s) as embedded,
+			       count(*) filter (where forgotten_at is null and sensitivity < 3 and t.memory_id is null) as waiting
 			from %s m left join %s t on t.user_id = m.user_id and t.memory_id = m.id`,
-			name("memory_vectors"), name("memories"), name("memory_terms"))).
-			Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
-		return c, err
+			name("memory_vectors"), name("memories"), name("memory_terms")), memoryType)
 	}
-	err = db.QueryRow(ctx, fmt.Sprintf(`
-		select greatest(m.reltuples, %[2]d)::bigint - e.superseded - e.forgotten, e.superseded, e.forgotten,
-		  greatest(v.reltuples, 0)::bigint,
-		       least(greatest(m.reltuples - e.forgotten - greatest(t.reltuples, 0), 0), q.queued)::bigint
+	return store.CollectOne[TypeCount](ctx, db, fmt.Sprintf(`
+		select $4::text as type, true as estimated,
+		       greatest(m.reltuples, %[2]d)::bigint - e.superseded - e.forgotten as current, e.superseded, e.forgotten,
+		       greatest(v.reltuples, 0)::bigint as embedded,
+		       least(greatest(m.reltuples - e.forgotten - greatest(t.reltuples, 0), 0), q.queued)::bigint as waiting
 		from pg_class m, pg_class v, pg_class t,
 		     (select count(*) filter (where forgotten_at is null and expired_at is not null) as superseded,
 		             count(*) filter (where forgotten_at is not null) as forgotten
@@ -176,16 +174,15 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled')
 		                 limit %[2]d) j) q
 		where m.oid = $1::regclass and v.oid = $2::regclass and t.oid = $3::regclass`, name("memories"), exact),
-		name("memories"), name("memory_vectors"), name("memory_terms")).
-		Scan(&c.Current, &c.Superseded, &c.Forgotten, &c.Embedded, &c.Waiting)
-	return c, err
+		name("memories"), name("memory_vectors"), name("memory_terms"), memoryType)
 }
 
 func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
-	return store.Collect(ctx, db, pgx.RowToStructByPos[JobCount], `
-		select kind, state::text, count(*), extract(epoch from now() - min(created_at))::double precision,
-		       coalesce((array_agg(errors[cardinality(errors)] ->> 'error'
-		         order by id desc) filter (where errors is not null))[1], '')
+	return store.Collect[JobCount](ctx, db, `
+		select kind, state::text, count(*) as jobs,
+		       extract(epoch from now() - min(created_at))::double precision as oldest_seconds,
+		       (array_agg(errors[cardinality(errors)] ->> 'error' order by id desc)
+		         filter (where errors is not null))[1] as last_error
 		from oxbow.river_job
 		where state in ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded')
 		group by kind, state
@@ -193,23 +190,21 @@ func countJobs(ctx context.Context, db store.DB) ([]JobCount, error) {
 }
 
 // countMessages counts waiting and failing messages, each through a partial index.
-func countMessages(ctx context.Context, db store.DB, exact int) (c MessageCount, err error) {
-	err = db.QueryRow(ctx, `
-		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m),
+func countMessages(ctx context.Context, db store.DB, exact int) (MessageCount, error) {
+	return store.CollectOne[MessageCount](ctx, db, `
+		select (select count(*) from (select from oxbow.messages where extracted_at is null limit $1) m) as waiting,
 		       (select count(*) from (select from oxbow.messages where extracted_at is null and extract_failures > 0
-		         limit $1) m),
-		       coalesce(f.extract_failures, 0), coalesce(f.extract_error, '')
+		         limit $1) m) as failing,
+		       f.extract_failures as failures, f.extract_error as last_error
 		  from (values (1)) one
 		  left join lateral (select m.extract_failures, m.extract_error from oxbow.messages m
-		                      where m.extracted_at is null and m.extract_failures > 0 
-		                      order by m.extract_failures desc limit 1) f on true`, exact).
-		Scan(&c.Waiting, &c.Failing, &c.Failures, &c.LastError)
-	return c, err
+		                      where m.extracted_at is null and m.extract_failures > 0
+		                      order by m.extract_failures desc limit 1) f on true`, exact)
 }
 
 func oldestWaiting(ctx context.Context, db store.DB) (*WaitingJob, error) {
-	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[WaitingJob], `
-		select id, kind, attempt, extract(epoch from now() - scheduled_at)::double precision
+	found, err := store.Collect[WaitingJob](ctx, db, `
+		select id, kind, attempt, extract(epoch from now() - scheduled_at)::double precision as waiting_seconds
 		from oxbow.river_job
 		where state in ('available', 'retryable') and scheduled_at <= now()
 		order by scheduled_at, id

@@ -70,26 +70,26 @@ func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
 }
 
 func (p *Pulse) readJobs(ctx context.Context, db store.DB) (err error) {
-	p.Done, err = store.Collect(ctx, db, pgx.RowToStructByPos[DoneJobs], `
-		select kind, count(*), coalesce(percentile_cont(0.5) within group (order by extract(epoch
-		  from finalized_at - scheduled_at)), 0)::float8
+	p.Done, err = store.Collect[DoneJobs](ctx, db, `
+		select kind, count(*) as jobs, percentile_cont(0.5)
+		         within group (order by extract(epoch from finalized_at - scheduled_at))::float8 as lag_seconds
 		  from (select kind, finalized_at, scheduled_at from oxbow.river_job
 		         where state = 'completed' and finalized_at > now() - make_interval(secs => $1) limit $2) j
 		 group by kind order by kind`, PulseSeconds, Limit)
 	if err != nil {
 		return fmt.Errorf("count the completed jobs: %w", err)
 	}
-	p.Running, err = store.Collect(ctx, db, pgx.RowToStructByPos[RunningJob], `
-		select id, kind, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8
+	p.Running, err = store.Collect[RunningJob](ctx, db, `
+		select id, kind, attempt, greatest(extract(epoch from now() - attempted_at), 0)::float8 as seconds
 		  from (select id, kind, attempt, attempted_at from oxbow.river_job where state = 'running' limit 10000) j
 		 order by attempted_at, id limit 5`)
 	return err
 }
 
 func (p *Pulse) readFailed(ctx context.Context, db store.DB) (err error) {
-	p.Failed, err = store.Collect(ctx, db, pgx.RowToStructByPos[FailedJob], `
-		select id, kind, state::text, attempt::integer, greatest(extract(epoch from now() - attempted_at), 0)::float8,
-		       coalesce(errors[cardinality(errors)] ->> 'error', '')
+	p.Failed, err = store.Collect[FailedJob](ctx, db, `
+		select id, kind, state::text, attempt, greatest(extract(epoch from now() - attempted_at), 0)::float8 as seconds,
+		       errors[cardinality(errors)] ->> 'error' as error
 		  from (select id, kind, state, attempt, attempted_at, errors from oxbow.river_job
 		    where state in ('retryable', 'discarded') limit 10000) j
 		 order by attempted_at desc nulls last, id desc limit 5`)

@@ -143,9 +143,9 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 }
 
 func (s *source) readColumns(ctx context.Context, db *pgx.Conn, oid uint32) error {
-	found, err := store.Collect(ctx, db, pgx.RowToStructByPos[struct{ Name, Type string }], `
-		select a.attname::text, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname
-		  else t.typname end::text
+	found, err := store.Collect[struct{ Name, Type string }](ctx, db, `
+		select a.attname::text as name, case when t.typtype = 'e' then 'text' when b.typname is not null then b.typname
+		         else t.typname end::text as type
 		  from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 		 where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`, oid)
 	if err != nil {

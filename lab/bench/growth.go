@@ -148,7 +148,7 @@ var steps = []struct {
 			where trait_next_transition_at is not null order by 1 limit 20) d`).Scan(&clock); err != nil {
 			return err
 		}
-		_, _, err := store.SettleTraits(ctx, tx, clock, 20)
+		_, err := store.SettleTraits(ctx, tx, clock, 20)
 		return err
 	}},
 	{"erase the user", func(ctx context.Context, tx pgx.Tx, _ []question) error {

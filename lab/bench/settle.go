@@ -91,9 +91,9 @@ func settleDue(ctx context.Context, pool *pgxpool.Pool) (time.Duration, error) {
 		return 0, err
 	}
 	start := time.Now()
-	settled, _, err := store.SettleTraits(ctx, pool, clock, dueTraits)
-	if err == nil && settled != dueTraits {
-		err = fmt.Errorf("%d traits were settled instead of %d", settled, dueTraits)
+	settled, err := store.SettleTraits(ctx, pool, clock, dueTraits)
+	if err == nil && settled.Settled != dueTraits {
+		err = fmt.Errorf("%d traits were settled instead of %d", settled.Settled, dueTraits)
 	}
 	return time.Since(start), err
 }
