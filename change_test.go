@@ -19,9 +19,12 @@ func TestSupersede(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	moved := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
-	first := b.remember(t, oxbow.NewMemory{Content: "Ann lives in Berlin.", ValidAt: moved.AddDate(-4, 0, 0), SessionID: "s", Seq: new(int64(5)),
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: new(0.8), Metadata: map[string]any{"a": 1.0}, ExternalID: "e"})
-	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.", ValidAt: moved, Reason: "she moved", Actor: "ann"})
+	first := b.remember(t, oxbow.NewMemory{Content: "Ann lives in Berlin.", ValidAt: moved.AddDate(-4, 0, 0),
+		SessionID: "s", Seq: new(int64(5)),
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: new(0.8),
+		Metadata: map[string]any{"a": 1.0}, ExternalID: "e"})
+	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.", ValidAt: moved,
+		Reason: "she moved", Actor: "ann"})
 	require.NoError(t, err)
 
 	old, err := b.client.Get(ctx, "ann", first)
@@ -36,7 +39,8 @@ func TestSupersede(t *testing.T) {
 	require.True(t, current.ValidAt.Equal(moved))
 	require.True(t, current.CreatedAt.Equal(old.ExpiredAt))
 	current.ValidAt, current.CreatedAt = time.Time{}, time.Time{}
-	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.", Version: 2, SessionID: "s", Seq: 5,
+	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
+		Version: 2, SessionID: "s", Seq: 5,
 		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1, MentionCount: 1,
 		Metadata: map[string]any{"a": 1.0}}, current)
 
@@ -44,14 +48,16 @@ func TestSupersede(t *testing.T) {
 	require.ErrorIs(t, err, oxbow.ErrSuperseded)
 	require.ErrorContains(t, err, first.String()+" is superseded already by "+second.String())
 
-	third, err := b.client.Supersede(ctx, "ann", second, oxbow.Replacement{Content: "Ann lives in Rome.", Metadata: map[string]any{}})
+	third, err := b.client.Supersede(ctx, "ann", second, oxbow.Replacement{Content: "Ann lives in Rome.",
+		Metadata: map[string]any{}})
 	require.NoError(t, err)
 	for _, id := range []uuid.UUID{first, second, third} {
 		changes, err := b.client.History(ctx, "ann", id)
 		require.NoError(t, err)
 		var told []string
 		for _, c := range changes {
-			told = append(told, fmt.Sprintf("%s %d: %s > %s (%s, %s)", c.Event, c.Version, c.OldContent, c.NewContent, c.Actor, c.Reason))
+			told = append(told, fmt.Sprintf("%s %d: %s > %s (%s, %s)", c.Event, c.Version, c.OldContent, c.NewContent, c.Actor,
+				c.Reason))
 		}
 		require.Equal(t, []string{
 			"ADD 1:  > Ann lives in Berlin. (chat, )",
@@ -64,11 +70,13 @@ func TestSupersede(t *testing.T) {
 		require.Equal(t, map[string]any{}, changes[4].NewMetadata)
 	}
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memory_links where relation = 'supersedes'`))
-	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`), "each version is embedded")
+	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`),
+		"each version is embedded")
 
 	b.work(t)
 	require.Equal(t, []string{"Ann lives in Rome."}, recall(t, b.client, oxbow.Query{Text: "Where does Ann live?"}))
-	require.Equal(t, []string{"Ann lives in Berlin."}, recall(t, b.client, oxbow.Query{Text: "Where does Ann live?", ValidAsOf: moved.AddDate(-1, 0, 0)}))
+	require.Equal(t, []string{"Ann lives in Berlin."}, recall(t, b.client,
+		oxbow.Query{Text: "Where does Ann live?", ValidAsOf: moved.AddDate(-1, 0, 0)}))
 }
 
 // A correction with the same or an earlier ValidAt leaves the old version no time in which it was true.
@@ -78,7 +86,8 @@ func TestSupersedeFromTheStart(t *testing.T) {
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, validAt := range map[string]time.Time{"the same": at, "earlier": at.AddDate(-1, 0, 0)} {
 		id := b.remember(t, oxbow.NewMemory{Content: "Ann was born in " + name, ValidAt: at})
-		_, err := b.client.Supersede(t.Context(), "ann", id, oxbow.Replacement{Content: "Ann was born in Bonn.", ValidAt: validAt})
+		_, err := b.client.Supersede(t.Context(), "ann", id, oxbow.Replacement{Content: "Ann was born in Bonn.",
+			ValidAt: validAt})
 		require.NoError(t, err)
 		old, err := b.client.Get(t.Context(), "ann", id)
 		require.NoError(t, err)
@@ -103,7 +112,8 @@ func TestSupersedeAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
-				created[i], errs[i] = b.client.Supersede(t.Context(), "ann", id, oxbow.Replacement{Content: fmt.Sprintf("version %d", i)})
+				created[i], errs[i] = b.client.Supersede(t.Context(), "ann", id,
+					oxbow.Replacement{Content: fmt.Sprintf("version %d", i)})
 			})
 		}
 		wg.Wait()
@@ -157,10 +167,11 @@ func TestSupersedeRefuses(t *testing.T) {
 
 	// SQL callers get the same checks.
 	for sql, part := range map[string]string{
-		`select oxbow.supersede('ann', null, 'x')`:                                                 "id must not be null",
-		`select oxbow.supersede('', gen_random_uuid(), 'x')`:                                       "user_id must not be empty",
-		`select oxbow.supersede(null, gen_random_uuid(), 'x')`:                                     "user_id must not be empty",
-		`select oxbow.supersede('ann', '` + b.remember(t, oxbow.NewMemory{}).String() + `', null)`: "content must not be blank",
+		`select oxbow.supersede('ann', null, 'x')`:             "id must not be null",
+		`select oxbow.supersede('', gen_random_uuid(), 'x')`:   "user_id must not be empty",
+		`select oxbow.supersede(null, gen_random_uuid(), 'x')`: "user_id must not be empty",
+		`select oxbow.supersede('ann', '` + b.remember(t, oxbow.NewMemory{}).String() +
+			`', null)`: "content must not be blank",
 	} {
 		_, err := b.pool.Exec(ctx, sql)
 		require.ErrorContains(t, err, part)
@@ -178,12 +189,14 @@ func TestForgetAndRestore(t *testing.T) {
 
 	require.NoError(t, b.client.Forget(ctx, "ann", id, "she asked for it"))
 	require.Empty(t, recall(t, b.client, q))
-	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", BelievedAsOf: time.Now().Add(time.Hour), ValidAsOf: time.Now()}))
+	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", BelievedAsOf: time.Now().Add(time.Hour),
+		ValidAsOf: time.Now()}))
 	m, err := b.client.Get(ctx, "ann", id)
 	require.NoError(t, err)
 	require.NotZero(t, m.ForgottenAt)
 	require.NoError(t, b.client.Forget(ctx, "ann", id, ""), "again")
-	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.memory_history where event = 'DELETE' and reason = 'she asked for it'`))
+	require.Equal(t, 1, b.count(t,
+		`select count(*) from oxbow.memory_history where event = 'DELETE' and reason = 'she asked for it'`))
 
 	require.NoError(t, b.client.Restore(ctx, "ann", id))
 	require.Equal(t, []string{"Ann plays the cello."}, recall(t, b.client, q))
@@ -236,7 +249,8 @@ func TestTraitsOfApplicationsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	insert := `insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'trait', 'is patient')`
-	for _, sql := range []string{insert, `insert into oxbow.memories_trait (user_id, memory_type, content) values ('ann', 'trait', 'is patient')`} {
+	for _, sql := range []string{insert,
+		`insert into oxbow.memories_trait (user_id, memory_type, content) values ('ann', 'trait', 'is patient')`} {
 		_, err := b.pool.Exec(t.Context(), sql)
 		require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
 	}

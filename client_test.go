@@ -16,7 +16,8 @@ func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := oxbow.New(nil)
 	require.ErrorContains(t, err, "the database is nil")
-	for _, option := range []oxbow.Option{oxbow.WithEmbedder(nil), oxbow.WithLogger(nil), oxbow.WithEmbedTimeout(0), oxbow.WithEmbedTimeout(-1)} {
+	for _, option := range []oxbow.Option{oxbow.WithEmbedder(nil), oxbow.WithLogger(nil), oxbow.WithEmbedTimeout(0),
+		oxbow.WithEmbedTimeout(-1)} {
 		_, err := oxbow.New(&pgxpool.Pool{}, option)
 		require.ErrorContains(t, err, "oxbow: With")
 	}

@@ -41,10 +41,12 @@ func TestContext(t *testing.T) {
 	require.Equal(t, "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n## Behaviors\n- Rows at dawn\n"+
 		"## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ann: We painted the boat.", found.Text)
 	first := found.Parts[0]
-	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.TypeTrait, Stage: "established", Text: "Is introverted",
+	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.TypeTrait, Stage: "established",
+		Text: "Is introverted",
 		Line: "## Core traits\n- Is introverted", Tokens: 8}, first)
 	last := found.Parts[4]
-	require.Equal(t, oxbow.ContextPart{Section: "memory", ID: last.ID, Type: oxbow.TypeEpisodic, At: last.At, Text: "We painted the boat.",
+	require.Equal(t, oxbow.ContextPart{Section: "memory", ID: last.ID, Type: oxbow.TypeEpisodic, At: last.At,
+		Text: "We painted the boat.",
 		Line: "- 2025-10-12, Ann: We painted the boat.", Tokens: 10}, last)
 	require.True(t, last.At.Equal(time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)))
 	require.Len(t, found.IDs(), 5)
@@ -57,13 +59,16 @@ func TestContext(t *testing.T) {
 		query oxbow.ContextQuery
 		want  []string
 	}{
-		"little room":  {oxbow.ContextQuery{MaxTokens: 12}, []string{"Is introverted"}},
-		"types":        {oxbow.ContextQuery{Types: []oxbow.MemoryType{oxbow.TypeEpisodic}}, []string{"We painted the boat."}},
-		"agent":        {oxbow.ContextQuery{AgentID: "coach", Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}}, []string{"The boat is called Heron."}},
-		"context":      {oxbow.ContextQuery{Contexts: []string{"social"}}, []string{"Is introverted", "Rows at dawn"}},
-		"words alone":  {oxbow.ContextQuery{Text: "Heron", WordsOnly: true, Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}}, []string{"The boat is called Heron."}},
+		"little room": {oxbow.ContextQuery{MaxTokens: 12}, []string{"Is introverted"}},
+		"types":       {oxbow.ContextQuery{Types: []oxbow.MemoryType{oxbow.TypeEpisodic}}, []string{"We painted the boat."}},
+		"agent": {oxbow.ContextQuery{AgentID: "coach", Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}},
+			[]string{"The boat is called Heron."}},
+		"context": {oxbow.ContextQuery{Contexts: []string{"social"}}, []string{"Is introverted", "Rows at dawn"}},
+		"words alone": {oxbow.ContextQuery{Text: "Heron", WordsOnly: true,
+			Types: []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic}}, []string{"The boat is called Heron."}},
 		"nobody known": {oxbow.ContextQuery{UserID: "nobody"}, nil},
-		"later":        {oxbow.ContextQuery{Now: time.Now().AddDate(20, 0, 0), Types: []oxbow.MemoryType{oxbow.TypeTrait}}, nil},
+		"later": {oxbow.ContextQuery{Now: time.Now().AddDate(20, 0, 0), Types: []oxbow.MemoryType{oxbow.TypeTrait}},
+			nil},
 	} {
 		c.query.UserID = cmp.Or(c.query.UserID, "ann")
 		found, err := b.client.Context(t.Context(), c.query)
@@ -106,7 +111,8 @@ func TestContextWithAnotherEmbedder(t *testing.T) {
 	b := setup(t)
 	introduce(t, b)
 	server := embeddingtest.New(t, 1024)
-	embedder, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024})
+	embedder, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m",
+		Dimension: 1024})
 	require.NoError(t, err)
 	other := newClient(t, b.pool, oxbow.WithEmbedder(embedder))
 	_, err = other.Context(t.Context(), oxbow.ContextQuery{UserID: "ann", Text: "the boat"})

@@ -17,7 +17,8 @@ func TestConversation(t *testing.T) {
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	said := []oxbow.NewMessage{
 		{ID: uuid.New(), UserID: "mia", SessionID: "s1", Content: "I live in Bergen.", At: at},
-		{UserID: "mia", SessionID: "s1", Role: "assistant", Content: "How nice!", At: at, Metadata: map[string]any{"recalled": []string{"no id", uuid.NewString()}}},
+		{UserID: "mia", SessionID: "s1", Role: "assistant", Content: "How nice!", At: at,
+			Metadata: map[string]any{"recalled": []string{"no id", uuid.NewString()}}},
 	}
 	ids, err := b.client.AddMessages(ctx, said)
 	require.NoError(t, err)
@@ -48,7 +49,8 @@ func TestPromote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	id := b.remember(t, oxbow.NewMemory{UserID: "mia", Content: "We talked about Bergen.", Type: oxbow.TypeEpisodic, Source: "summary"})
+	id := b.remember(t, oxbow.NewMemory{UserID: "mia", Content: "We talked about Bergen.", Type: oxbow.TypeEpisodic,
+		Source: "summary"})
 	changed, err := b.client.Promote(ctx, "mia", id, "")
 	require.NoError(t, err)
 	require.False(t, changed, "it was not to expire")

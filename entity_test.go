@@ -38,7 +38,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "s1", Content: "My sister Anna lives in Porto.", At: at},
-		{UserID: "mia", SessionID: "s2", Content: "Yesterday I went sailing on the lake with Tom and Anna, it was wonderful.", At: at.Add(time.Minute)},
+		{UserID: "mia", SessionID: "s2", Content: "Yesterday I went sailing on the lake with Tom and Anna, it was wonderful.",
+			At: at.Add(time.Minute)},
 		{UserID: "林", SessionID: "s1", Content: "我姐姐小红在北京工作。", At: at},
 		{UserID: "林", SessionID: "s1", Content: "我住在杭州。", At: at},
 		{UserID: "mia", SessionID: "s1", Content: "I live in Berlin.", At: at},
@@ -56,7 +57,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"Anna", "Porto", "Tom", "Berlin"}, entityNames(entities))
 	anna := entities[0]
-	require.Equal(t, []any{"Anna", "person", int64(2), int64(2)}, []any{anna.Name, anna.Kind, anna.Mentions, anna.Memories})
+	require.Equal(t, []any{"Anna", "person", int64(2), int64(2)}, []any{anna.Name, anna.Kind, anna.Mentions,
+		anna.Memories})
 	require.True(t, anna.ValidAt.Before(at), "yesterday")
 	require.True(t, anna.LastSeen.Equal(at))
 	require.Zero(t, anna.ExpiredAt)
@@ -67,7 +69,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.ElementsMatch(t, []string{"user sister Anna", "Anna related Porto", "Tom related Anna"}, said)
 
 	// A fact that is superseded ends its edge. The entity keeps its history.
-	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.", At: at.AddDate(0, 1, 0)}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.",
+		At: at.AddDate(0, 1, 0)}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "mia", "s3")
 	require.NoError(t, err)
@@ -77,7 +80,8 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.Len(t, berlin, 1)
 	require.Len(t, berlin[0].Edges, 1)
 	edge := berlin[0].Edges[0]
-	require.Equal(t, []any{"user", "self", "lives_in", "Berlin", false}, []any{edge.From.Name, edge.From.Kind, edge.Relation, edge.To.Name, edge.Holds})
+	require.Equal(t, []any{"user", "self", "lives_in", "Berlin", false},
+		[]any{edge.From.Name, edge.From.Kind, edge.Relation, edge.To.Name, edge.Holds})
 	require.True(t, edge.ValidAt.Equal(at))
 	require.True(t, edge.InvalidAt.Equal(at.AddDate(0, 1, 0)))
 	require.NotZero(t, edge.ExpiredAt)
@@ -104,9 +108,11 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	b.remember(t, oxbow.NewMemory{Content: "Otto has a boat.", Metadata: map[string]any{"entities": []any{
-		map[string]any{"name": "OTTO"}, map[string]any{"name": " "}, "Otto", map[string]any{"name": "me", "kind": "self"}, map[string]any{"name": 7, "kind": "A Kind"}}}})
+		map[string]any{"name": "OTTO"}, map[string]any{"name": " "}, "Otto", map[string]any{"name": "me", "kind": "self"},
+		map[string]any{"name": 7, "kind": "A Kind"}}}})
 	b.work(t)
-	b.remember(t, oxbow.NewMemory{Content: "Otto's boat is blue.", Metadata: named([]string{"Otto!"}, "Old friend", "otto", "foe", "nobody")})
+	b.remember(t, oxbow.NewMemory{Content: "Otto's boat is blue.", Metadata: named([]string{"Otto!"}, "Old friend", "otto",
+		"foe", "nobody")})
 	b.remember(t, oxbow.NewMemory{Content: "nothing", Metadata: map[string]any{"entities": "Otto", "relations": 3}})
 	b.work(t)
 	entities, err := b.client.Entities(ctx, "ann")
@@ -153,7 +159,8 @@ func TestEntitiesAreErasedWithTheLastMemory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	one := b.remember(t, oxbow.NewMemory{Content: "Otto and Pia sail.", Metadata: named([]string{"Otto", "Pia"}, "friend", "Otto")})
+	one := b.remember(t, oxbow.NewMemory{Content: "Otto and Pia sail.",
+		Metadata: named([]string{"Otto", "Pia"}, "friend", "Otto")})
 	two := b.remember(t, oxbow.NewMemory{Content: "Pia sings.", Metadata: named([]string{"Pia"})})
 	b.work(t)
 	require.NoError(t, b.client.Forget(ctx, "ann", one, ""))
@@ -174,7 +181,8 @@ func TestRecallByEntities(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	met := b.remember(t, oxbow.NewMemory{Content: "Met her and her husband at the harbour.", Metadata: named([]string{"Anna Berg", "Kurt"})})
+	met := b.remember(t, oxbow.NewMemory{Content: "Met her and her husband at the harbour.",
+		Metadata: named([]string{"Anna Berg", "Kurt"})})
 	kurt := b.remember(t, oxbow.NewMemory{Content: "He repairs clocks.", Metadata: named([]string{"Kurt"})})
 	gone := b.remember(t, oxbow.NewMemory{Content: "She paints.", Metadata: named([]string{"Anna Berg"})})
 	cat := b.remember(t, oxbow.NewMemory{Content: "最近很爱睡觉。", Metadata: named([]string{"咪咪"})})
@@ -226,7 +234,8 @@ func TestEntitiesFollowTheMetadata(t *testing.T) {
 		return entityNames(entities)
 	}
 	require.Equal(t, []string{"安娜"}, names())
-	_, err := b.pool.Exec(ctx, `update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann' and id = $1`, id)
+	_, err := b.pool.Exec(ctx,
+		`update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann' and id = $1`, id)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())
 

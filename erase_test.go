@@ -29,7 +29,8 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 	for _, table := range tables {
 		var text string
 		require.NoError(t, b.pool.QueryRow(t.Context(), fmt.Sprintf(
-			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`, table)).Scan(&text))
+			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`,
+			table)).Scan(&text))
 		dump[table] = text
 	}
 	return dump
@@ -42,20 +43,25 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	// set before the dates of memories are indexed
 	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user)
 	require.NoError(t, err)
-	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1", Speaker: user,
+	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1",
+		Speaker: user,
 		Metadata: map[string]any{"entities": []any{map[string]any{"name": "Berlin of " + user, "kind": "place"}},
 			"relations": []any{map[string]any{"relation": "lives_in", "to": "Berlin of " + user}}}})
-	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.TypeEpisodic, SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.TypeEpisodic, SessionID: user +
+		" s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})
 	b.work(t)
-	current, err = b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.", Reason: user + " moved to Paris"})
+	current, err = b.client.Supersede(ctx, user, superseded, oxbow.Replacement{Content: user + " lives in Paris.",
+		Reason: user + " moved to Paris"})
 	require.NoError(t, err)
 	require.NoError(t, b.client.Forget(ctx, user, forgotten, user+" asked"))
 	traittest.Trait{UserID: user, Content: user + " gets up early.", Key: user + " early", Events: []traittest.Event{
-		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: user + " was up at five.", At: traittest.Day(1, 9), Session: user + " s1"})}}.Insert(t, b.pool)
-	_, err = documents.Ingest(ctx, b.client, documents.NewFile{UserID: user, Path: user + ".txt", Content: strings.NewReader(user + " wrote a page.")})
+		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: user + " was up at five.",
+			At: traittest.Day(1, 9), Session: user + " s1"})}}.Insert(t, b.pool)
+	_, err = documents.Ingest(ctx, b.client, documents.NewFile{UserID: user, Path: user + ".txt",
+		Content: strings.NewReader(user + " wrote a page.")})
 	require.NoError(t, err)
 	for _, sql := range []string{
 		`update oxbow.users set metadata = jsonb_build_object('name', $1::text), opted_out = true where user_id = $1`,
@@ -92,12 +98,14 @@ func TestEraseUser(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
-		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic') on conflict do nothing;
+		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic')
+			on conflict do nothing;
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories`) // an idle worker folds the earlier ones
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {
-		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules", "policy_definitions",
+		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules",
+			"policy_definitions",
 			"policy_changes", "trait_rules"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}
@@ -134,7 +142,8 @@ func TestEraseUser(t *testing.T) {
 	for _, wrong := range []struct {
 		user, proof string
 		memory      uuid.UUID
-	}{{"Quentin", receipt.Proof, uuid.Nil}, {"Zebedee", again.Proof[:25] + "1", uuid.Nil}, {"Zebedee", receipt.Proof, uuid.New()}} {
+	}{{"Quentin", receipt.Proof, uuid.Nil}, {"Zebedee", again.Proof[:25] + "1", uuid.Nil},
+		{"Zebedee", receipt.Proof, uuid.New()}} {
 		_, err = b.client.FindReceipt(t.Context(), wrong.user, wrong.memory, wrong.proof)
 		require.ErrorIs(t, err, oxbow.ErrNoReceipt)
 	}
@@ -188,7 +197,8 @@ func TestEraseMemory(t *testing.T) {
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
 
 	var kept uuid.UUID // the one that the other, equal fact was folded into
-	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where content = 'Zebedee repeats it.' and expired_at is null`).Scan(&kept))
+	require.NoError(t, b.pool.QueryRow(ctx,
+		`select id from oxbow.memories where content = 'Zebedee repeats it.' and expired_at is null`).Scan(&kept))
 	receipt, err = b.client.EraseMemory(ctx, "Zebedee", kept)
 	require.NoError(t, err)
 	require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 2})
@@ -209,7 +219,8 @@ func TestEraseMemoryFromJobs(t *testing.T) {
 		_, err = b.client.EraseMemory(t.Context(), "ann", ids[i])
 		require.NoError(t, err)
 		require.Equal(t, left, b.count(t, `select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job`))
-		require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`, ids[i].String()))
+		require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`,
+			ids[i].String()))
 	}
 	b.work(t)
 	require.Equal(t, []string{"three"}, recall(t, b.client, oxbow.Query{Text: "three"}))
@@ -237,7 +248,8 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	var memories []oxbow.NewMemory
 	for u := range users {
 		for i := range 300 {
-			memories = append(memories, oxbow.NewMemory{UserID: fmt.Sprintf("user %d", u), Content: fmt.Sprintf("They said %d.", i/2)})
+			memories = append(memories, oxbow.NewMemory{UserID: fmt.Sprintf("user %d", u),
+				Content: fmt.Sprintf("They said %d.", i/2)})
 		}
 	}
 	_, err := b.client.RememberMany(ctx, memories)
@@ -259,7 +271,8 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	for table, text := range b.dump(t) {
 		require.Equal(t, strings.Count(text, `"user_id": "user`), strings.Count(text, `"user_id": "`+last+`"`), table)
 	}
-	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1 and expired_at is null`, last))
+	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1 and expired_at is null`,
+		last))
 	b.requireRightStatistics(t)
 }
 

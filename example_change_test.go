@@ -22,7 +22,8 @@ func ExampleClient_Supersede() {
 	if err != nil {
 		panic(err)
 	}
-	newer, err := client.Supersede(ctx, "superseded", id, oxbow.Replacement{Content: "Ann works as a doctor.", Reason: "she said so"})
+	newer, err := client.Supersede(ctx, "superseded", id, oxbow.Replacement{Content: "Ann works as a doctor.",
+		Reason: "she said so"})
 	if err != nil {
 		panic(err)
 	}

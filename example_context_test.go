@@ -30,7 +30,8 @@ func ExampleClient_Context() {
 	}
 	work(ctx)
 
-	known, err := client.Context(ctx, oxbow.ContextQuery{UserID: "told", Text: "What shall I cook, is there an allergic guest?", MaxTokens: 200})
+	known, err := client.Context(ctx, oxbow.ContextQuery{UserID: "told",
+		Text: "What shall I cook, is there an allergic guest?", MaxTokens: 200})
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +60,8 @@ func ExampleClient_Context_chinese() {
 	}
 	defer client.Close(ctx)
 
-	if _, err := pool.Exec(ctx, `insert into oxbow.users (user_id, language, timezone) values ('林', 'zh-CN', 'Asia/Shanghai')`); err != nil {
+	if _, err := pool.Exec(ctx,
+		`insert into oxbow.users (user_id, language, timezone) values ('林', 'zh-CN', 'Asia/Shanghai')`); err != nil {
 		panic(err)
 	}
 	const lines = `

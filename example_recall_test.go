@@ -22,11 +22,13 @@ func ExampleClient_Recall() {
 	defer client.Close(ctx)
 
 	moved := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
-	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "recalled", Content: "Ann lives in Berlin.", ValidAt: moved.AddDate(-4, 0, 0)})
+	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "recalled", Content: "Ann lives in Berlin.",
+		ValidAt: moved.AddDate(-4, 0, 0)})
 	if err != nil {
 		panic(err)
 	}
-	if _, err := client.Supersede(ctx, "recalled", id, oxbow.Replacement{Content: "Ann lives in Paris.", ValidAt: moved}); err != nil {
+	if _, err := client.Supersede(ctx, "recalled", id, oxbow.Replacement{Content: "Ann lives in Paris.",
+		ValidAt: moved}); err != nil {
 		panic(err)
 	}
 	work(ctx)
@@ -36,7 +38,8 @@ func ExampleClient_Recall() {
 		panic(err)
 	}
 	then, err := client.Recall(ctx, oxbow.Query{
-		UserID: "recalled", Text: "Where did Ann live?", Types: []oxbow.MemoryType{oxbow.TypeFact}, ValidAsOf: moved.AddDate(-1, 0, 0)})
+		UserID: "recalled", Text: "Where did Ann live?", Types: []oxbow.MemoryType{oxbow.TypeFact},
+		ValidAsOf: moved.AddDate(-1, 0, 0)})
 	if err != nil {
 		panic(err)
 	}
@@ -106,7 +109,8 @@ func ExampleClient_Used() {
 	}
 
 	var reported int
-	if err := pool.QueryRow(ctx, `select count(*) from oxbow.activity where user_id = 'used'`).Scan(&reported); err != nil {
+	if err := pool.QueryRow(ctx,
+		`select count(*) from oxbow.activity where user_id = 'used'`).Scan(&reported); err != nil {
 		panic(err)
 	}
 	fmt.Println(reported)

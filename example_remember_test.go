@@ -98,7 +98,8 @@ func ExampleClient_RememberMany() {
 	}
 	fmt.Println(len(ids))
 
-	_, err = client.RememberMany(ctx, []oxbow.NewMemory{{UserID: "many", Content: "Fine."}, {UserID: "many", Content: " "}})
+	_, err = client.RememberMany(ctx, []oxbow.NewMemory{{UserID: "many", Content: "Fine."},
+		{UserID: "many", Content: " "}})
 	var invalid *oxbow.InvalidError
 	if errors.As(err, &invalid) {
 		fmt.Println(invalid.Index, invalid.Field)

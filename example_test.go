@@ -19,7 +19,8 @@ func Example() {
 	}
 	defer client.Close(ctx)
 
-	for _, content := range []string{"Ann plays the cello in an orchestra.", "Ann is allergic to nuts.", "Ann works as a nurse."} {
+	for _, content := range []string{"Ann plays the cello in an orchestra.", "Ann is allergic to nuts.",
+		"Ann works as a nurse."} {
 		if _, err := client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: content}); err != nil {
 			panic(err)
 		}

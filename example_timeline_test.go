@@ -23,7 +23,8 @@ func ExampleClient_Timeline() {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := client.Supersede(ctx, "moving", id, oxbow.Replacement{Content: "Her home is Lisbon.", ValidAt: day(2024)}); err != nil {
+	if _, err := client.Supersede(ctx, "moving", id, oxbow.Replacement{Content: "Her home is Lisbon.",
+		ValidAt: day(2024)}); err != nil {
 		panic(err)
 	}
 	work(ctx)

@@ -22,7 +22,8 @@ func reflected(ctx context.Context, pool *pgxpool.Pool, userID string) uuid.UUID
 			traittest.Evidence{Content: "Up at five again.", At: at(4), Session: "chat-1"},
 			traittest.Evidence{Content: "I was first at the pool.", At: at(11), Session: "chat-2"},
 			traittest.Evidence{Content: "The bread was done before sunrise.", At: at(18), Session: "chat-3"}),
-		traittest.Reinforced(at(27), 0.15, traittest.Evidence{Content: "Breakfast at six, as always.", At: at(26), Session: "chat-4"}),
+		traittest.Reinforced(at(27), 0.15, traittest.Evidence{Content: "Breakfast at six, as always.", At: at(26),
+			Session: "chat-4"}),
 	}}.Make(ctx, pool)
 	if err != nil {
 		panic(err)
@@ -102,7 +103,8 @@ func ExampleClient_EditTrait() {
 
 	var newer uuid.UUID
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) { // together with the application's own changes
-		newer, err = client.WithTx(tx).EditTrait(ctx, "corrected", id, oxbow.TraitEdit{Content: "Ann gets up early on weekdays.", Reason: "she said so"})
+		newer, err = client.WithTx(tx).EditTrait(ctx, "corrected", id,
+			oxbow.TraitEdit{Content: "Ann gets up early on weekdays.", Reason: "she said so"})
 		return err
 	})
 	if err != nil {

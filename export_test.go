@@ -24,19 +24,22 @@ func TestExportEraseImport(t *testing.T) {
 	_, err := b.pool.Exec(ctx, `
 		select set_config('oxbow.origin', 'reflection', false);
 		with odd as (
-		  insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context,
+		  insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
+		  	trait_confidence_at, trait_context,
 		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from, trait_contexts, trait_review_due_at, strength,
 		    access_count, last_accessed_at, valid_at) values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001, now(), 'work', 3, 1,
 		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7, now(), '0001-01-01 00:00:01+00')
 		  returning id)
 		select id from odd;
 		select oxbow.adopt_trait(user_id, id, 'import') from oxbow.memories where content = 'Zebedee is patient.';
-		select oxbow.edit_trait(user_id, id, 'Zebedee gets up very early.') from oxbow.memories where content = 'Zebedee gets up early.';
+		select oxbow.edit_trait(user_id, id, 'Zebedee gets up very early.') from oxbow.memories
+			where content = 'Zebedee gets up early.';
 		select set_config('oxbow.origin', '', false)`)
 	require.NoError(t, err)
 	b.work(t)
 	ask := func() []oxbow.Result {
-		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?", Limit: 100})
+		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?",
+			Limit: 100})
 		require.NoError(t, err)
 		for i := range found.Memories { // the age differs by some milliseconds
 			e := &found.Memories[i].Explain
@@ -70,7 +73,8 @@ func TestExportEraseImport(t *testing.T) {
 	}
 	b.work(t)
 	after := b.dump(t)
-	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links", "memory_sources", "reflection_cycles",
+	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links",
+		"memory_sources", "reflection_cycles",
 		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files", "document_chunks"} {
 		require.Equal(t, before[table], after[table], table)
 	}
@@ -87,8 +91,10 @@ func TestExportEraseImport(t *testing.T) {
 
 	// In another database, records without their memories are refused.
 	other := setup(t)
-	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)), oxbow.ImportOptions{})
-	require.ErrorContains(t, err, "import the lines of type memory_history: they refer to a memory that is neither in the file nor in the database")
+	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)),
+		oxbow.ImportOptions{})
+	require.ErrorContains(t, err,
+		"import the lines of type memory_history: they refer to a memory that is neither in the file nor in the database")
 }
 
 // linesWith returns the lines that contain part.

@@ -43,8 +43,10 @@ func TestImport(t *testing.T) {
 	require.True(t, m.ValidAt.Equal(time.Date(2023, 5, 8, 5, 56, 20, 0, time.UTC)))
 	require.WithinDuration(t, time.Now(), m.CreatedAt, time.Minute)
 	m.ValidAt, m.CreatedAt = time.Time{}, time.Time{}
-	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.TypeEpisodic, ID: id, Content: "What is its name?", Version: 1, SessionID: "s1", Seq: 2,
-		Speaker: "Mel", ExternalID: "D1:2", Importance: 0.5, Strength: 1, MentionCount: 1, Metadata: map[string]any{"role": "assistant"}}, m)
+	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.TypeEpisodic, ID: id, Content: "What is its name?",
+		Version: 1, SessionID: "s1", Seq: 2,
+		Speaker: "Mel", ExternalID: "D1:2", Importance: 0.5, Strength: 1, MentionCount: 1,
+		Metadata: map[string]any{"role": "assistant"}}, m)
 
 	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where user_id = 'conv-2'`).Scan(&id))
 	m, err = b.client.Get(ctx, "conv-2", id)
@@ -71,7 +73,8 @@ func TestImport(t *testing.T) {
 	require.Equal(t, 4, b.count(t, `select count(*) from oxbow.memories`))
 
 	// for other users
-	report, err = b.client.Import(ctx, strings.NewReader(conversation), oxbow.ImportOptions{Rename: func(user string) string { return "eval " + user }})
+	report, err = b.client.Import(ctx, strings.NewReader(conversation),
+		oxbow.ImportOptions{Rename: func(user string) string { return "eval " + user }})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, report.New)
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.memories where user_id like 'eval conv-%'`))
@@ -102,25 +105,34 @@ func TestImportRefusesBadLines(t *testing.T) {
 		{"no JSON", `{"user": "ann", "content": "x"`, "must be a JSON object (unexpected end of JSON input after 30 bytes)"},
 		{"no object", `["ann", "x"]`, "must be a JSON object"},
 		{"null", `null`, "must be a JSON object"},
-		{"two objects", `{"user":"ann","content":"x"} {}`, "must be a JSON object (invalid character '{' after top-level value"},
+		{"two objects", `{"user":"ann","content":"x"} {}`,
+			"must be a JSON object (invalid character '{' after top-level value"},
 		{"invalid UTF-8", "{\"user\": \"ann\", \"content\": \"a\xff\"}", `must be valid UTF-8, got "\xff" at byte 30`},
 		{"no user", `{"content": "x"}`, "user_id must have 1 to 255 bytes"},
 		{"user is a number", `{"user": 7, "content": "x"}`, "user must be a string, got 7"},
 		{"no content", `{"user": "ann"}`, "content must not be blank"},
 		{"blank content", `{"user": "ann", "content": " "}`, `content must not be blank, got " "`},
-		{"content over 1 MiB", `{"user": "ann", "content": "` + strings.Repeat("x", 1<<20+1) + `"}`, "content must not be longer than 1 MiB"},
+		{"content over 1 MiB", `{"user": "ann", "content": "` + strings.Repeat("x", 1<<20+1) + `"}`,
+			"content must not be longer than 1 MiB"},
 		{"NUL", `{"user": "ann", "content": "a\u0000b"}`, `content must not contain a NUL character, got "a\x00b"`},
-		{"unknown type of line", `{"type": "memoir", "user": "ann", "content": "x"}`, `type must be memory, question, or a table of an export, got "memoir"`},
-		{"unknown type of memory", `{"user": "ann", "content": "x", "memory_type": "general"}`, `memory_type must be fact, episodic, trait or document, got "general"`},
-		{"trait", `{"user": "ann", "content": "x", "memory_type": "trait"}`, `memory_type must be fact, episodic or document, unless the import admits traits`},
+		{"unknown type of line", `{"type": "memoir", "user": "ann", "content": "x"}`,
+			`type must be memory, question, or a table of an export, got "memoir"`},
+		{"unknown type of memory", `{"user": "ann", "content": "x", "memory_type": "general"}`,
+			`memory_type must be fact, episodic, trait or document, got "general"`},
+		{"trait", `{"user": "ann", "content": "x", "memory_type": "trait"}`,
+			`memory_type must be fact, episodic or document, unless the import admits traits`},
 		{"importance", `{"user": "ann", "content": "x", "importance": 7}`, "importance must be between 0 and 1, got"},
-		{"importance is a string", `{"user": "ann", "content": "x", "importance": "high"}`, `importance must be a number, got "high"`},
+		{"importance is a string", `{"user": "ann", "content": "x", "importance": "high"}`,
+			`importance must be a number, got "high"`},
 		{"metadata", `{"user": "ann", "content": "x", "metadata": [1]}`, "metadata must be a JSON object, got [1]"},
-		{"NUL in metadata", `{"user": "ann", "content": "x", "metadata": {"a": "\u0000"}}`, "metadata must not contain a NUL character"},
-		{"time", `{"user": "ann", "content": "x", "at": "yesterday"}`, `at must be a time like 2025-10-12T08:00:00Z, in the years 1 to 9999, got "yesterday"`},
+		{"NUL in metadata", `{"user": "ann", "content": "x", "metadata": {"a": "\u0000"}}`,
+			"metadata must not contain a NUL character"},
+		{"time", `{"user": "ann", "content": "x", "at": "yesterday"}`,
+			`at must be a time like 2025-10-12T08:00:00Z, in the years 1 to 9999, got "yesterday"`},
 		{"order of times", `{"user": "ann", "content": "x", "at": "2025-01-02T00:00:00Z", "invalid_at": "2025-01-01T00:00:00Z"}`, `invalid_at must not be before valid_at (2025-01-02T00:00:00Z), got "2025-01-01T00:00:00Z"`},
 		{"seq", `{"user": "ann", "content": "x", "seq": 1.5}`, "seq must be a whole number"},
-		{"version", `{"user": "ann", "content": "x", "version": 3000000000}`, "version must be between 0 and 2147483647, got 3000000000"},
+		{"version", `{"user": "ann", "content": "x", "version": 3000000000}`,
+			"version must be between 0 and 2147483647, got 3000000000"},
 		{"superseded_by", `{"user": "ann", "content": "x", "superseded_by": "D1"}`, `superseded_by must be a UUID, got "D1"`},
 		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`, "importnce is no field of a memory"},
 		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`, "user_id is no field of a memory"},
@@ -141,7 +153,8 @@ func TestImportRefusesBadLines(t *testing.T) {
 			all.WriteString(good + test.line + "\n")
 		}
 	}
-	require.Equal(t, 0, b.count(t, `select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`), "nothing is kept")
+	require.Equal(t, 0, b.count(t,
+		`select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`), "nothing is kept")
 
 	var skipped []int
 	report, err := b.client.Import(t.Context(), strings.NewReader(all.String()), oxbow.ImportOptions{
@@ -156,7 +169,8 @@ func TestImportRefusesBadLines(t *testing.T) {
 func TestImportRefusesEndlessLines(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.client.Import(t.Context(), io.MultiReader(strings.NewReader("\n\n"), io.LimitReader(endless{}, 65<<20)), oxbow.ImportOptions{SkipBad: true})
+	_, err := b.client.Import(t.Context(), io.MultiReader(strings.NewReader("\n\n"), io.LimitReader(endless{}, 65<<20)),
+		oxbow.ImportOptions{SkipBad: true})
 	require.EqualError(t, err, "line 3 is longer than 64 MiB")
 }
 
@@ -176,7 +190,8 @@ func TestImportInTheCallersTransaction(t *testing.T) {
 	}
 	_, err := tx.Exec(t.Context(), `savepoint s`)
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'trait', 'x')`)
+	_, err = tx.Exec(t.Context(),
+		`insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'trait', 'x')`)
 	require.ErrorContains(t, err, "only reflection makes traits")
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
@@ -193,8 +208,11 @@ func TestImportOldTraits(t *testing.T) {
 {"user": "ann", "memory_type": "trait", "content": "Ann smoked.", "trait_stage": "dissolved", "trait_confidence": 0.04, "created_at": "2024-01-10T12:00:00Z"}
 {"user": "ann", "memory_type": "trait", "content": "Ann is Ann.", "trait_contexts": {"work": {"tendency": "x", "confidence": 0.5}}, "trait_key": "ann", "trait_edited_at": "2024-01-10T12:00:00Z"}
 `
-	for field, bad := range map[string]string{"trait_stage": `"elated"`, "trait_subtype": `"mood"`, "trait_confidence": `1.5`} {
-		_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "x", "`+field+`": `+bad+`}`), oxbow.ImportOptions{Traits: true})
+	for field, bad := range map[string]string{"trait_stage": `"elated"`, "trait_subtype": `"mood"`,
+		"trait_confidence": `1.5`} {
+		_, err := b.client.Import(ctx,
+			strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "x", "`+field+`": `+bad+`}`),
+			oxbow.ImportOptions{Traits: true})
 		require.ErrorContains(t, err, "line 1: "+field+" must be")
 	}
 	for _, new := range []int64{5, 5} { // no line has an id
@@ -204,12 +222,14 @@ func TestImportOldTraits(t *testing.T) {
 	}
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories_fact where content = 'Ann lives in Oslo.'`))
 	rows, err := b.pool.Query(ctx, `
-		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence, m.trait_reinforcement_count,
+		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence,
+			m.trait_reinforcement_count,
 		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ', ' ||
 		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e where e.trait_id = m.id)
 		  from oxbow.memories_trait m,
 		       lateral oxbow.replay_trait(m.user_id, m.id) r
-		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions, r.window_end) is not distinct from
+		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions, r.window_end) is not
+		 	distinct from
 		       (m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_window_end)
 		 order by 1`)
 	require.NoError(t, err)

@@ -101,7 +101,8 @@ func TestApplicationLogin(t *testing.T) {
 			require.NoError(t, tx.Rollback(t.Context()))
 
 			require.NoError(t, call(t, app, name, id))
-			require.NoError(t, call(t, newClient(t, open(t, b.dsn, "oxbow_worker")), name, b.remember(t, oxbow.NewMemory{UserID: name})), "the worker")
+			require.NoError(t, call(t, newClient(t, open(t, b.dsn, "oxbow_worker")), name,
+				b.remember(t, oxbow.NewMemory{UserID: name})), "the worker")
 		})
 	}
 }
@@ -110,7 +111,8 @@ func TestApplicationLoginMayWriteForAnyUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	app := b.app(t)
-	_, err := app.RememberMany(t.Context(), []oxbow.NewMemory{{UserID: "ann", Content: "x"}, {UserID: "bob", Content: "x"}})
+	_, err := app.RememberMany(t.Context(), []oxbow.NewMemory{{UserID: "ann", Content: "x"},
+		{UserID: "bob", Content: "x"}})
 	require.NoError(t, err)
 	report, err := app.Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})
 	require.NoError(t, err)
@@ -142,7 +144,9 @@ func TestApplicationLoginMayNotImportTraitsOrHistory(t *testing.T) {
 	require.NotEmpty(t, history)
 	_, err = b.app(t).Import(t.Context(), strings.NewReader(history), oxbow.ImportOptions{Traits: true})
 	require.ErrorIs(t, err, oxbow.ErrDenied)
-	_, err = b.app(t).Import(t.Context(), strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "is patient"}`), oxbow.ImportOptions{Traits: true})
+	_, err = b.app(t).Import(t.Context(),
+		strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "is patient"}`),
+		oxbow.ImportOptions{Traits: true})
 	require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
 }
@@ -152,7 +156,8 @@ func TestHostileUserIDs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	app := b.app(t)
-	for _, user := range []string{`'; drop table oxbow.memories; --`, `\'; select 1; --`, `\\`, `$1`, `"`, `%s`, "a\nb", "安", " "} {
+	for _, user := range []string{`'; drop table oxbow.memories; --`, `\'; select 1; --`, `\\`, `$1`, `"`, `%s`, "a\nb",
+		"安", " "} {
 		id, err := app.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x"})
 		require.NoError(t, err)
 		m, err := app.Get(t.Context(), user, id)
@@ -167,17 +172,20 @@ func TestHostileUserIDs(t *testing.T) {
 func TestWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeCacheDescribe} {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+		pgx.QueryExecModeDescribeExec, pgx.QueryExecModeCacheDescribe} {
 		cfg := open(t, b.dsn, "").Config()
 		cfg.ConnConfig.DefaultQueryExecMode = mode
 		client := newClient(t, poolOf(t, cfg))
 		for name, call := range calls {
 			user := name + " " + mode.String()
-			id, err := client.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x", Metadata: map[string]any{"a": 1}})
+			id, err := client.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x",
+				Metadata: map[string]any{"a": 1}})
 			require.NoError(t, err)
 			require.NoError(t, call(t, client, user, id), user)
 		}
-		_, err := client.Import(t.Context(), strings.NewReader(strings.ReplaceAll(conversation, "conv", mode.String())), oxbow.ImportOptions{})
+		_, err := client.Import(t.Context(), strings.NewReader(strings.ReplaceAll(conversation, "conv", mode.String())),
+			oxbow.ImportOptions{})
 		require.NoError(t, err, mode.String())
 		var file bytes.Buffer
 		_, err = client.ExportUser(t.Context(), mode.String()+"-1", &file)

@@ -20,9 +20,11 @@ func TestRememberAndGet(t *testing.T) {
 	b := setup(t)
 	at := time.Date(2025, 10, 12, 8, 30, 0, 123456000, time.UTC)
 	given := oxbow.NewMemory{
-		UserID: "ann", Content: "安在乐团里拉大提琴 'quoted' \\ \n \U0001f3bb", Type: oxbow.TypeEpisodic, ID: uuid.New(), ExternalID: "D1:3",
-		ValidAt: at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann", AgentID: "coach",
-		Source: "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil}, "deep": map[string]any{"n": 0.1}},
+		UserID: "ann", Content: "安在乐团里拉大提琴 'quoted' \\ \n \U0001f3bb", Type: oxbow.TypeEpisodic, ID: uuid.New(),
+		ExternalID: "D1:3",
+		ValidAt:    at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann", AgentID: "coach",
+		Source: "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
+			"deep": map[string]any{"n": 0.1}},
 	}
 	id, err := b.client.Remember(t.Context(), given)
 	require.NoError(t, err)
@@ -35,7 +37,8 @@ func TestRememberAndGet(t *testing.T) {
 	require.True(t, m.ValidAt.Equal(at) && m.InvalidAt.Equal(at.Add(time.Hour)))
 	m.ValidAt, m.InvalidAt = given.ValidAt, given.InvalidAt
 	require.Equal(t, oxbow.Memory{
-		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at, InvalidAt: at.Add(time.Hour), Version: 1,
+		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at, InvalidAt: at.Add(time.Hour),
+		Version:   1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat", Category: "music",
 		Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
 	}, m)
@@ -69,7 +72,8 @@ func TestRememberAgainUnderExternalID(t *testing.T) {
 	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", UserID: "bob"}), "another user")
 
 	ids, err := b.client.RememberMany(t.Context(), []oxbow.NewMemory{
-		{UserID: "ann", Content: "new"}, {UserID: "ann", Content: "old", ExternalID: "x"}, {UserID: "bob", Content: "old", ExternalID: "x"},
+		{UserID: "ann", Content: "new"}, {UserID: "ann", Content: "old", ExternalID: "x"},
+		{UserID: "bob", Content: "old", ExternalID: "x"},
 		{UserID: "ann", Content: "twice", ExternalID: "y"}, {UserID: "ann", Content: "twice", ExternalID: "y"},
 	})
 	require.NoError(t, err)
@@ -85,13 +89,15 @@ func TestRememberManyKeepsOrderAndIsWhole(t *testing.T) {
 	const n = 6000 // more than one statement
 	memories := make([]oxbow.NewMemory, n)
 	for i := range memories {
-		memories[i] = oxbow.NewMemory{UserID: fmt.Sprintf("user %d", i%3), Content: fmt.Sprintf("event %d", i), SessionID: "s", Type: oxbow.TypeEpisodic}
+		memories[i] = oxbow.NewMemory{UserID: fmt.Sprintf("user %d", i%3), Content: fmt.Sprintf("event %d", i),
+			SessionID: "s", Type: oxbow.TypeEpisodic}
 	}
 	ids, err := b.client.RememberMany(t.Context(), memories)
 	require.NoError(t, err)
 	require.Len(t, ids, n)
 	require.Equal(t, 0, b.count(t, `
-		select count(*) from (select seq, lag(seq) over (partition by user_id order by substr(content, 7)::int) as before from oxbow.memories) m
+		select count(*) from (select seq, lag(seq) over (partition by user_id order by substr(content, 7)::int) as before
+			from oxbow.memories) m
 		where seq <= before`))
 	m, err := b.client.Get(t.Context(), "user 2", ids[5])
 	require.NoError(t, err)
@@ -121,7 +127,8 @@ func TestRememberInTheCallersTransaction(t *testing.T) {
 	_, err = b.client.WithTx(tx).Get(t.Context(), "ann", id)
 	require.NoError(t, err)
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Equal(t, 0, b.count(t, `select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`))
+	require.Equal(t, 0, b.count(t,
+		`select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`))
 }
 
 func TestInvalidMemories(t *testing.T) {
@@ -148,17 +155,26 @@ func TestInvalidMemories(t *testing.T) {
 		{"importance below 0", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(-0.1)}, "importance", "-0.1"},
 		{"importance NaN", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(math.NaN())}, "importance", "NaN"},
 		{"metadata array", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: []int{1}}, "metadata", "[1]"},
-		{"metadata string", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`"a"`)}, "metadata", `\"a\"`},
+		{"metadata string", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`"a"`)}, "metadata",
+			`\"a\"`},
 		{"metadata broken", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"a":`)}, "metadata", ""},
-		{"metadata no JSON", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"f": math.Inf(1)}}, "metadata", "Inf"},
-		{"NUL in metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a": []any{"b\x00"}}}, "metadata", `u0000`},
-		{"NUL in metadata's key", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a\x00": 1}}, "metadata", `u0000`},
-		{"huge number", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"n":1e999999}`)}, "metadata", "1e999999"},
-		{"deep metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300))}, "metadata", "bytes"},
-		{"ends before it begins", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at, InvalidAt: at.Add(-time.Second)}, "invalid_at", "2025-01-02T03:04:04Z"},
+		{"metadata no JSON", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"f": math.Inf(1)}},
+			"metadata", "Inf"},
+		{"NUL in metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a": []any{"b\x00"}}},
+			"metadata", `u0000`},
+		{"NUL in metadata's key", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a\x00": 1}},
+			"metadata", `u0000`},
+		{"huge number", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"n":1e999999}`)}, "metadata",
+			"1e999999"},
+		{"deep metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(strings.Repeat(`{"a":`,
+			300) + "1" + strings.Repeat("}", 300))}, "metadata", "bytes"},
+		{"ends before it begins", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at, InvalidAt: at.Add(-time.Second)},
+			"invalid_at", "2025-01-02T03:04:04Z"},
 		{"year 10000", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at.AddDate(8000, 0, 0)}, "valid_at", "10025"},
-		{"long external id", oxbow.NewMemory{UserID: "ann", Content: "x", ExternalID: strings.Repeat("e", 1025)}, "external_id", "eee"},
-		{"long session", oxbow.NewMemory{UserID: "ann", Content: "x", SessionID: strings.Repeat("s", 1025)}, "session_id", "sss"},
+		{"long external id", oxbow.NewMemory{UserID: "ann", Content: "x", ExternalID: strings.Repeat("e", 1025)},
+			"external_id", "eee"},
+		{"long session", oxbow.NewMemory{UserID: "ann", Content: "x", SessionID: strings.Repeat("s", 1025)}, "session_id",
+			"sss"},
 		{"NUL in speaker", oxbow.NewMemory{UserID: "ann", Content: "x", Speaker: "\x00"}, "speaker", `"\x00"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,9 +191,11 @@ func TestInvalidMemories(t *testing.T) {
 			require.ErrorContains(t, err, "memory 1: "+test.field+" must ")
 		})
 	}
-	require.Equal(t, 0, b.count(t, `select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`))
+	require.Equal(t, 0, b.count(t,
+		`select (select count(*) from oxbow.memories) + (select count(*) from oxbow.river_job)`))
 
-	id, err := b.client.Remember(t.Context(), oxbow.NewMemory{UserID: strings.Repeat("u", 255), Content: big, ExternalID: strings.Repeat("e", 1024)})
+	id, err := b.client.Remember(t.Context(), oxbow.NewMemory{UserID: strings.Repeat("u", 255), Content: big,
+		ExternalID: strings.Repeat("e", 1024)})
 	require.NoError(t, err, "the limits themselves are allowed")
 	require.NotEqual(t, uuid.Nil, id)
 }

@@ -37,7 +37,8 @@ func TestSecretMessage(t *testing.T) {
 
 	levels := func() map[string]int {
 		levels := map[string]int{}
-		rows, err := b.pool.Query(ctx, `select content, sensitivity from oxbow.memories where user_id = 'mia' and expired_at is null`)
+		rows, err := b.pool.Query(ctx,
+			`select content, sensitivity from oxbow.memories where user_id = 'mia' and expired_at is null`)
 		require.NoError(t, err)
 		for rows.Next() {
 			var content string
@@ -118,13 +119,17 @@ func TestSecretMessageIsNotSummarised(t *testing.T) {
 	t.Parallel()
 	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	ctx := t.Context()
-	_, err := b.pool.Exec(ctx, `update oxbow.settings set value = value || '{"summary_after": 3}' where key = 'conversations'`)
+	_, err := b.pool.Exec(ctx,
+		`update oxbow.settings set value = value || '{"summary_after": 3}' where key = 'conversations'`)
 	require.NoError(t, err)
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	var said []oxbow.NewMessage
-	for i, text := range []string{"I live in Bergen.", "I play the cello in an orchestra.", "My sister Kari visited me yesterday.", "I work as a nurse.", "I bought a red boat."} {
-		said = append(said, oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: text, Sensitivity: i % 2, At: at.Add(time.Duration(i) * time.Minute)},
-			oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: "I live in Swordfish Street.", Sensitivity: 3, At: at.Add(time.Duration(i)*time.Minute + time.Second)})
+	for i, text := range []string{"I live in Bergen.", "I play the cello in an orchestra.",
+		"My sister Kari visited me yesterday.", "I work as a nurse.", "I bought a red boat."} {
+		said = append(said, oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: text, Sensitivity: i % 2,
+			At: at.Add(time.Duration(i) * time.Minute)},
+			oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: "I live in Swordfish Street.", Sensitivity: 3,
+				At: at.Add(time.Duration(i)*time.Minute + time.Second)})
 	}
 	_, err = b.client.AddMessages(ctx, said)
 	require.NoError(t, err)
@@ -133,7 +138,8 @@ func TestSecretMessageIsNotSummarised(t *testing.T) {
 	b.work(t)
 	var content string
 	var level, messages int
-	err = b.pool.QueryRow(ctx, `select content, sensitivity, (metadata ->> 'messages')::integer from oxbow.memories where source = 'summary' and expired_at is null`).
+	err = b.pool.QueryRow(ctx,
+		`select content, sensitivity, (metadata ->> 'messages')::integer from oxbow.memories where source = 'summary' and expired_at is null`).
 		Scan(&content, &level, &messages)
 	require.NoError(t, err)
 	require.NotContains(t, content, "sealed")
@@ -150,13 +156,18 @@ func TestSecretMessageRefused(t *testing.T) {
 		message oxbow.NewMessage
 		says    string
 	}{
-		"no keys":     {newClient(t, b.pool), oxbow.NewMessage{Content: "swordfish", Sensitivity: 3}, "sensitivity must be below 3 without keys"},
-		"a speaker":   {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"}, "with speaker or metadata"},
-		"metadata":    {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3, Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
-		"4":           {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
-		"a bad text":  {b.client, oxbow.NewMessage{Content: "swordfish\x00", Sensitivity: 3}, "content must not contain a NUL character"},
+		"no keys": {newClient(t, b.pool), oxbow.NewMessage{Content: "swordfish", Sensitivity: 3},
+			"sensitivity must be below 3 without keys"},
+		"a speaker": {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"},
+			"with speaker or metadata"},
+		"metadata": {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 3,
+			Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
+		"4": {b.client, oxbow.NewMessage{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
+		"a bad text": {b.client, oxbow.NewMessage{Content: "swordfish\x00", Sensitivity: 3},
+			"content must not contain a NUL character"},
 		"a blank one": {b.client, oxbow.NewMessage{Content: " \n", Sensitivity: 3}, "content must not be blank"},
-		"a long text": {b.client, oxbow.NewMessage{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3}, "nor longer than 1 MiB"},
+		"a long text": {b.client, oxbow.NewMessage{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3},
+			"nor longer than 1 MiB"},
 	} {
 		c.message.UserID, c.message.SessionID = "ann", "s"
 		_, err := c.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "hello"}, c.message})
@@ -169,11 +180,13 @@ func TestSecretMessageRefused(t *testing.T) {
 	require.Zero(t, b.count(t, "select count(*) from oxbow.messages"))
 
 	// A sealed text opens only in its own place; a message cannot open the text of a memory.
-	ids, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "one", Sensitivity: 3}})
+	ids, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "one",
+		Sensitivity: 3}})
 	require.NoError(t, err)
 	memory, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", ID: uuid.New(), Content: "other", Sensitivity: 3})
 	require.NoError(t, err)
-	_, err = b.pool.Exec(ctx, `update oxbow.messages g set sealed = m.sealed from oxbow.memories m where g.id = $1 and m.id = $2`, ids[0], memory)
+	_, err = b.pool.Exec(ctx,
+		`update oxbow.messages g set sealed = m.sealed from oxbow.memories m where g.id = $1 and m.id = $2`, ids[0], memory)
 	require.NoError(t, err)
 	_, err = b.client.Messages(ctx, "ann", "s")
 	require.ErrorIs(t, err, oxbow.ErrSealed)
@@ -194,5 +207,7 @@ func TestPlainTextThatLooksSealed(t *testing.T) {
 	require.Equal(t, "swordfish", m.Content)
 	require.Zero(t, m.ExpiredAt)
 	require.Equal(t, 1, m.MentionCount)
-	require.Equal(t, 1, b.count(t, "select count(*) from oxbow.memories where sensitivity = 2 and expired_at is null and mention_count = 3"), "the fold has the highest level")
+	require.Equal(t, 1, b.count(t,
+		"select count(*) from oxbow.memories where sensitivity = 2 and expired_at is null and mention_count = 3"),
+		"the fold has the highest level")
 }

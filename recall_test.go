@@ -19,11 +19,14 @@ func TestRecall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	at := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
-	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.TypeEpisodic, ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
-		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: "music", Importance: new(0.9), Metadata: map[string]any{"context": "work", "n": 1}})
+	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.TypeEpisodic,
+		ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
+		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: "music", Importance: new(0.9),
+		Metadata: map[string]any{"context": "work", "n": 1}})
 	b.remember(t, oxbow.NewMemory{Content: "Ann sold her cello case."})
 	b.remember(t, oxbow.NewMemory{Content: "Bob plays the cello.", UserID: "bob"})
-	b.remember(t, oxbow.NewMemory{Content: "An old photograph of a cello.", ValidAt: time.Date(1890, 1, 1, 0, 0, 0, 0, time.UTC)})
+	b.remember(t, oxbow.NewMemory{Content: "An old photograph of a cello.",
+		ValidAt: time.Date(1890, 1, 1, 0, 0, 0, 0, time.UTC)})
 	b.work(t)
 
 	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "Who plays the cello in an orchestra?"})
@@ -39,8 +42,10 @@ func TestRecall(t *testing.T) {
 	require.Greater(t, first.Score, found.Memories[1].Score)
 	require.True(t, first.ValidAt.Equal(at))
 	first.Score, first.Explain, first.CreatedAt, first.ValidAt = 0, oxbow.Explanation{}, time.Time{}, time.Time{}
-	require.Equal(t, oxbow.Result{ID: id, Type: oxbow.TypeEpisodic, Content: "I play the cello in an orchestra.", SessionID: "s1", Seq: 3, Speaker: "Ann",
-		AgentID: "coach", ExternalID: "D1", Category: "music", Importance: 0.9, Metadata: map[string]any{"context": "work", "n": 1.0}}, first)
+	require.Equal(t, oxbow.Result{ID: id, Type: oxbow.TypeEpisodic, Content: "I play the cello in an orchestra.",
+		SessionID: "s1", Seq: 3, Speaker: "Ann",
+		AgentID: "coach", ExternalID: "D1", Category: "music", Importance: 0.9,
+		Metadata: map[string]any{"context": "work", "n": 1.0}}, first)
 
 	only := []string{"I play the cello in an orchestra."}
 	for name, q := range map[string]oxbow.Query{
@@ -53,7 +58,8 @@ func TestRecall(t *testing.T) {
 	} {
 		require.Equal(t, only, recall(t, b.client, q), name)
 	}
-	require.Len(t, recall(t, b.client, oxbow.Query{Text: "cello", Types: []oxbow.MemoryType{}, Contexts: []string{}}), 3, "empty lists ask for nothing")
+	require.Len(t, recall(t, b.client, oxbow.Query{Text: "cello", Types: []oxbow.MemoryType{}, Contexts: []string{}}), 3,
+		"empty lists ask for nothing")
 	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", UserID: "nobody"}))
 	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", BelievedAsOf: at}), "nothing was known then")
 
@@ -95,9 +101,11 @@ func TestRecallWithAnotherModel(t *testing.T) {
 	b.work(t)
 	for _, dimension := range []int{1024, 512} {
 		server := embeddingtest.New(t, dimension)
-		other, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: dimension})
+		other, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m",
+			Dimension: dimension})
 		require.NoError(t, err)
-		_, err = newClient(t, b.pool, oxbow.WithEmbedder(other)).Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "cello"})
+		_, err = newClient(t, b.pool, oxbow.WithEmbedder(other)).Recall(t.Context(),
+			oxbow.Query{UserID: "ann", Text: "cello"})
 		mismatch, ok := errors.AsType[*oxbow.ModelMismatchError](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, oxbow.EmbeddingModel{Model: "local-v1", Dimension: 1024}, mismatch.Database)
@@ -111,7 +119,8 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	b := setup(t)
 	server := embeddingtest.New(t, 1024)
 	cfg := providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024}
-	_, err := b.pool.Exec(t.Context(), `update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
+	_, err := b.pool.Exec(t.Context(),
+		`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	b.remember(t, oxbow.NewMemory{Content: "Ann plays the cello."})
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, Embedding: cfg})
@@ -130,8 +139,9 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	require.NotNil(t, found.Memories[0].Explain.Vector)
 
 	for name, fault := range map[string]embeddingtest.Fault{
-		"status 503": embeddingtest.Status(503, "overloaded"), "hangs": embeddingtest.Hang(), "short vector": embeddingtest.ShortVector(),
-		"NaN": embeddingtest.NaN(), "garbage": embeddingtest.Garbage(), "refuses": embeddingtest.Status(400, "bad input"),
+		"status 503": embeddingtest.Status(503, "overloaded"), "hangs": embeddingtest.Hang(),
+		"short vector": embeddingtest.ShortVector(),
+		"NaN":          embeddingtest.NaN(), "garbage": embeddingtest.Garbage(), "refuses": embeddingtest.Status(400, "bad input"),
 	} {
 		server.Always(fault)
 		found, err = client.Recall(t.Context(), q)
@@ -166,8 +176,10 @@ func TestUsesAreReported(t *testing.T) {
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`), "recall writes nothing")
 	require.NoError(t, app.Close(t.Context()))
 	require.NoError(t, app.Close(t.Context()), "twice")
-	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
-	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and used`, id))
+	require.Equal(t, 2, b.count(t,
+		`select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
+	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and used`,
+		id))
 	app.Used("ann", id) // ignored after Close
 
 	silent := newClient(t, b.pool, oxbow.WithoutUseReports())

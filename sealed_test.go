@@ -33,10 +33,13 @@ func TestSecretMemory(t *testing.T) {
 	texts := []string{"The door code is 4711 swordfish.", "门的密码是四七一一，剑鱼。", "The door code is 4711 swordfish."}
 	ids := make([]uuid.UUID, len(texts))
 	for i, text := range texts {
-		ids[i] = b.remember(t, oxbow.NewMemory{Content: text, Sensitivity: 3, SessionID: "s", ValidAt: at.Add(time.Duration(i) * time.Minute), ExternalID: strings.Repeat("e", i+1)})
+		ids[i] = b.remember(t, oxbow.NewMemory{Content: text, Sensitivity: 3, SessionID: "s",
+			ValidAt: at.Add(time.Duration(i) * time.Minute), ExternalID: strings.Repeat("e", i+1)})
 	}
-	plain := b.remember(t, oxbow.NewMemory{Content: "Ann's boat is blue.", Sensitivity: 2, SessionID: "s", ValidAt: at.Add(90 * time.Second), Seq: new(int64(1))})
-	again, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "repeated", Sensitivity: 3, ExternalID: "e"})
+	plain := b.remember(t, oxbow.NewMemory{Content: "Ann's boat is blue.", Sensitivity: 2, SessionID: "s",
+		ValidAt: at.Add(90 * time.Second), Seq: new(int64(1))})
+	again, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "repeated", Sensitivity: 3,
+		ExternalID: "e"})
 	require.NoError(t, err)
 	require.Equal(t, ids[0], again)
 	b.work(t)
@@ -112,27 +115,37 @@ func TestSecretMemoryRefused(t *testing.T) {
 		memory oxbow.NewMemory
 		says   string
 	}{
-		"no keys":      {newClient(t, b.pool), oxbow.NewMemory{Content: "swordfish", Sensitivity: 3}, "sensitivity must be below 3 without keys"},
-		"a speaker":    {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"}, "with speaker or metadata"},
-		"metadata":     {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3, Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
-		"4":            {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
-		"a bad text":   {b.client, oxbow.NewMemory{Content: "swordfish\x00", Sensitivity: 3}, "content must not contain a NUL character"},
-		"a bad id":     {b.client, oxbow.NewMemory{Content: "swordfish", ExternalID: strings.Repeat("swordfish", 200), Sensitivity: 3}, "external_id must have at most 1024 bytes"},
-		"a long text":  {b.client, oxbow.NewMemory{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3}, "content must not be longer than 1 MiB"},
-		"a trait even": {b.client, oxbow.NewMemory{Content: "swordfish", Type: oxbow.TypeTrait, Sensitivity: 3}, "memory_type must be fact, episodic or document"},
+		"no keys": {newClient(t, b.pool), oxbow.NewMemory{Content: "swordfish", Sensitivity: 3},
+			"sensitivity must be below 3 without keys"},
+		"a speaker": {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3, Speaker: "swordfish"},
+			"with speaker or metadata"},
+		"metadata": {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3,
+			Metadata: map[string]any{"a": "swordfish"}}, "with speaker or metadata"},
+		"4": {b.client, oxbow.NewMemory{Content: "swordfish", Sensitivity: 4}, "sensitivity must be 0, 1, 2 or 3"},
+		"a bad text": {b.client, oxbow.NewMemory{Content: "swordfish\x00", Sensitivity: 3},
+			"content must not contain a NUL character"},
+		"a bad id": {b.client, oxbow.NewMemory{Content: "swordfish", ExternalID: strings.Repeat("swordfish", 200),
+			Sensitivity: 3}, "external_id must have at most 1024 bytes"},
+		"a long text": {b.client, oxbow.NewMemory{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3},
+			"content must not be longer than 1 MiB"},
+		"a trait even": {b.client, oxbow.NewMemory{Content: "swordfish", Type: oxbow.TypeTrait, Sensitivity: 3},
+			"memory_type must be fact, episodic or document"},
 	} {
 		c.memory.UserID = "ann"
 		_, err := c.client.Remember(ctx, c.memory)
 		require.ErrorContains(t, err, c.says, name)
 		require.NotContains(t, err.Error(), "swordfish", name)
 	}
-	_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "content": "swordfish", "sensitivity": 3}`), oxbow.ImportOptions{})
+	_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "content": "swordfish", "sensitivity": 3}`),
+		oxbow.ImportOptions{})
 	require.ErrorContains(t, err, "sensitivity must be below 3 for plain text")
 	require.NotContains(t, err.Error(), "swordfish")
 
 	// A sealed text opens only in its own place.
-	one, other := b.remember(t, oxbow.NewMemory{Content: "one", Sensitivity: 3}), b.remember(t, oxbow.NewMemory{Content: "other", Sensitivity: 3})
-	_, err = b.pool.Exec(ctx, `update oxbow.memories m set sealed = o.sealed from oxbow.memories o where m.id = $1 and o.id = $2`, one, other)
+	one, other := b.remember(t, oxbow.NewMemory{Content: "one", Sensitivity: 3}),
+		b.remember(t, oxbow.NewMemory{Content: "other", Sensitivity: 3})
+	_, err = b.pool.Exec(ctx,
+		`update oxbow.memories m set sealed = o.sealed from oxbow.memories o where m.id = $1 and o.id = $2`, one, other)
 	require.NoError(t, err)
 	_, err = b.client.Get(ctx, "ann", one)
 	require.ErrorIs(t, err, oxbow.ErrSealed)

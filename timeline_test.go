@@ -16,7 +16,8 @@ func TestTimeline(t *testing.T) {
 	ctx := t.Context()
 	at := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)
 	for i, text := range []string{"我住在北京。", "我现在住在上海。"} {
-		_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "小明", SessionID: text, Content: text, At: at.AddDate(i, 0, 0)}})
+		_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "小明", SessionID: text, Content: text,
+			At: at.AddDate(i, 0, 0)}})
 		require.NoError(t, err)
 		_, err = b.client.EndSession(ctx, "小明", text)
 		require.NoError(t, err)

@@ -29,10 +29,12 @@ func recorded(t *testing.T) (*sdktrace.TracerProvider, *tracetest.InMemoryExport
 func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 	t.Helper()
 	server := embeddingtest.New(t, 1024)
-	_, err := b.pool.Exec(t.Context(), `update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
+	_, err := b.pool.Exec(t.Context(),
+		`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, TracerProvider: provider,
-		Embedding: providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}})
+		Embedding: providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(),
+			Timeout: time.Minute}})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
@@ -79,7 +81,8 @@ func TestTraceFromCallToProvider(t *testing.T) {
 	inTx.End()
 
 	ctx, chat := tracer.Start(t.Context(), "chat")
-	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "eve", SessionID: "s", Role: "user", Content: "我搬到了上海"}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "eve", SessionID: "s", Role: "user",
+		Content: "我搬到了上海"}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "eve", "s")
 	require.NoError(t, err)
@@ -89,14 +92,16 @@ func TestTraceFromCallToProvider(t *testing.T) {
 	all := spans.GetSpans()
 	remembered := tree(all, request.SpanContext().TraceID())
 	require.Equal(t, []string{"request", "oxbow.Remember", "job embed", "embedder embed"}, remembered["embedder embed"])
-	require.Equal(t, []string{"request", "oxbow.Remember", "job embed", "job check_trigger"}, remembered["job check_trigger"])
+	require.Equal(t, []string{"request", "oxbow.Remember", "job embed", "job check_trigger"},
+		remembered["job check_trigger"])
 	require.Equal(t, []string{"request in a transaction", "oxbow.Remember", "job embed", "embedder embed"},
 		tree(all, inTx.SpanContext().TraceID())["embedder embed"])
 	said := tree(all, chat.SpanContext().TraceID())
 	require.Contains(t, said["extractor extract"], "job extract")
 	require.Equal(t, "chat", said["extractor extract"][0])
 	require.Equal(t, "chat", said["job reflect"][0], "the end of a session is reflected on")
-	require.Equal(t, []string{"job reflect", "reasoner reflect"}, said["reasoner reflect"][len(said["reasoner reflect"])-2:])
+	require.Equal(t, []string{"job reflect", "reasoner reflect"},
+		said["reasoner reflect"][len(said["reasoner reflect"])-2:])
 	for _, s := range all {
 		for _, a := range s.Attributes {
 			for _, secret := range []string{"ada", "bob", "eve", "里斯本", "cello", "上海"} {
@@ -113,7 +118,8 @@ func TestTraceFromSQL(t *testing.T) {
 	b := setup(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	tx := begin(t, b.pool)
-	for _, sql := range []string{`set local oxbow.traceparent = '` + parent + `'`, `insert into oxbow.memories (user_id, content) values ('ada', 'tea')`} {
+	for _, sql := range []string{`set local oxbow.traceparent = '` + parent + `'`,
+		`insert into oxbow.memories (user_id, content) values ('ada', 'tea')`} {
 		_, err := tx.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
@@ -137,16 +143,20 @@ func TestTraceFromSQL(t *testing.T) {
 func TestTraceIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, hostile := range []string{"", "x", `{"snoozes": 9}`, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01; drop table", "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
+	for _, hostile := range []string{"", "x", `{"snoozes": 9}`,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01; drop table",
+		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
 		tx := begin(t, b.pool)
 		_, err := tx.Exec(t.Context(), `select set_config('oxbow.traceparent', $1, true)`, hostile)
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), `insert into oxbow.memories (user_id, content) values ('ada', 'tea')`)
 		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, content) values ('ada', 's', 'tea'); select oxbow.end_session('ada', 's')`)
+		_, err = tx.Exec(t.Context(),
+			`insert into oxbow.messages (user_id, session_id, content) values ('ada', 's', 'tea'); select oxbow.end_session('ada', 's')`)
 		require.NoError(t, err)
 		var traced int
-		require.NoError(t, tx.QueryRow(t.Context(), `select count(*) from oxbow.river_job where metadata <> '{}'`).Scan(&traced))
+		require.NoError(t, tx.QueryRow(t.Context(),
+			`select count(*) from oxbow.river_job where metadata <> '{}'`).Scan(&traced))
 		require.Zero(t, traced, hostile)
 		require.NoError(t, tx.Rollback(t.Context()))
 	}
@@ -159,6 +169,7 @@ func TestNoTrace(t *testing.T) {
 	_, err := b.client.Remember(t.Context(), oxbow.NewMemory{UserID: "ada", Content: "tea"})
 	require.NoError(t, err)
 	var traced int
-	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from oxbow.river_job where metadata <> '{}'`).Scan(&traced))
+	require.NoError(t, b.pool.QueryRow(t.Context(),
+		`select count(*) from oxbow.river_job where metadata <> '{}'`).Scan(&traced))
 	require.Zero(t, traced)
 }

@@ -21,9 +21,11 @@ func early() traittest.Trait {
 		traittest.Created(traittest.Day(1, 10), 0.4,
 			traittest.Evidence{Content: "Up at five, and out on the lake.", At: traittest.Day(1, 3), Session: "s1"},
 			traittest.Evidence{Content: "Baked bread before sunrise.", At: traittest.Day(1, 8), Session: "s2"}),
-		traittest.Reinforced(traittest.Day(2, 10), 0.2, traittest.Evidence{Content: "I am a morning person.", At: traittest.Day(2, 9), Session: "s3",
+		traittest.Reinforced(traittest.Day(2, 10), 0.2, traittest.Evidence{Content: "I am a morning person.",
+			At: traittest.Day(2, 9), Session: "s3",
 			Quality: lifecycle.QualityB, Context: "personal"}),
-		traittest.Contradicted(traittest.Day(3, 10), 0.2, traittest.Evidence{Content: "Slept until noon.", At: traittest.Day(3, 9), Against: true}),
+		traittest.Contradicted(traittest.Day(3, 10), 0.2, traittest.Evidence{Content: "Slept until noon.",
+			At: traittest.Day(3, 9), Against: true}),
 	}}
 }
 
@@ -44,8 +46,10 @@ func TestTraits(t *testing.T) {
 	child := early()
 	child.Parent = core
 	id := child.Insert(t, b.pool)
-	traittest.Trait{Content: "Ann swims.", Events: []traittest.Event{traittest.Created(traittest.Day(3, 1), 0.9)}}.Insert(t, b.pool)
-	traittest.Trait{Content: "Ann paints.", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 1), traittest.Day(4, 10))}}.Insert(t, b.pool)
+	traittest.Trait{Content: "Ann swims.", Events: []traittest.Event{traittest.Created(traittest.Day(3, 1),
+		0.9)}}.Insert(t, b.pool)
+	traittest.Trait{Content: "Ann paints.", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 1),
+		traittest.Day(4, 10))}}.Insert(t, b.pool)
 	traittest.Trait{Content: "Bob sings.", UserID: "bob"}.Insert(t, b.pool)
 
 	april := oxbow.TraitsOptions{Now: traittest.Day(4, 1)}
@@ -56,7 +60,8 @@ func TestTraits(t *testing.T) {
 	made := traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
 	stored := traittest.Policies.Decay(made+(1-made)*0.2, lifecycle.Behavior, 1, 28*24*time.Hour) * 0.8
 	require.InDelta(t, stored, traits[2].StoredConfidence, 1e-12)
-	require.InDelta(t, traittest.Policies.Decay(stored, lifecycle.Behavior, 1, 22*24*time.Hour), traits[2].Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(stored, lifecycle.Behavior, 1, 22*24*time.Hour), traits[2].Confidence,
+		1e-12)
 	for i := range traits {
 		traits[i].CreatedAt = time.Time{}
 	}
@@ -64,17 +69,21 @@ func TestTraits(t *testing.T) {
 	require.True(t, got.LastReinforced.Equal(traittest.Day(2, 9)))
 	require.True(t, got.FirstObserved.Equal(traittest.Day(1, 3)))
 	require.Equal(t, []any{id, "behavior", "emerging", "emerging", "candidate", "personal", 3, 1, 1, 1},
-		[]any{got.ID, got.Subtype, got.Stage, got.StoredStage, got.NextStage, got.Context, got.Supporting, got.Contradicting, got.ReinforcementCount, got.ContradictionCount})
+		[]any{got.ID, got.Subtype, got.Stage, got.StoredStage, got.NextStage, got.Context, got.Supporting, got.Contradicting,
+			got.ReinforcementCount, got.ContradictionCount})
 
 	april.IncludeHidden = true
 	traits, err = b.client.Traits(ctx, "ann", april)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Ann is disciplined.", "Ann swims.", "Ann gets up early.", "Ann paints."}, traitContents(traits))
+	require.Equal(t, []string{"Ann is disciplined.", "Ann swims.", "Ann gets up early.", "Ann paints."},
+		traitContents(traits))
 	require.Zero(t, traits[3].Confidence)
-	require.True(t, traits[3].WindowEnd.Equal(traittest.Day(4, 10)) && traits[3].NextTransition.Equal(traittest.Day(4, 10)))
+	require.True(t, traits[3].WindowEnd.Equal(traittest.Day(4, 10)) &&
+		traits[3].NextTransition.Equal(traittest.Day(4, 10)))
 	require.Equal(t, "dissolved", traits[3].NextStage)
 
-	traits, err = b.client.Traits(ctx, "ann", oxbow.TraitsOptions{Stages: []string{"dissolved", "trend"}, Now: traittest.Day(4, 11)})
+	traits, err = b.client.Traits(ctx, "ann", oxbow.TraitsOptions{Stages: []string{"dissolved", "trend"},
+		Now: traittest.Day(4, 11)})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Ann paints."}, traitContents(traits), "its window is over")
 	traits, err = b.client.Traits(ctx, "nobody", oxbow.TraitsOptions{})
@@ -97,11 +106,13 @@ func TestTraitsAsOf(t *testing.T) {
 	}
 	require.Empty(t, held(traittest.Day(1, 9)))
 	february := held(traittest.Day(2, 1))[0]
-	require.Equal(t, []any{newer, "Ann gets up early.", "emerging", 2, 0}, []any{february.ID, february.Content, february.Stage, february.Supporting, february.Contradicting})
+	require.Equal(t, []any{newer, "Ann gets up early.", "emerging", 2, 0},
+		[]any{february.ID, february.Content, february.Stage, february.Supporting, february.Contradicting})
 	require.True(t, february.LastReinforced.Equal(traittest.Day(1, 8)))
 	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 22*24*time.Hour), february.Confidence, 1e-12)
 	march := held(traittest.Day(3, 15))[0]
-	require.Equal(t, []int{3, 1, 1, 1}, []int{march.Supporting, march.Contradicting, march.ReinforcementCount, march.ContradictionCount})
+	require.Equal(t, []int{3, 1, 1, 1}, []int{march.Supporting, march.Contradicting, march.ReinforcementCount,
+		march.ContradictionCount})
 	today := held(time.Now().Add(time.Minute))[0]
 	require.Equal(t, []string{"Ann is a morning person.", "core"}, []string{today.Content, today.Stage})
 
@@ -109,7 +120,8 @@ func TestTraitsAsOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, traits, "a candidate by then")
 
-	traittest.Trait{UserID: "eve", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 1), traittest.Day(4, 10))}}.Insert(t, b.pool)
+	traittest.Trait{UserID: "eve", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 1),
+		traittest.Day(4, 10))}}.Insert(t, b.pool)
 	traits, err = b.client.Traits(ctx, "eve", oxbow.TraitsOptions{AsOf: traittest.Day(4, 9), IncludeHidden: true})
 	require.NoError(t, err)
 	require.Equal(t, "trend", traits[0].Stage)
@@ -132,19 +144,22 @@ func TestTrait(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Ann is disciplined.", got.Parent.Content)
 	require.Equal(t, child, got.Children[0].ID)
-	require.Equal(t, map[string]oxbow.Tendency{"work": {Tendency: "early", Confidence: 0.7}, "personal": {Tendency: "late", Confidence: 0.4}}, got.Tendencies)
+	require.Equal(t, map[string]oxbow.Tendency{"work": {Tendency: "early", Confidence: 0.7},
+		"personal": {Tendency: "late", Confidence: 0.4}}, got.Tendencies)
 	require.Empty(t, got.Wordings)
 
 	require.Len(t, got.Events, 3)
 	require.Zero(t, got.Events[0].Before)
 	for i, e := range got.Events[1:] {
 		elapsed := e.At.Sub(got.Events[i].At)
-		require.InDelta(t, traittest.Policies.Decay(got.Events[i].Confidence, lifecycle.Behavior, i, elapsed), e.Before, 1e-12)
+		require.InDelta(t, traittest.Policies.Decay(got.Events[i].Confidence, lifecycle.Behavior, i, elapsed), e.Before,
+			1e-12)
 	}
 	second := got.Events[1]
 	require.InDelta(t, second.Before+(1-second.Before)*0.2, second.Confidence, 1e-12)
 	require.Equal(t, []any{2, "reinforced", "emerging", 0.2, 0.0, 1, trait.Events[1].Cycle, "reflection", "she said so"},
-		[]any{second.Seq, second.Event, second.Stage, second.Factor, second.Sets, second.Memories, second.CycleID, second.Actor, second.Reason})
+		[]any{second.Seq, second.Event, second.Stage, second.Factor, second.Sets, second.Memories, second.CycleID,
+			second.Actor, second.Reason})
 	require.InDelta(t, got.Events[2].Before*0.8, got.Events[2].Confidence, 1e-12)
 	require.InDelta(t, got.Events[2].Confidence, got.Confidence, 1e-12)
 
@@ -152,7 +167,8 @@ func TestTrait(t *testing.T) {
 	said := got.Evidence[2]
 	require.Equal(t, []any{2, "supporting", "B", oxbow.TypeEpisodic, "I am a morning person.", "s3", "personal"},
 		[]any{said.EventSeq, said.Direction, said.Quality, said.MemoryType, said.Content, said.Session, said.Context})
-	require.Equal(t, []any{3, "contradicting", "day 2025-03-09"}, []any{got.Evidence[3].EventSeq, got.Evidence[3].Direction, got.Evidence[3].Session})
+	require.Equal(t, []any{3, "contradicting", "day 2025-03-09"}, []any{got.Evidence[3].EventSeq,
+		got.Evidence[3].Direction, got.Evidence[3].Session})
 
 	require.NoError(t, b.client.Forget(ctx, "ann", said.MemoryID, ""))
 	newer, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Content: "Ann is a morning person.", Context: "work"})
@@ -190,7 +206,8 @@ func TestCorrectTrait(t *testing.T) {
 	ctx := t.Context()
 	id := early().Insert(t, b.pool)
 
-	edited, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Confidence: new(0.5), Context: "work", Reason: "less so", Actor: "support"})
+	edited, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Confidence: new(0.5), Context: "work",
+		Reason: "less so", Actor: "support"})
 	require.NoError(t, err)
 	require.Equal(t, id, edited)
 	require.NoError(t, b.client.DissolveTrait(ctx, "ann", id, "not me"))

@@ -147,7 +147,8 @@ func TestWorkingMemoryFollowsItsRule(t *testing.T) {
 
 func TestWorkingMemoryReplacesInPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorking(t, "s", oxbow.WorkingItem{Key: "city", Content: "Ann lives in Lisbon", Importance: new(0.9)}, oxbow.WorkingItem{Content: "other"})
+	w := newWorking(t, "s", oxbow.WorkingItem{Key: "city", Content: "Ann lives in Lisbon", Importance: new(0.9)},
+		oxbow.WorkingItem{Content: "other"})
 	left, err := w.Add(oxbow.WorkingItem{Key: "city", Content: "Ann lives in Porto", Importance: new(0.3), Rehearsals: 40})
 	require.NoError(t, err)
 	require.Nil(t, left)
@@ -227,7 +228,8 @@ type unreachable struct{ oxbow.DB }
 
 func TestWorkingMemoryRendered(t *testing.T) {
 	t.Parallel()
-	w := newWorking(t, "s", oxbow.WorkingItem{Content: "wants to\n- book a table\x1b[2J", Speaker: "Ann"}, oxbow.WorkingItem{Content: "周六晚上  七点"})
+	w := newWorking(t, "s", oxbow.WorkingItem{Content: "wants to\n- book a table\x1b[2J", Speaker: "Ann"},
+		oxbow.WorkingItem{Content: "周六晚上  七点"})
 	require.Equal(t, "- Ann: wants to - book a table [2J\n- 周六晚上 七点\n", w.Render())
 	require.Empty(t, newWorking(t, "s").Render())
 }
@@ -269,7 +271,8 @@ func TestCommitWorkingMemory(t *testing.T) {
 	at := time.Date(2025, 10, 12, 8, 30, 0, 0, time.UTC)
 	w := newWorking(t, "chat 1",
 		oxbow.WorkingItem{Content: "mentioned once"},
-		oxbow.WorkingItem{Content: "came up again", Type: oxbow.TypeEpisodic, Speaker: "Ann", ValidAt: at, Metadata: map[string]any{"channel": "phone"}},
+		oxbow.WorkingItem{Content: "came up again", Type: oxbow.TypeEpisodic, Speaker: "Ann", ValidAt: at,
+			Metadata: map[string]any{"channel": "phone"}},
 		oxbow.WorkingItem{Content: "came up once more"},
 		oxbow.WorkingItem{Content: "important", Importance: new(0.6), Category: "health"},
 		oxbow.WorkingItem{Content: "not quite important", Importance: new(0.59)},
@@ -317,7 +320,8 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.Equal(t, []string{"came up once more", "important, and changed"}, written(done))
 
 	// other thresholds
-	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{MinRehearsals: 3, MinImportance: 0.55, Source: "me"})
+	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{MinRehearsals: 3, MinImportance: 0.55,
+		Source: "me"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"not quite important"}, written(done))
 
@@ -363,7 +367,8 @@ func TestCommitWorkingMemoryIsAllOrNothing(t *testing.T) {
 	b := setup(t)
 	_, err := b.pool.Exec(t.Context(), `alter table oxbow.memories add constraint broken check (content <> 'second')`)
 	require.NoError(t, err)
-	w := newWorking(t, "chat", oxbow.WorkingItem{Content: "first", Importance: new(0.8)}, oxbow.WorkingItem{Content: "second", Importance: new(0.8)})
+	w := newWorking(t, "chat", oxbow.WorkingItem{Content: "first", Importance: new(0.8)},
+		oxbow.WorkingItem{Content: "second", Importance: new(0.8)})
 	_, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{})
 	require.Error(t, err)
 	require.Zero(t, b.count(t, `select count(*) from oxbow.memories`))
@@ -378,7 +383,8 @@ func TestCommitWorkingMemoryAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	app := b.app(t) // with row-level security
-	w := newWorking(t, "chat", oxbow.WorkingItem{Content: "one", Importance: new(0.8)}, oxbow.WorkingItem{Content: "two", Importance: new(0.8)})
+	w := newWorking(t, "chat", oxbow.WorkingItem{Content: "one", Importance: new(0.8)},
+		oxbow.WorkingItem{Content: "two", Importance: new(0.8)})
 	var mu sync.Mutex
 	ids := map[uuid.UUID]bool{}
 	var all sync.WaitGroup

@@ -24,7 +24,8 @@ const guide = "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red
 // ingest ingests a Markdown file of ann's.
 func (b *bundle) ingest(t *testing.T, path, content string) documents.Report {
 	t.Helper()
-	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: path, Content: strings.NewReader(content)})
+	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: path,
+		Content: strings.NewReader(content)})
 	require.NoError(t, err)
 	return report
 }
@@ -53,15 +54,18 @@ func TestIngest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	report := b.ingest(t, "docs/boats.md", guide)
-	require.Equal(t, documents.Report{FileID: report.FileID, Path: "docs/boats.md", MediaType: "text/markdown", Bytes: int64(len(guide)),
+	require.Equal(t, documents.Report{FileID: report.FileID, Path: "docs/boats.md", MediaType: "text/markdown",
+		Bytes:  int64(len(guide)),
 		Chunks: 3, Added: 3}, report)
 	contents, ids := b.chunks(t, "docs/boats.md")
-	require.Equal(t, []string{"# Boats\n\nHeron is a wooden sloop.", "## Sails\n\nThe jib is red.", "## Engine\n\nThe engine runs on diesel."}, contents)
+	require.Equal(t, []string{"# Boats\n\nHeron is a wooden sloop.", "## Sails\n\nThe jib is red.",
+		"## Engine\n\nThe engine runs on diesel."}, contents)
 	m, err := b.client.Get(t.Context(), "ann", ids[1])
 	require.NoError(t, err)
 	require.Equal(t, oxbow.TypeDocument, m.Type)
 	require.Equal(t, "ingest", m.Source)
-	require.Equal(t, map[string]any{"file_id": report.FileID.String(), "file_name": "boats.md", "media_type": "text/markdown",
+	require.Equal(t, map[string]any{"file_id": report.FileID.String(), "file_name": "boats.md",
+		"media_type":  "text/markdown",
 		"chunk_index": 2.0, "chunk_count": 3.0, "heading": "Boats > Sails"}, m.Metadata)
 
 	b.work(t)
@@ -90,7 +94,8 @@ func TestIngestOfTheSameDoesNothing(t *testing.T) {
 	require.Equal(t, before, b.dump(t))
 
 	overlap := 0
-	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(guide), Overlap: &overlap})
+	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md",
+		Content: strings.NewReader(guide), Overlap: &overlap})
 	require.NoError(t, err)
 	require.False(t, report.Unchanged, "the settings are others")
 	require.Equal(t, 3, report.Kept)
@@ -110,7 +115,8 @@ func TestIngestOfAChangedFile(t *testing.T) {
 	require.NoError(t, err)
 	jobs := b.count(t, `select count(*) from oxbow.river_job`)
 
-	report := b.ingest(t, "boats.md", "# Boats\n\nHeron is a wooden sloop.\n\n## Anchor\n\nIt weighs ten kilos.\n\n## Engine\n\nThe engine runs on diesel.\n\n## Engine\n\nThe engine runs on diesel.\n")
+	report := b.ingest(t, "boats.md",
+		"# Boats\n\nHeron is a wooden sloop.\n\n## Anchor\n\nIt weighs ten kilos.\n\n## Engine\n\nThe engine runs on diesel.\n\n## Engine\n\nThe engine runs on diesel.\n")
 	require.Equal(t, []int{4, 2, 2, 1}, []int{report.Chunks, report.Added, report.Kept, report.Removed})
 	contents, ids := b.chunks(t, "boats.md")
 	require.Equal(t, "## Anchor\n\nIt weighs ten kilos.", contents[1])
@@ -127,7 +133,8 @@ func TestIngestOfAChangedFile(t *testing.T) {
 		require.NotContains(t, text, "jib", table)
 	}
 	require.LessOrEqual(t, b.count(t, `select count(*) from oxbow.river_job`), jobs+1)
-	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memory_vectors where memory_type = 'document'`), "of those that stayed")
+	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memory_vectors where memory_type = 'document'`),
+		"of those that stayed")
 	b.work(t)
 	require.Equal(t, 4, b.count(t, `select count(*) from oxbow.memory_vectors where memory_type = 'document'`))
 	b.requireRightStatistics(t)
@@ -140,7 +147,8 @@ func TestIngestTakesErasedChunksOutOfJobs(t *testing.T) {
 	b.ingest(t, "boats.md", guide)
 	_, old := b.chunks(t, "boats.md")
 	b.ingest(t, "boats.md", strings.ReplaceAll(guide, "red", "blue"))
-	require.Equal(t, 2, b.count(t, `select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed' order by id limit 1`))
+	require.Equal(t, 2, b.count(t,
+		`select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed' order by id limit 1`))
 	require.Zero(t, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`, old[1].String()))
 	b.ingest(t, "boats.md", "All is new.")
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
@@ -156,7 +164,8 @@ func TestIngestAtOnce(t *testing.T) {
 	for i := range reports {
 		waiting.Go(func() {
 			content := guide + strings.Repeat("\nMore.", i%2)
-			reports[i], errs[i] = documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md", Content: strings.NewReader(content)})
+			reports[i], errs[i] = documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md",
+				Content: strings.NewReader(content)})
 		})
 	}
 	waiting.Wait()
@@ -253,7 +262,8 @@ func TestIngestAsApp(t *testing.T) {
 	ctx := t.Context()
 	b.ingest(t, "boats.md", guide)
 	client := newClient(t, b.open(t, "oxbow_app", ""))
-	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "bob", Path: "boats.md", Content: strings.NewReader(guide)})
+	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "bob", Path: "boats.md",
+		Content: strings.NewReader(guide)})
 	require.NoError(t, err)
 	require.Equal(t, 3, report.Added, "the same path of another user is another file")
 	erased, err := documents.Delete(ctx, client, "bob", "boats.md")
@@ -262,7 +272,8 @@ func TestIngestAsApp(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.memories where user_id = 'ann'`))
 
 	crossed := newClient(t, b.open(t, "oxbow_app", "bob"))
-	_, err = documents.Ingest(ctx, crossed, documents.NewFile{UserID: "ann", Path: "new.md", Content: strings.NewReader("x")})
+	_, err = documents.Ingest(ctx, crossed, documents.NewFile{UserID: "ann", Path: "new.md",
+		Content: strings.NewReader("x")})
 	require.ErrorIs(t, err, oxbow.ErrDenied)
 	_, err = documents.Delete(ctx, crossed, "ann", "boats.md")
 	require.ErrorIs(t, err, oxbow.ErrDenied)
@@ -275,7 +286,8 @@ func TestIngestInTheCallersTransaction(t *testing.T) {
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(t.Context()))
-	_, err = documents.Ingest(t.Context(), b.client.WithTx(tx), documents.NewFile{UserID: "ann", Path: "a.md", Content: strings.NewReader(guide)})
+	_, err = documents.Ingest(t.Context(), b.client.WithTx(tx), documents.NewFile{UserID: "ann", Path: "a.md",
+		Content: strings.NewReader(guide)})
 	require.NoError(t, err)
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, before, b.dump(t))

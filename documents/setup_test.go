@@ -78,7 +78,8 @@ func (b *bundle) count(t *testing.T, sql string, args ...any) (n int) {
 // recall returns the contents of the chunks of ann's that a query recalls.
 func (b *bundle) recall(t *testing.T, query string) (contents []string) {
 	t.Helper()
-	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: query, Types: []oxbow.MemoryType{oxbow.TypeDocument}})
+	found, err := b.client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: query,
+		Types: []oxbow.MemoryType{oxbow.TypeDocument}})
 	require.NoError(t, err)
 	for _, m := range found.Memories {
 		contents = append(contents, m.Content)
@@ -99,7 +100,8 @@ func (b *bundle) dump(t *testing.T) map[string]string {
 	for _, table := range tables {
 		var text string
 		require.NoError(t, b.pool.QueryRow(t.Context(), fmt.Sprintf(
-			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`, table)).Scan(&text))
+			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`,
+			table)).Scan(&text))
 		dump[table] = text
 	}
 	return dump

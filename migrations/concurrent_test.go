@@ -61,7 +61,8 @@ func TestWaitingDoesNotBlockConcurrentIndexes(t *testing.T) {
 	for err := range errs {
 		require.NoError(t, err)
 	}
-	require.True(t, value[bool](t, b.conn(t), `select indisvalid from pg_index where indexrelid = 'oxbow.memories_note'::regclass`))
+	require.True(t, value[bool](t, b.conn(t),
+		`select indisvalid from pg_index where indexrelid = 'oxbow.memories_note'::regclass`))
 }
 
 func TestLockIsWaitedFor(t *testing.T) {
@@ -104,7 +105,8 @@ func TestInterrupted(t *testing.T) {
 		"by the server": func(t *testing.T, b *bundle, _ context.CancelFunc) {
 			require.True(t, value[bool](t, b.conn(t), `
 				select bool_and(pg_terminate_backend(pid)) from pg_locks
-				where locktype = 'advisory' and classid = ($1::bigint >> 32 & 4294967295)::oid and objid = ($1::bigint & 4294967295)::oid
+				where locktype = 'advisory' and classid = ($1::bigint >> 32 & 4294967295)::oid
+					and objid = ($1::bigint & 4294967295)::oid
 				  and database = (select oid from pg_database where datname = current_database())`, migrations.LockKey))
 		},
 	} {
@@ -118,7 +120,7 @@ func TestInterrupted(t *testing.T) {
 			defer cancel()
 			done := make(chan error, 1)
 			go func() { done <- migrations.Up(ctx, b.dsn, b.opts) }()
-			b.log.waitFor(t, "trying again")
+			b.log.waitFor(t, "retrying")
 			interrupt(t, b, cancel)
 			require.Error(t, <-done)
 

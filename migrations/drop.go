@@ -16,7 +16,7 @@ func (s *session) dropSchema(ctx context.Context) error {
 			return err
 		}
 		if len(others) > 0 {
-			return fmt.Errorf("objects of others depend on it: %s; drop them first", strings.Join(others, ", "))
+			return fmt.Errorf("objects outside the schema depend on it: %s; drop them first", strings.Join(others, ", "))
 		}
 		_, err = tx.Exec(ctx, `drop schema oxbow cascade`)
 		return err
@@ -24,7 +24,7 @@ func (s *session) dropSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.log.InfoContext(ctx, "dropped the schema oxbow; the extensions and the roles stay, for others may use them",
+	s.log.InfoContext(ctx, "dropped the schema oxbow, but not the extensions and roles, which others may use",
 		"roles", strings.Join(s.opts.source.roles, ", "))
 	return nil
 }

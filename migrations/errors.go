@@ -15,15 +15,15 @@ var (
 	// ErrNotMigrated: the schema oxbow does not exist or was never completed.
 	ErrNotMigrated = errors.New("the database has no Oxbow schema")
 	// ErrBehind: the database is older than this binary.
-	ErrBehind = errors.New("the database is older than this oxbow")
+	ErrBehind = errors.New("the database is older than this version of oxbow")
 	// ErrCodeDiffers accompanies ErrBehind when all versions agree and only the text of functions,
 	// triggers or views differs. Which of the two texts is newer is unknown.
-	ErrCodeDiffers = errors.New("functions in the database are not those of this oxbow")
+	ErrCodeDiffers = errors.New("functions in the database differ from this version of oxbow")
 	// ErrAhead: the database is newer than this binary.
-	ErrAhead = errors.New("the database is newer than this oxbow")
+	ErrAhead = errors.New("the database is newer than this version of oxbow")
 	// ErrUnreleased: the database has the schema from before the first release, which cannot be
 	// upgraded.
-	ErrUnreleased = errors.New("this oxbow cannot upgrade the database")
+	ErrUnreleased = errors.New("this version of oxbow cannot upgrade the database")
 	// ErrNoExtension: an extension that the schema needs is missing or too old.
 	ErrNoExtension = errors.New("a PostgreSQL extension is missing")
 )
@@ -36,8 +36,8 @@ func (s *session) explainDenied(err error, doing, grant string) error {
 		return err
 	}
 	grant = fmt.Sprintf(grant, pgx.Identifier{s.name}.Sanitize(), pgx.Identifier{s.role}.Sanitize())
-	return fmt.Errorf("role %q may not use database %q to %s: as the database's owner or a superuser run: %s; (%w)",
-		s.role, s.name, doing, grant, err)
+	return fmt.Errorf("role %q may not %s in database %q: as the database's owner or a superuser, run: %s (%w)",
+		s.role, doing, s.name, grant, err)
 }
 
 func hasCode(err error, code string) bool {

@@ -21,8 +21,8 @@ type need struct {
 // btree_gin, for GIN indexes that begin with a plain column. btree_gin ships with PostgreSQL and
 // the database's owner may create it; vector needs a superuser.
 var needs = []need{
-	{"vector", "0.8", "install pgvector 0.8 or newer on the database server (on Debian the package postgresql-NN-pgvector)"},
-	{"btree_gin", "", "install PostgreSQL's contrib modules on the database server"},
+	{"vector", "0.8", "install pgvector 0.8 or newer on the server (Debian: package postgresql-NN-pgvector)"},
+	{"btree_gin", "", "install PostgreSQL's contrib modules on the server"},
 }
 
 // ensureExtensions creates the missing extensions in the first schema of the role's search path and
@@ -48,16 +48,17 @@ func (s *session) ensureExtensions(ctx context.Context) error {
 }
 
 func (s *session) createExtension(ctx context.Context, n need) error {
-	run := fmt.Sprintf("as a superuser run in database %q: create extension %s", s.name, n.name)
+	run := fmt.Sprintf("as a superuser, run in database %q: create extension %s", s.name, n.name)
 	var available string
-	err := s.conn.QueryRow(ctx, `select default_version from pg_available_extensions where name = $1`, n.name).Scan(&available)
+	err := s.conn.QueryRow(ctx,
+		`select default_version from pg_available_extensions where name = $1`, n.name).Scan(&available)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("%w: %s is not on the server: %s, then %s", ErrNoExtension, n.name, n.install, run)
+		return fmt.Errorf("%w: %s is not installed on the server: %s, then %s", ErrNoExtension, n.name, n.install, run)
 	case err != nil:
 		return err
 	case !atLeast(available, n.minimum):
-		return fmt.Errorf("%w: the server has %s %s and Oxbow needs %s or newer: %s, then %s",
+		return fmt.Errorf("%w: the server has %s %s, but Oxbow requires %s or newer: %s, then %s",
 			ErrNoExtension, n.name, available, n.minimum, n.install, run)
 	}
 	err = s.retry(ctx, "create extension "+n.name, func(ctx context.Context) error {
@@ -65,7 +66,7 @@ func (s *session) createExtension(ctx context.Context, n need) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %s, and role %q could not make it: %s; (%w)", ErrNoExtension, n.name, s.role, run, err)
+		return fmt.Errorf("%w: role %[3]q cannot create %[2]s: %[4]s (%[5]w)", ErrNoExtension, n.name, s.role, run, err)
 	}
 	s.log.InfoContext(ctx, "created the extension", "name", n.name, "version", available)
 	return nil
@@ -77,10 +78,10 @@ func (st state) checkExtensions() error {
 		version, ok := st.extensions[n.name]
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: as a superuser run in database %q: create extension %s", ErrNoExtension, st.database, n.name)
+			return fmt.Errorf("%w: as a superuser, run in database %q: create extension %s", ErrNoExtension, st.database, n.name)
 		case !atLeast(version, n.minimum):
-			return fmt.Errorf("%w: database %q has %s %s and Oxbow needs %s or newer: %s, then as its owner run: alter extension %s update",
-				ErrNoExtension, st.database, n.name, version, n.minimum, n.install, n.name)
+			return fmt.Errorf("%w: database %q has %s %s, but Oxbow requires %s or newer: %s, then as its owner, run: "+
+				"alter extension %s update", ErrNoExtension, st.database, n.name, version, n.minimum, n.install, n.name)
 		}
 	}
 	return nil

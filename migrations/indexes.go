@@ -15,7 +15,8 @@ type Index struct {
 
 var (
 	indexLine      = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\S+) ON (?:ONLY )?oxbow\.(\S+) (USING .*);$`)
-	constraintLine = regexp.MustCompile(`(?m)^ALTER TABLE ONLY oxbow\.(\S+)\n    ADD CONSTRAINT (\S+) ((?:PRIMARY KEY|UNIQUE) .*);$`)
+	constraintLine = regexp.MustCompile(
+		`(?m)^ALTER TABLE ONLY oxbow\.(\S+)\n    ADD CONSTRAINT (\S+) ((?:PRIMARY KEY|UNIQUE) .*);$`)
 )
 
 // Indexes returns the indexes that the migrations create.

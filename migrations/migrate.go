@@ -101,8 +101,9 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 		return err
 	}
 	// Extensions come first: if one is unavailable, Up leaves nothing behind.
-	steps := []func(context.Context) error{s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.oursUp, s.installCode}
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{
+		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.oursUp, s.installCode,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -135,8 +136,8 @@ func Down(ctx context.Context, dsn string, target int32, opts Options) error {
 	}
 	switch {
 	case target < 0 || target > st.ours.Current:
-		return fmt.Errorf("cannot go down to version %d: the database is at version %d, so 0 to %d are possible",
-			target, st.ours.Current, st.ours.Current)
+		return fmt.Errorf("invalid target version %d: expected 0 to %d, the version of the database",
+			target, st.ours.Current)
 	case target == 0:
 		return s.dropSchema(ctx)
 	case target == st.ours.Current:
@@ -149,15 +150,16 @@ func Down(ctx context.Context, dsn string, target int32, opts Options) error {
 func (s *session) ensureSchema(ctx context.Context) error {
 	return s.step(ctx, "create schema oxbow", func(ctx context.Context, tx pgx.Tx) error {
 		var exists bool
-		if err := tx.QueryRow(ctx, `select exists (select from pg_namespace where nspname = $1)`, schema).Scan(&exists); err != nil {
+		err := tx.QueryRow(ctx, `select exists (select from pg_namespace where nspname = $1)`, schema).Scan(&exists)
+		if err != nil {
 			return err
 		}
 		if !exists { // "if not exists" would require the right to create schemas even if the schema exists
 			if _, err := tx.Exec(ctx, `create schema oxbow`); err != nil {
-				return s.explainDenied(err, "create a schema in it", "grant create on database %s to %s")
+				return s.explainDenied(err, "create a schema", "grant create on database %s to %s")
 			}
 		}
-		_, err := tx.Exec(ctx, `
+		_, err = tx.Exec(ctx, `
 			create table if not exists oxbow.installed_code (
 				name         text primary key,
 				checksum     text not null,

@@ -21,7 +21,8 @@ func (b *bundle) owner(t *testing.T) string {
 	t.Cleanup(func() { dropRoles(t, b.dsn, name) })
 	exec(t, conn, fmt.Sprintf("alter database %s owner to %s", pgx.Identifier{conn.Config().Database}.Sanitize(), name))
 	t.Cleanup(func() { // runs before the role is dropped
-		execLater(t, b.dsn, fmt.Sprintf("alter database %s owner to current_user", pgx.Identifier{conn.Config().Database}.Sanitize()))
+		execLater(t, b.dsn, fmt.Sprintf("alter database %s owner to current_user",
+			pgx.Identifier{conn.Config().Database}.Sanitize()))
 	})
 	return b.as(t, name)
 }
@@ -32,7 +33,7 @@ func TestWithoutRightToTheExtension(t *testing.T) {
 	dsn := b.owner(t)
 	err := migrations.Up(t.Context(), dsn, b.opts)
 	require.ErrorIs(t, err, migrations.ErrNoExtension)
-	require.ErrorContains(t, err, "as a superuser run in database")
+	require.ErrorContains(t, err, "as a superuser, run in database")
 	require.ErrorContains(t, err, "create extension vector")
 	require.NotContains(t, list(t, b.conn(t), `select nspname from pg_namespace`), "oxbow", "nothing is left behind")
 }
@@ -51,7 +52,8 @@ func TestWithoutRightToRoles(t *testing.T) {
 	}
 	require.Contains(t, said, "WARN")
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
-	require.Equal(t, `search_path=oxbow, "Ext", pg_temp`, value[string](t, admin, `select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
+	require.Equal(t, `search_path=oxbow, "Ext", pg_temp`, value[string](t, admin,
+		`select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
 	st, err := migrations.ReadSource(t.Context(), dsn, b.src)
 	require.NoError(t, err)
 	require.Equal(t, b.src.Roles, st.MissingRoles)
@@ -60,7 +62,8 @@ func TestWithoutRightToRoles(t *testing.T) {
 	for _, role := range b.src.Roles {
 		exec(t, admin, "create role "+role+" nologin")
 	}
-	require.ErrorContains(t, migrations.CheckSource(t.Context(), admin, b.src), "rights of "+b.src.Roles[0]+" and "+b.src.Roles[1])
+	require.ErrorContains(t, migrations.CheckSource(t.Context(), admin, b.src),
+		b.src.Roles[0]+" and "+b.src.Roles[1]+" lacks privileges")
 	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
 	require.Len(t, list(t, admin, `select name from oxbow.runs`), 4)
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
@@ -68,7 +71,8 @@ func TestWithoutRightToRoles(t *testing.T) {
 	// A member of the group may run Check, and migrate added no members to any role.
 	exec(t, admin, "set role "+b.src.Roles[0])
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
-	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`, b.src.Roles))
+	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`,
+		b.src.Roles))
 }
 
 // A restore into a cluster without the roles loses their rights and gives PUBLIC its default rights
@@ -83,7 +87,7 @@ func TestRightsThatARestoreLost(t *testing.T) {
 		exec(t, conn, "grant execute on function oxbow.near to public")
 		err := migrations.CheckSource(t.Context(), conn, b.src)
 		require.ErrorIs(t, err, migrations.ErrBehind)
-		require.ErrorContains(t, err, "rights of "+role+" in schema oxbow")
+		require.ErrorContains(t, err, role+" lacks privileges in schema oxbow")
 
 		require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
 		require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
@@ -100,7 +104,8 @@ func TestExtensionThatMovesIsFollowed(t *testing.T) {
 	exec(t, conn, `create schema elsewhere; alter extension vector set schema elsewhere`)
 	require.ErrorIs(t, migrations.CheckSource(t.Context(), conn, b.src), migrations.ErrCodeDiffers)
 	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
-	require.Equal(t, "search_path=oxbow, elsewhere, pg_temp", value[string](t, conn, `select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
+	require.Equal(t, "search_path=oxbow, elsewhere, pg_temp", value[string](t, conn,
+		`select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
 
 	exec(t, conn, `drop extension vector cascade`)
 	require.ErrorIs(t, migrations.CheckSource(t.Context(), conn, b.src), migrations.ErrNoExtension)
@@ -115,7 +120,7 @@ func TestWithoutRightToTheSchema(t *testing.T) {
 	exec(t, admin, "create role "+name+" login")
 	t.Cleanup(func() { dropRoles(t, b.dsn, name) })
 	err := migrations.Up(t.Context(), b.as(t, name), b.opts)
-	require.ErrorContains(t, err, `role "`+name+`" may not use database`)
+	require.ErrorContains(t, err, `role "`+name+`" may not create a schema in database`)
 	require.ErrorContains(t, err, "grant create on database")
 	require.ErrorContains(t, err, `to "`+name+`"`)
 

@@ -24,7 +24,8 @@ func (s *session) ensureRoles(ctx context.Context) error {
 	for _, role := range s.opts.source.roles {
 		err := s.step(ctx, "create role "+role, func(ctx context.Context, tx pgx.Tx) error {
 			var exists bool
-			if err := tx.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1)`, role).Scan(&exists); err != nil || exists {
+			err := tx.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1)`, role).Scan(&exists)
+			if err != nil || exists {
 				return err
 			}
 			if _, err := tx.Exec(ctx, `create role `+pgx.Identifier{role}.Sanitize()+` nologin`); err != nil {
@@ -36,8 +37,8 @@ func (s *session) ensureRoles(ctx context.Context) error {
 		switch {
 		case hasCode(err, "42710"): // duplicate_object: another database's migration has just created it
 		case hasCode(err, "42501"):
-			s.log.WarnContext(ctx, "role "+s.role+" may not create roles; applications and workers can connect as the owner only, "+
-				"until a role with CREATEROLE runs the statements and migrate up is run again", "run", createRoles(s.opts.source.roles))
+			s.log.WarnContext(ctx, "role "+s.role+" may not create roles: until a role with CREATEROLE runs these statements, "+
+				"followed by migrate up, only the owner can connect", "run", createRoles(s.opts.source.roles))
 			return nil
 		case err != nil:
 			return err

@@ -97,10 +97,10 @@ func (s *session) checkServer(ctx context.Context) error {
 	case err != nil:
 		return err
 	case version < 150000:
-		return fmt.Errorf("PostgreSQL %d is too old: Oxbow needs PostgreSQL 15 or newer", version/10000)
+		return fmt.Errorf("PostgreSQL %d is too old: Oxbow requires PostgreSQL 15 or newer", version/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("database %q has the encoding %s: Oxbow needs UTF8, so create the database with: create database … encoding 'UTF8' template template0",
-			s.name, encoding)
+		return fmt.Errorf("database %q has the encoding %s, but Oxbow requires UTF8: "+
+			"create database … encoding 'UTF8' template template0", s.name, encoding)
 	case replica:
 		return fmt.Errorf("database %q is a read-only replica: migrate the primary", s.name)
 	}
@@ -126,7 +126,7 @@ func (s *session) lock(ctx context.Context) error {
 		}
 		// The pause is random; otherwise all waiting migrations would poll at the same moments.
 		if err := wait(ctx, rand.N(pause)); err != nil {
-			return fmt.Errorf("while waiting for another migration of database %q: %w", s.name, err)
+			return fmt.Errorf("wait for another migration of database %q: %w", s.name, err)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func (s *session) prepare(ctx context.Context, transaction bool) error {
 		return err
 	}
 	if !held {
-		return errors.New("the lock was lost between two statements, as happens behind a pooler in transaction mode: " +
-			"migrate through a direct connection to PostgreSQL")
+		return errors.New("the advisory lock was lost between two statements, as happens behind a pooler in transaction " +
+			"mode: connect directly to PostgreSQL")
 	}
 	return nil
 }
@@ -195,21 +195,8 @@ var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 // sessions are changing.
 func (s *session) retry(ctx context.Context, what string, attempt func(context.Context) error) error {
 	started := time.Now()
-	var last []blocker
-	var looking watcher
-	defer func() { looking.close(ctx) }()
 	for pause := 50 * time.Millisecond; ; pause = min(pause*2, 2*time.Second) {
-		stop := func() []blocker { return nil }
-		if pause > 50*time.Millisecond { // it failed before: look for blockers this time
-			if looking.conn == nil || looking.conn.IsClosed() {
-				looking = s.openWatcher(ctx)
-			}
-			stop = looking.watch(ctx, s.conn.PgConn().PID())
-		}
 		err := attempt(ctx)
-		if seen := stop(); len(seen) > 0 {
-			last = seen
-		}
 		if err == nil {
 			failpoint.Reach(failpoint.MigrateStep)
 			return nil
@@ -217,13 +204,13 @@ func (s *session) retry(ctx context.Context, what string, attempt func(context.C
 		if !transient(err) {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		waited := time.Since(started)
+		waited, blockers := time.Since(started), s.blockers(ctx)
 		if waited > s.opts.GiveUpAfter {
-			return lockError(what, waited, last, err)
+			return lockError(what, waited, blockers, err)
 		}
-		s.log.InfoContext(ctx, "others hold a lock that is needed; trying again", "step", what, "held by", describe(last), "error", err)
-		// Half of the pause is random, so that migrations of several databases do not collide
-		// again.
+		s.log.InfoContext(ctx, "retrying: other sessions hold the required locks", "step", what, "held by", blockers,
+			"error", err)
+		// Half of the pause is random, so that migrations of several databases do not collide again.
 		if err := wait(ctx, pause/2+rand.N(pause/2)); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}

@@ -125,7 +125,8 @@ func dropRoles(t *testing.T, dsn string, roles ...string) {
 	for _, role := range roles {
 		name := pgx.Identifier{role}.Sanitize()
 		var exists bool
-		require.NoError(t, conn.QueryRow(context.Background(), "select exists (select from pg_roles where rolname = $1)", role).Scan(&exists))
+		require.NoError(t, conn.QueryRow(context.Background(), "select exists (select from pg_roles where rolname = $1)",
+			role).Scan(&exists))
 		if exists {
 			_, err := conn.Exec(context.Background(), "drop owned by "+name+" cascade; drop role "+name)
 			require.NoError(t, err)

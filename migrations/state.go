@@ -64,7 +64,8 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		       array(select rolname::text from pg_roles where rolname = any($1) order by 1),
 		       array(select r.rolname::text from pg_roles r, pg_class c join pg_namespace n on n.oid = c.relnamespace
 		             where r.rolname = any($1) and n.nspname = 'oxbow' and c.relname = 'installed_code'
-		               and not (has_schema_privilege(r.oid, n.oid, 'usage') and has_table_privilege(r.oid, c.oid, 'select')) order by 1)`,
+		               and not (has_schema_privilege(r.oid, n.oid, 'usage')
+		                        and has_table_privilege(r.oid, c.oid, 'select')) order by 1)`,
 		src.roles, extensions,
 	).Scan(&st.database, &tables, &found, &st.vectorSchema, &st.roles, &st.bare)
 	if err != nil {
@@ -81,7 +82,8 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 	}
 	if slices.Contains(tables, "river_migration") {
 		// Version 5 of that table adds the column line, so it is read through jsonb.
-		river = "coalesce((select max(version) from oxbow.river_migration m where coalesce(to_jsonb(m) ->> 'line', 'main') = 'main'), 0)"
+		river = "coalesce((select max(version) from oxbow.river_migration m " +
+			"where coalesce(to_jsonb(m) ->> 'line', 'main') = 'main'), 0)"
 	}
 	if st.started {
 		code = "coalesce((select jsonb_object_agg(name, checksum) from oxbow.installed_code), '{}')"
@@ -91,7 +93,8 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		Scan(&st.ours.Current, &st.river.Current, &checksums)
 	if hasCode(err, "42501") {
 		return st, fmt.Errorf("this role may not read the version of schema oxbow in database %q: make it a member of "+
-			"oxbow_app or oxbow_worker, or connect as the schema's owner; after a restore, run oxbow migrate up as the owner; (%w)", st.database, err)
+			"oxbow_app or oxbow_worker, or connect as the schema's owner; after a restore, run oxbow migrate up as the owner "+
+			"(%w)", st.database, err)
 	}
 	if err != nil {
 		return st, err
@@ -120,7 +123,7 @@ func (st state) usable() error {
 	if st.ours.Current <= st.ours.Latest && st.river.Current <= st.river.Latest {
 		return nil
 	}
-	return fmt.Errorf("%w: database %q is at %s, this binary knows %s; use the newer oxbow that migrated it",
+	return fmt.Errorf("%w: database %q is at %s, this version of oxbow knows %s; use the newer one that migrated it",
 		ErrAhead, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
 }
 
@@ -136,12 +139,12 @@ func (st state) check(files []codeFile) error {
 		return err
 	}
 	if st.ours.Current < st.ours.Latest || st.river.Current < st.river.Latest {
-		return fmt.Errorf("%w: database %q is at %s, this binary needs %s; run oxbow migrate up",
+		return fmt.Errorf("%w: database %q is at %s, this version of oxbow requires %s; run oxbow migrate up",
 			ErrBehind, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
 	}
 	if len(st.bare) > 0 {
-		return fmt.Errorf("%w: rights of %s in schema oxbow of database %q are missing, as after a restore before the role was there; "+
-			"run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
+		return fmt.Errorf("%w: %s lacks privileges in schema oxbow of database %q, as after a restore before the role "+
+			"existed; run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
 	}
 	if changed, gone := st.changedCode(files); len(changed)+len(gone) > 0 {
 		return fmt.Errorf("%w: %w: database %q, files %s; run oxbow migrate up with the newest oxbow in use",

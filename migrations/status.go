@@ -114,7 +114,8 @@ func (st state) status(src source) (Status, error) {
 	}
 	for i, name := range names {
 		version := int32(i + 1)
-		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, version <= st.ours.Current && !st.unreleased})
+		applied := version <= st.ours.Current && !st.unreleased
+		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, applied})
 	}
 	return status, nil
 }

@@ -13,9 +13,11 @@ import (
 // River's, and a table of its own.
 const unreleased = `
 	create extension vector; create extension btree_gin; create schema oxbow;
-	create table oxbow.installed_code (name text primary key, checksum text not null, installed_at timestamptz not null default now());
+	create table oxbow.installed_code (name text primary key, checksum text not null, installed_at timestamptz not null
+		default now());
 	insert into oxbow.installed_code values ('010_reject.sql', 'abc');
-	create table oxbow.river_migration (line text not null, version bigint not null, created_at timestamptz not null default now(),
+	create table oxbow.river_migration (line text not null, version bigint not null, created_at timestamptz not null
+		default now(),
 		primary key (line, version));
 	insert into oxbow.river_migration select 'main', generate_series(1, 8);
 	create table oxbow.memories (user_id text not null, id uuid not null default gen_random_uuid(), content text not null);
@@ -29,7 +31,8 @@ func TestUnreleasedSchemaIsRefused(t *testing.T) {
 	conn := connect(t, dsn)
 	exec(t, conn, unreleased)
 	before := objects(t, conn)
-	for version, found := range map[string]string{"1": "at version 1 of", "14": "at version 14 of", "17": "at version 17 of"} {
+	for version, found := range map[string]string{"1": "at version 1 of", "14": "at version 14 of",
+		"17": "at version 17 of"} {
 		exec(t, conn, "update oxbow.schema_version set version = "+version)
 		for _, err := range []error{
 			migrations.Up(t.Context(), dsn, migrations.Options{}),

@@ -14,7 +14,8 @@ import (
 // newRiver returns River's migrator without a pool: it only gets transactions of the connection
 // that holds the lock.
 func newRiver() (*rivermigrate.Migrator[pgx.Tx], error) {
-	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+	return rivermigrate.New(riverpgxv5.New(nil),
+		&rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // riverUp migrates River's tables to the pinned version, one transaction for each version: later
@@ -30,7 +31,7 @@ func (s *session) riverUp(ctx context.Context) error {
 	}
 	for version := st.river.Current + 1; version <= riverVersion; version++ {
 		err := s.step(ctx, fmt.Sprintf("River migration %d", version), func(ctx context.Context, tx pgx.Tx) error {
-			//nolint:staticcheck // deprecated for several versions in one transaction; this is one version, on the connection with the lock
+			//nolint:staticcheck // deprecated for several versions in one transaction; this is one version
 			_, err := river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1})
 			return err
 		})

@@ -231,7 +231,7 @@ func TestHealth(t *testing.T) {
 	require.Contains(t, h.Provider.Status, "overloaded")
 	require.Greater(t, h.Provider.RetryAt, time.Now())
 
-	problem = errors.New("the database is newer than this oxbow")
+	problem = errors.New("the database is newer than this version of oxbow")
 	code, h = ask(w, "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Equal(t, problem.Error(), h.Database)
@@ -254,7 +254,7 @@ func TestHealthAddress(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	b := setup(t)
-	ahead := errors.New("the database is newer than this oxbow")
+	ahead := errors.New("the database is newer than this version of oxbow")
 	for name, c := range map[string]struct {
 		change func(*Config)
 		says   string

@@ -43,7 +43,8 @@ func TestContext(t *testing.T) {
 	require.Zero(t, none.code)
 	require.Empty(t, none.out)
 	require.Equal(t, "User \"bob\" has nothing to show within 1,000 tokens.\n", none.err)
-	require.Contains(t, d.ok("recall", "ada", "who is introverted?", "--explain"), "stage established +15.0 %; core, confidence 0.70, 0 supporting, 0 contradicting")
+	require.Contains(t, d.ok("recall", "ada", "who is introverted?", "--explain"),
+		"stage established +15.0 %; core, confidence 0.70, 0 supporting, 0 contradicting")
 }
 
 func TestContextRefuses(t *testing.T) {
@@ -54,7 +55,8 @@ func TestContextRefuses(t *testing.T) {
 		args []string
 	}{
 		{`invalid --max-tokens "0": expected a whole number from 1 to 1000000`, []string{"ada", "x", "--max-tokens", "0"}},
-		{`invalid --max-tokens "1000001": expected a whole number from 1 to 1000000`, []string{"ada", "x", "--max-tokens", "1000001"}},
+		{`invalid --max-tokens "1000001": expected a whole number from 1 to 1000000`,
+			[]string{"ada", "x", "--max-tokens", "1000001"}},
 		{`invalid --max-tokens "many": expected a whole number`, []string{"ada", "x", "--max-tokens", "many"}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},

@@ -81,17 +81,26 @@ func TestDoctorFinds(t *testing.T) {
 		about, says string
 		level       doctor.Level
 	}{
-		"index gone":       {`drop index oxbow.messages_unextracted_idx`, "indexes", "messages_unextracted_idx on messages", doctor.LevelError},
-		"key gone":         {`alter table oxbow.activity drop constraint activity_pkey`, "indexes", "activity_pkey on activity", doctor.LevelError},
-		"index invalid":    {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
-		"index too much":   {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages", doctor.LevelAdvice},
-		"policy off":       {`alter table oxbow.messages disable row level security`, "rights", "row-level security is off on messages", doctor.LevelError},
-		"policy forced":    {`alter table oxbow.messages force row level security`, "rights", "forced on messages", doctor.LevelWarning},
-		"policy gone":      {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
-		"right gone":       {`revoke insert on oxbow.river_job from oxbow_worker`, "rights", "oxbow_worker lacks rights on river_job", doctor.LevelError},
-		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables", "autovacuum is off for river_job", doctor.LevelError},
-		"code changed":     {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema", "functions in the database are not those of this oxbow", doctor.LevelError},
-		"older schema":     {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up", doctor.LevelError},
+		"index gone": {`drop index oxbow.messages_unextracted_idx`, "indexes", "messages_unextracted_idx on messages",
+			doctor.LevelError},
+		"key gone": {`alter table oxbow.activity drop constraint activity_pkey`, "indexes",
+			"activity_pkey on activity", doctor.LevelError},
+		"index invalid": {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
+		"index too much": {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages",
+			doctor.LevelAdvice},
+		"policy off": {`alter table oxbow.messages disable row level security`, "rights",
+			"row-level security is off on messages", doctor.LevelError},
+		"policy forced": {`alter table oxbow.messages force row level security`, "rights", "forced on messages",
+			doctor.LevelWarning},
+		"policy gone": {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
+		"right gone": {`revoke insert on oxbow.river_job from oxbow_worker`, "rights",
+			"oxbow_worker lacks rights on river_job", doctor.LevelError},
+		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables",
+			"autovacuum is off for river_job", doctor.LevelError},
+		"code changed": {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema",
+			"functions in the database differ from this version of oxbow", doctor.LevelError},
+		"older schema": {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up",
+			doctor.LevelError},
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
 			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
 		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors)
@@ -116,7 +125,8 @@ func TestDoctorFinds(t *testing.T) {
 		"inconsistent": {`insert into oxbow.settings (key, value) values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
 			"traits", "2 problems with traits", doctor.LevelError},
 		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`,
-			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here", doctor.LevelWarning},
+			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here",
+			doctor.LevelWarning},
 		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0', current_database());
 			execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`, "settings", "transactions are serializable by default", doctor.LevelWarning},
 	} {
@@ -135,7 +145,8 @@ func TestDoctorForgivesPeriodicJobs(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at)
-		values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '10 minutes'), ('settle', 'default', '{}', '{"periodic": true}', 'completed', 1, 1, now()),
+		values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '10 minutes'),
+			('settle', 'default', '{}', '{"periodic": true}', 'completed', 1, 1, now()),
 		       ('consistency_check', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '2 days')`)
 	d.fine("queue")
 }

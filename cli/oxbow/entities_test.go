@@ -26,8 +26,10 @@ func TestEntities(t *testing.T) {
 	require.Regexp(t, `小红 +person +1 +2024-05-02 +2024-05-02 +.*lives_in→ 北京`, d.ok("entities", "林"))
 	require.Len(t, decoded[[]oxbow.Entity](t, d.ok("entities", "林", "--json")), 2)
 
-	d.ok("forget", "ada", decoded[[]oxbow.NamedEntity](t, d.ok("entities", "ada", "anna", "--json"))[0].NamedBy[0].ID.String())
-	require.Contains(t, d.run("entities", "ada", "Anna").err, `No memory of user "ada" names "Anna". "oxbow entities ada" lists the known names.`)
+	d.ok("forget", "ada", decoded[[]oxbow.NamedEntity](t, d.ok("entities", "ada", "anna",
+		"--json"))[0].NamedBy[0].ID.String())
+	require.Contains(t, d.run("entities", "ada", "Anna").err,
+		`No memory of user "ada" names "Anna". "oxbow entities ada" lists the known names.`)
 	shown := d.ok("entities", "林", "小红")
 	require.Contains(t, shown, "小红 (person), 1 mention in 1 memory, from 2024-05-02 to 2024-05-02")
 	require.Regexp(t, `user +sister +小红 +2024-05-02 12:00`, shown)

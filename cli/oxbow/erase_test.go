@@ -55,7 +55,8 @@ func (d on) live(user, word string) (trait string) {
 	d.exec(`insert into oxbow.users (user_id, timezone, metadata) values ($1::text, 'Asia/Shanghai', jsonb_build_object('home', $2::text))`, user, word)
 	d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content) select $1::text, 'long ' || $2::text, $2::text, format('I live in %s. %s号：我住在%s。', $2::text, n, $2::text) from generate_series(1, 40) n`, user, word)
 	d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id, agent_id, external_id, category, metadata)
-		select $1::text, 'episodic', format('I went climbing with friends, number %s, at %s', n, $2::text), '2025-03-01 15:30+00'::timestamptz + n * interval '10 days',
+		select $1::text, 'episodic', format('I went climbing with friends, number %s, at %s', n, $2::text),
+			'2025-03-01 15:30+00'::timestamptz + n * interval '10 days',
 		       'chat ' || $2::text || n, $2::text, $2::text || n, $2::text, jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $2::text, 'kind', 'place')))
 		  from generate_series(1, 5) n`, user, word)
 	require.Zero(t, d.input(fmt.Sprintf(`{"user": %q, "id": "i1", "session": "s %s", "speaker": "Ann", "at": "2025-10-12T08:30:00Z", "content": "I adopted a cat in %s."}`, user, word, word)+"\n", "import", "-").code)
@@ -79,7 +80,8 @@ func (d on) live(user, word string) (trait string) {
 	edited := d.ok("trait", "edit", trait, "--content", "Climbs at "+word, "--reason", "it is "+word)
 	trait = edited[len(edited)-37 : len(edited)-1]
 	old, gone := d.ok("remember", user, "The boat is in "+word), d.ok("remember", user, "The house is in "+word)
-	d.exec(`select oxbow.supersede($1::text, $2::text::uuid, 'The boat left ' || $3, reason => 'from ' || $3)`, user, old, word)
+	d.exec(`select oxbow.supersede($1::text, $2::text::uuid, 'The boat left ' || $3, reason => 'from ' || $3)`, user, old,
+		word)
 	d.ok("forget", user, gone, "--reason", "no more "+word)
 	d.work()
 	// Failed jobs record the reason, and jobs that walk over all users record where they stopped.
@@ -99,8 +101,9 @@ func (d on) live(user, word string) (trait string) {
 	}
 	for key, value := range map[string]string{
 		"sweep.inbox": `%s`, "sweep.stats": `%s`, "sweep.reviews": `%s`, "sweep.entities": `%s`,
-		"sweep.walk": `{"user_id": %s, "memory_type": "fact", "id": "00000000-0000-4000-8000-000000000001"}`, "sweep.messages": `{"user_id": %s, "session_id": "s"}`,
-		"reembed": `{"model": "m", "dimension": 8, "cursor": {"user_id": %s}}`, "consistency": `{"users": 3, "after": %s}`,
+		"sweep.walk":     `{"user_id": %s, "memory_type": "fact", "id": "00000000-0000-4000-8000-000000000001"}`,
+		"sweep.messages": `{"user_id": %s, "session_id": "s"}`,
+		"reembed":        `{"model": "m", "dimension": 8, "cursor": {"user_id": %s}}`, "consistency": `{"users": 3, "after": %s}`,
 		"import_v1": `{"refusals": [{"id": "00000000-0000-4000-8000-000000000001", "reason": "r", "detail": %s}]}`,
 	} {
 		d.exec(`insert into oxbow.settings (key, value) values ($1::text, format($2::text, to_jsonb($3::text))::jsonb) on conflict (key) do update set value = excluded.value`, key, value, user)
@@ -120,7 +123,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			// Words are stemmed, and Chinese words are split into pairs.
 			traces := []string{strings.ToLower(user), strings.ToLower(word)[:6]}
 			before := tablesWith(d.pgDump(), traces...)
-			for _, table := range []string{"memories_fact", "memories_episodic", "memories_trait", "memories_document", "memory_terms_fact", "memory_history",
+			for _, table := range []string{"memories_fact", "memories_episodic", "memories_trait", "memories_document",
+				"memory_terms_fact", "memory_history",
 				"memory_sources", "messages", "sessions", "users", "trait_evidence", "trait_events", "entities", "document_files",
 				"sensory_candidates", "river_job", "llm_calls", "embedding_refusals"} {
 				if strings.Contains(user, "o'") && table == "river_job" {
@@ -195,19 +199,25 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 				on conflict (key) do update set value = excluded.value`, secret)
 			traces := []string{strings.ToLower(word)[:6], secret}
 			before := tablesWith(d.pgDump(), traces...)
-			for _, table := range []string{"memories_fact", "memories_episodic", "memory_terms_fact", "memory_history", "entities", "river_job", "settings", "trait_evidence", "trait_events"} {
+			for _, table := range []string{"memories_fact", "memories_episodic", "memory_terms_fact", "memory_history",
+				"entities", "river_job", "settings", "trait_evidence", "trait_events"} {
 				require.Contains(t, before, table)
 			}
 
 			receipt := decoded[oxbow.Receipt](t, d.ok("erase", "--memory", secret, "--user", "ann", "--yes", "--json"))
 			require.Equal(t, "memory", receipt.Kind)
-			require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 3}, "itself and both versions of the summary")
+			require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 3},
+				"itself and both versions of the summary")
 			require.Empty(t, tablesWith(d.pgDump(), traces...))
 			require.Zero(t, d.number(`select count(*) from oxbow.memories where source = 'summary'`))
-			require.Equal(t, confidence, d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait), "replayed without the evidence")
-			require.Equal(t, other+5, d.number(`select count(*) from oxbow.memories where memory_type <> 'trait'`), "others' stay")
+			require.Equal(t, confidence,
+				d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait),
+				"replayed without the evidence")
+			require.Equal(t, other+5, d.number(`select count(*) from oxbow.memories where memory_type <> 'trait'`),
+				"others' stay")
 			d.ok("check")
-			require.Contains(t, d.ok("erase", "--memory", secret, "--user", "ann", "--receipt", receipt.Proof), "Erased memory "+secret+": ")
+			require.Contains(t, d.ok("erase", "--memory", secret, "--user", "ann", "--receipt", receipt.Proof),
+				"Erased memory "+secret+": ")
 		})
 	}
 }

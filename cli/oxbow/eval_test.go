@@ -91,10 +91,13 @@ func TestEvalRefuses(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	for says, name := range map[string]string{
-		"has no questions with gold memories":                           lines(t, `{"user":"ada","content":"x"}`),
-		`line 1: gold must be a list of ids, got "1"`:                   lines(t, `{"type":"question","user":"ada","question":"q","gold":"1"}`),
-		`some.jsonl: line 2: importance must be between 0 and 1, got 2`: lines(t, `{"type":"question","user":"ada","question":"q","gold":["1"]}`, `{"user":"ada","id":"1","content":"x","importance":2}`),
-		"/no/such/file: no such file or direct":                         "/no/such/file",
+		"has no questions with gold memories": lines(t, `{"user":"ada","content":"x"}`),
+		`line 1: gold must be a list of ids, got "1"`: lines(t,
+			`{"type":"question","user":"ada","question":"q","gold":"1"}`),
+		`some.jsonl: line 2: importance must be between 0 and 1, got 2`: lines(t,
+			`{"type":"question","user":"ada","question":"q","gold":["1"]}`,
+			`{"user":"ada","id":"1","content":"x","importance":2}`),
+		"/no/such/file: no such file or direct": "/no/such/file",
 	} {
 		r := d.run("eval", name, "--json")
 		require.Equal(t, exitFailed, r.code)
@@ -132,8 +135,10 @@ func TestEvalInterrupted(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := run(ctx, []string{"eval", "--database-url", d.dsn, lines(t, some...), "--embedding-provider", "openai", "--embedding-model", "tiny",
-		"--embedding-dimension", "1024", "--embedding-url", server.URL + "/v1"}, &app{in: strings.NewReader(""), out: &out, err: &errs})
+	code := run(ctx, []string{"eval", "--database-url", d.dsn, lines(t, some...), "--embedding-provider", "openai",
+		"--embedding-model", "tiny",
+		"--embedding-dimension", "1024", "--embedding-url", server.URL + "/v1"},
+		&app{in: strings.NewReader(""), out: &out, err: &errs})
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, "Interrupted. Erasing the temporary users.\noxbow: interrupted\n", errs.String())
 	require.Empty(t, out.String())

@@ -108,7 +108,8 @@ func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 					require.Len(t, c.Messages, 1)
 					require.Equal(t, c.NewContent, c.Messages[0].Content)
 				case "UPDATE":
-					require.Less(t, slices.Index(said, c.OldContent), slices.Index(said, c.NewContent), "%s → %s", c.OldContent, c.NewContent)
+					require.Less(t, slices.Index(said, c.OldContent), slices.Index(said, c.NewContent), "%s → %s", c.OldContent,
+						c.NewContent)
 				default:
 					require.Fail(t, c.Event)
 				}
@@ -143,9 +144,11 @@ func TestHistoryOfATrait(t *testing.T) {
 	d := onDatabase(t)
 	d.say("ann", "s1", "2025-06-10T10:00:00Z", "I live in Oslo.")
 	d.exec(`do $$ begin perform set_config('oxbow.origin', 'import', true);
-		insert into oxbow.memories (user_id, memory_type, id, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at)
+		insert into oxbow.memories (user_id, memory_type, id, content, trait_subtype, trait_stage, trait_confidence,
+			trait_confidence_at)
 		values ('ann', 'trait', '0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1', 'Rows at dawn', 'behavior', 'emerging', 0.4, now()); end $$`)
-	require.Regexp(t, `(?s)Rows at dawn.*oxbow trait 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ann`, d.ok("history", "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1"))
+	require.Regexp(t, `(?s)Rows at dawn.*oxbow trait 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ann`,
+		d.ok("history", "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1"))
 }
 
 func events(changes []oxbow.Change) []string {

@@ -14,9 +14,11 @@ import (
 func TestImportSample(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Contains(t, d.ok("import", sampleFile), "lives.jsonl: 120 memories added; 1 other record read; 29 questions ignored.")
+	require.Contains(t, d.ok("import", sampleFile),
+		"lives.jsonl: 120 memories added; 1 other record read; 29 questions ignored.")
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories`))
-	require.Equal(t, 110, d.number(`select count(*) from oxbow.memories where memory_type = 'episodic'`), "unless the line says otherwise")
+	require.Equal(t, 110, d.number(`select count(*) from oxbow.memories where memory_type = 'episodic'`),
+		"unless the line says otherwise")
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id = 'demo-zhouyun' and timezone = 'Etc/GMT-8'`), "from the offset of the times")
 	before := d.rows()
 
@@ -91,13 +93,15 @@ func TestImportWays(t *testing.T) {
 
 	two := lines(t, `{"user":"ada","id":"1","content":"x"}`, `{"user":"bob","id":"1","content":"y"}`)
 	require.Contains(t, d.ok("import", two), "2 memories added", "an id is a user's own")
-	require.Contains(t, d.ok("import", two, lines(t, `{"user":"ada","id":"2","content":"z"}`)), "some.jsonl: 1 memory added.")
+	require.Contains(t, d.ok("import", two, lines(t, `{"user":"ada","id":"2","content":"z"}`)),
+		"some.jsonl: 1 memory added.")
 	mixed := d.run("import", two, "--user", "eve")
 	require.Equal(t, exitFailed, mixed.code)
 	require.Contains(t, mixed.err, "--user would merge the memories of 2 users")
 	require.Zero(t, d.number(`select count(*) from oxbow.memories where user_id = 'eve'`))
 	require.Contains(t, d.ok("import", lines(t, `{"content":"no user in the line"}`), "--user", "eve"), "1 memory added.")
-	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)), "no memories; 1 question ignored.")
+	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)),
+		"no memories; 1 question ignored.")
 
 	for says, args := range map[string][]string{
 		"/no/such/file: no such file or directory": {"/no/such/file"},
@@ -118,7 +122,8 @@ func TestExport(t *testing.T) {
 	d.ok("import", sampleFile)
 	d.work()
 	all := d.ok("export", "demo-maren")
-	require.Equal(t, d.number(`select count(*) from oxbow.memories where user_id = 'demo-maren'`), strings.Count(all, `"type": "memory"`))
+	require.Equal(t, d.number(`select count(*) from oxbow.memories where user_id = 'demo-maren'`),
+		strings.Count(all, `"type": "memory"`))
 	require.NotContains(t, all, "demo-zhouyun")
 
 	name := filepath.Join(t.TempDir(), "maren.jsonl")

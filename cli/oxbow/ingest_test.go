@@ -23,7 +23,8 @@ func files(t *testing.T, contents map[string]string) string {
 func TestIngest(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	dir := files(t, map[string]string{"boat.md": "# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nTwo people.\n", "a.html": "<p>Fish &amp; chips"})
+	dir := files(t, map[string]string{"boat.md": "# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nTwo people.\n",
+		"a.html": "<p>Fish &amp; chips"})
 	boat, page := filepath.Join(dir, "boat.md"), filepath.Join(dir, "a.html")
 	require.Equal(t, boat+": 2 chunks\n"+page+": 1 chunk", d.ok("ingest", "--user", "ada", boat, dir+"/./a.html"))
 	require.Equal(t, boat+": 2 chunks, unchanged", d.ok("ingest", "--user", "ada", boat))
@@ -32,7 +33,8 @@ func TestIngest(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(boat, []byte("# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nOne person.\n"), 0o600))
 	require.Equal(t, boat+": 2 chunks: 1 new, 1 kept; 1 erased", d.ok("ingest", "--user", "ada", boat))
-	reports := decoded[[]documents.Report](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap", "0", "--json"))
+	reports := decoded[[]documents.Report](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap",
+		"0", "--json"))
 	require.Equal(t, []int{2, 0, 2}, []int{reports[0].Chunks, reports[0].Added, reports[0].Kept})
 
 	listed := d.ok("files", "ada")
@@ -48,7 +50,8 @@ func TestIngest(t *testing.T) {
 func TestIngestOfStandardInput(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	r := d.input("# A\n\nText.", "ingest", "-", "--user", "ada", "--name", "https://example.com/a", "--media-type", "text/markdown")
+	r := d.input("# A\n\nText.", "ingest", "-", "--user", "ada", "--name", "https://example.com/a", "--media-type",
+		"text/markdown")
 	require.Zero(t, r.code, r.err)
 	require.Equal(t, "https://example.com/a: 1 chunk\n", r.out)
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where metadata @> '{"file_name": "a", "heading": "A"}'`))
@@ -71,10 +74,12 @@ func TestIngestRefusals(t *testing.T) {
 	}{
 		{exitFailed, "read " + dir + ": is a directory", []string{dir}},
 		{exitFailed, "none.txt: no such file or directory", []string{name("none.txt")}},
-		{exitFailed, "latin.txt: the file is not encoded as UTF-8, which is expected (byte 0xE9 in line 1)", []string{name("latin.txt")}},
+		{exitFailed, "latin.txt: the file is not encoded as UTF-8 (byte 0xE9 in line 1)",
+			[]string{name("latin.txt")}},
 		{exitFailed, "empty.md: the file is empty", []string{name("empty.md")}},
 		{exitFailed, "large.txt: the file is larger than 64 MiB", []string{name("large.txt")}},
-		{exitUsage, `invalid --chunk-size "99": expected a whole number from 100 to 20000`, []string{name("good.txt"), "--chunk-size", "99"}},
+		{exitUsage, `invalid --chunk-size "99": expected a whole number from 100 to 20000`,
+			[]string{name("good.txt"), "--chunk-size", "99"}},
 		{exitUsage, "standard input requires --name", []string{"-"}},
 		{exitUsage, "--name accepts one file, got 2", []string{"a", "b", "--name", "c"}},
 		{exitUsage, "requires at least 1 arg", nil},

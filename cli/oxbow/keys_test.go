@@ -55,7 +55,8 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var in struct{ Plaintext, Ciphertext string }
 	path := strings.Split(r.URL.Path, "/") // /v1/transit/encrypt/NAME
-	if json.Unmarshal(body, &in) != nil || len(path) != 5 || path[2] != "transit" || s.denies.Load() || r.Header.Get("X-Vault-Token") != "a-token" {
+	if json.Unmarshal(body, &in) != nil || len(path) != 5 || path[2] != "transit" || s.denies.Load() ||
+		r.Header.Get("X-Vault-Token") != "a-token" {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"errors": ["1 error occurred:\n\t* permission denied\n\n"]}`)
 		return
@@ -92,7 +93,8 @@ func (s *service) serveAWS(w http.ResponseWriter, r *http.Request, operation str
 		KeyID                     string `json:"KeyId"`
 		Plaintext, CiphertextBlob []byte
 	}
-	if json.Unmarshal(body, &in) != nil || s.denies.Load() || !strings.Contains(r.Header.Get("Authorization"), "Credential=AKIATEST/") {
+	if json.Unmarshal(body, &in) != nil || s.denies.Load() || !strings.Contains(r.Header.Get("Authorization"),
+		"Credential=AKIATEST/") {
 		refuse("AccessDeniedException", "User is not authorized to perform kms:"+operation)
 		return
 	}
@@ -123,7 +125,8 @@ func TestKeyManagementServices(t *testing.T) {
 			d := onDatabase(t)
 			s := newService(t, "seal", "other")
 			host := strings.TrimPrefix(s.URL, "http://")
-			uri, other, missing := "hcvault://"+host+"/transit/keys/seal", "hcvault://"+host+"/transit/keys/other", "hcvault://"+host+"/transit/keys/none"
+			uri, other, missing := "hcvault://"+host+"/transit/keys/seal", "hcvault://"+host+"/transit/keys/other",
+				"hcvault://"+host+"/transit/keys/none"
 			t.Setenv("VAULT_ADDR", s.URL)
 			t.Setenv("VAULT_TOKEN", "a-token")
 			if kind == "aws" {
@@ -141,7 +144,8 @@ func TestKeyManagementServices(t *testing.T) {
 			t.Setenv("OXBOW_KMS_URI", uri)
 			t.Setenv("OXBOW_KEYSET", clear)
 			r := d.run("keys", "add")
-			require.Contains(t, r.err, "the keyset is in clear, or none, though the key "+uri+" is to open it: oxbow keys encrypt encrypts it")
+			require.Contains(t, r.err,
+				"the keyset is in clear, or none, though the key "+uri+" is to open it: oxbow keys encrypt encrypts it")
 			keyset := d.ok("keys", "encrypt")
 			require.NotContains(t, keyset, material)
 			t.Setenv("OXBOW_KEYSET", keyset)
@@ -174,7 +178,8 @@ func TestKeyManagementServices(t *testing.T) {
 			fails("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
 			t.Setenv("OXBOW_KMS_URI", uri)
 			s.denies.Store(true)
-			fails("cannot be opened with "+uri, map[string]string{"vault": "permission denied", "aws": "not authorized to perform kms:Decrypt"}[kind])
+			fails("cannot be opened with "+uri, map[string]string{"vault": "permission denied",
+				"aws": "not authorized to perform kms:Decrypt"}[kind])
 			s.denies.Store(false)
 
 			// Commands that need no key do not call the service.
@@ -216,12 +221,12 @@ func TestKeyManagementServiceHangs(t *testing.T) {
 func TestWrongKeyURI(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "")
 	for uri, says := range map[string]string{
-		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: this program knows aws-kms://arn:… and hcvault://HOST/MOUNT/keys/NAME",
-		"密钥":                                        "OXBOW_KMS_URI: 密钥: this program knows",
-		"aws-kms://alias/oxbow":                     "it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
-		"hcvault://vault:8200/transit/seal":         "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
-		"hcvault://me:pw@vault:8200/transit/keys/a": "it must not hold a user or a password",
-		"hcvault://vault:8200/transit/keys/%zz":     "it must be like hcvault://vault.example.com:8200/transit/keys/NAME",
+		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: expected aws-kms://arn:… or hcvault://",
+		"密钥":                                        "OXBOW_KMS_URI: 密钥: expected aws-kms://",
+		"aws-kms://alias/oxbow":                     "expected a URI like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
+		"hcvault://vault:8200/transit/seal":         "expected a URI like hcvault://vault.example.com:8200/transit/keys/NAME",
+		"hcvault://me:pw@vault:8200/transit/keys/a": "a URI with a user or a password is not supported",
+		"hcvault://vault:8200/transit/keys/%zz":     "expected a URI like hcvault://vault.example.com:8200/transit/keys/NAME",
 		"hcvault://vault:8200/transit/keys/seal":    "VAULT_TOKEN is not set",
 	} {
 		t.Setenv("OXBOW_KMS_URI", uri)
@@ -292,7 +297,7 @@ func TestCheckSecrets(t *testing.T) {
 	r := d.run("check", "mia")
 	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +message: no sealed text`, r.out)
 	require.Regexp(t, `mia +[0-9a-f-]{36} +key +message: sealed with the key 7`, r.out)
-	d.exec(`delete from oxbow.messages; alter table oxbow.memories drop constraint sensitivity_sealed;
+	d.exec(`delete from oxbow.messages; alter table oxbow.memories drop constraint valid;
 		insert into oxbow.memories (user_id, content, sensitivity) values ('mia', 'swordfish', 3)`)
 	r = d.run("check")
 	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +fact: no sealed text`, r.out)

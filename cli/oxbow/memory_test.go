@@ -16,7 +16,8 @@ func TestForgetRestoreErase(t *testing.T) {
 	d.work()
 	require.Len(t, d.recall("ada", "boat"), 2)
 
-	require.Regexp(t, `^Forgotten\. "oxbow restore" can restore it until \d{4}-\d\d-\d\d`, d.ok("forget", "ada", boat, "--reason", "sold"))
+	require.Regexp(t, `^Forgotten\. "oxbow restore" can restore it until \d{4}-\d\d-\d\d`,
+		d.ok("forget", "ada", boat, "--reason", "sold"))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	shown := d.ok("show", boat)
 	require.Contains(t, shown, "forgotten on ")
@@ -48,7 +49,8 @@ func TestRefusalsAboutOneMemory(t *testing.T) {
 		{exitFailed, "no such memory: " + id + ` of user "bob"`, []string{"show", id, "--user", "bob"}},
 		{exitFailed, "user 'bob' has no memory " + id, []string{"forget", "bob", id}},
 		{exitFailed, "is not forgotten", []string{"restore", "ada", id}},
-		{exitFailed, `user "bob" has no memory ` + id + ": nothing was erased", []string{"erase", "--memory", id, "--user", "bob", "--yes"}},
+		{exitFailed, `user "bob" has no memory ` + id + ": nothing was erased",
+			[]string{"erase", "--memory", id, "--user", "bob", "--yes"}},
 		{exitUsage, "\"oxbow erase\" deletes data: add --yes to confirm", []string{"erase", "ada"}},
 		{exitUsage, "\"oxbow erase\" deletes data: add --yes to confirm", []string{"erase", "--memory", id, "--user", "ada"}},
 		{exitUsage, "nothing to erase", []string{"erase", "--yes"}},
@@ -87,7 +89,8 @@ func TestShowJobs(t *testing.T) {
 func TestCompletionAndHelp(t *testing.T) {
 	t.Parallel()
 	help := cli(t).out
-	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status", "eval",
+	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status",
+		"eval",
 		"forget", "restore", "erase", "reembed", "traits", "trait", "history", "timeline", "end-session", "completion"} {
 		require.Contains(t, help, "\n  "+name+" ")
 		require.Zero(t, cli(t, name, "--help").code)
@@ -133,7 +136,8 @@ func TestSecret(t *testing.T) {
 	require.Equal(t, "The code is 剑鱼.", s.Memory.Content)
 	require.NotEqual(t, old, s.Memory.SealedKey)
 
-	for keyset, says := range map[string]string{"": "give the client its keys", d.ok("keys", "new"): "not among the keys given", "x": "OXBOW_KEYSET: the keyset cannot be read"} {
+	for keyset, says := range map[string]string{"": "give the client its keys",
+		d.ok("keys", "new"): "not among the keys given", "x": "OXBOW_KEYSET: the keyset cannot be read"} {
 		t.Setenv("OXBOW_KEYSET", keyset)
 		r = d.run("show", id)
 		require.Equal(t, exitFailed, r.code)

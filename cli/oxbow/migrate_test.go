@@ -52,7 +52,7 @@ func TestMigrate(t *testing.T) {
 
 	r = migrate("down", "--to", "99", "--yes")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "cannot go down to version 99")
+	require.Contains(t, r.err, "invalid target version 99")
 	require.Equal(t, exitUsage, migrate("down").code, "no terminal to ask on")
 	require.Empty(t, status().Problem)
 
@@ -75,7 +75,7 @@ func TestMigrateNewerDatabase(t *testing.T) {
 	for _, args := range [][]string{{"up"}, {"down", "--yes"}} {
 		r := cli(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
 		require.Equal(t, exitFailed, r.code)
-		require.Regexp(t, `^oxbow: the database is newer than this oxbow: database ".*" is at version 99 \(River 8\), this binary knows version \d+ \(River 8\)`, r.err)
+		require.Regexp(t, `^oxbow: the database is newer than this version of oxbow: database ".*" is at version 99 \(River 8\), this version of oxbow knows version \d+ \(River 8\)`, r.err)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // climber goes climbing on five days in two months, at 15:30 UTC.
 const climber = `insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
-	select 'ada', 'episodic', 'I went climbing with friends, number ' || n, '2025-03-01 15:30+00'::timestamptz + n * interval '10 days', 'chat ' || n
+	select 'ada', 'episodic', 'I went climbing with friends, number ' || n, '2025-03-01 15:30+00'::timestamptz + n *
+		interval '10 days', 'chat ' || n
 	  from generate_series(1, 5) n`
 
 func TestReflect(t *testing.T) {
@@ -29,7 +30,8 @@ func TestReflect(t *testing.T) {
 	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
 
 	dry := d.ok("reflect", "ada", "--dry-run", "--now", "2025-05-01")
-	require.Regexp(t, `(?m)^Cycle 1: 5 memories; 5 clues kept for later$`, dry, "the days, which later nights are compared with")
+	require.Regexp(t, `(?m)^Cycle 1: 5 memories; 5 clues kept for later$`, dry,
+		"the days, which later nights are compared with")
 	require.Regexp(t, `(?m)^created +Often goes climbing +behavior +emerging +0\.40 +5 *$`, dry)
 	require.Contains(t, dry, "2 traits created, 0 changed, 0 dissolved. Dry run: nothing was written.")
 	require.Contains(t, dry, "Tends to be active late at night", "in Shanghai, that is")

@@ -21,8 +21,10 @@ func TestRememberAndRecall(t *testing.T) {
 		"--external-id", "allergy", "--metadata", `{"context":"personal","by":{"name":"Ada"}}`)
 	_, err := uuid.Parse(walnuts)
 	require.NoError(t, err, "the id is printed, and nothing else")
-	require.Equal(t, walnuts, d.ok("remember", "ada", "Ada is allergic to walnuts.", "--external-id", "allergy"), "stored once")
-	d.ok("remember", "ada", "Ada rowed to the island.", "--type", "episodic", "--at", "2025-03-01 08:30", "--session", "s1",
+	require.Equal(t, walnuts, d.ok("remember", "ada", "Ada is allergic to walnuts.", "--external-id", "allergy"),
+		"stored once")
+	d.ok("remember", "ada", "Ada rowed to the island.", "--type", "episodic", "--at", "2025-03-01 08:30", "--session",
+		"s1",
 		"--speaker", "Ada", "--agent", "coach")
 	d.ok("remember", "林", "林下周去京都看樱花。", "--type", "episodic")
 	piped := d.input("第一行\n第二行：船叫白鹭。\n", "remember", "林", "-")
@@ -31,7 +33,8 @@ func TestRememberAndRecall(t *testing.T) {
 	r := d.run("recall", "ada", "walnuts")
 	require.Zero(t, r.code)
 	require.Empty(t, r.out)
-	require.Equal(t, "Nothing found: 2 memories of user \"ada\" not embedded yet. Is a worker running (oxbow work)?\n", r.err)
+	require.Equal(t, "Nothing found: 2 memories of user \"ada\" not embedded yet. Is a worker running (oxbow work)?\n",
+		r.err)
 	d.work()
 
 	found := d.recall("ada", "What is she allergic to?")
@@ -48,7 +51,8 @@ func TestRememberAndRecall(t *testing.T) {
 	require.Equal(t, island, contents(d.recall("ada", "Ada", "--agent", "coach")))
 	require.Len(t, d.recall("ada", "Ada", "--context", "personal,work"), 1)
 	require.Len(t, d.recall("ada", "Ada", "--metadata", `{"by":{"name":"Ada"}}`), 1)
-	require.Equal(t, time.Date(2025, 3, 1, 8, 30, 0, 0, time.UTC), d.recall("ada", "island", "--words-only")[0].ValidAt.UTC())
+	require.Equal(t, time.Date(2025, 3, 1, 8, 30, 0, 0, time.UTC), d.recall("ada", "island",
+		"--words-only")[0].ValidAt.UTC())
 }
 
 func TestRecallForPeople(t *testing.T) {
@@ -69,7 +73,8 @@ func TestRecallForPeople(t *testing.T) {
 
 	explained := d.ok("recall", "ada", "boat", "--explain")
 	require.Regexp(t, `^1\. \d\.\d{3}  2025-03-01 00:00\n   The boat is`, explained)
-	require.Regexp(t, `words \d+\.\d+, rank 1; vector (\d+\.\d+, rank \d+|–); recency \+\d+\.\d %, importance \+7\.5 %`, explained)
+	require.Regexp(t, `words \d+\.\d+, rank 1; vector (\d+\.\d+, rank \d+|–); recency \+\d+\.\d %, importance \+7\.5 %`,
+		explained)
 
 	for says, args := range map[string][]string{
 		`user "eve" has no memories`:                                {"recall", "eve", "boat"},
@@ -97,7 +102,8 @@ func TestSupersedeAndAsOf(t *testing.T) {
 	d := onDatabase(t)
 	old := d.ok("remember", "ada", "Ada works in Delft.", "--at", "2020-09-01", "--metadata", `{"context":"work"}`)
 	d.work()
-	current := d.ok("remember", "ada", "Ada works in Lund.", "--supersedes", old, "--at", "2025-05-05", "--reason", "a new job")
+	current := d.ok("remember", "ada", "Ada works in Lund.", "--supersedes", old, "--at", "2025-05-05", "--reason",
+		"a new job")
 	require.NotEqual(t, old, current)
 	d.work()
 
@@ -123,7 +129,8 @@ func TestSupersedeAndAsOf(t *testing.T) {
 	require.Regexp(t, `superseded +1 +cli +Ada works in Lund\. +a new job`, text)
 	require.Regexp(t, `embedded +yes`, text)
 	require.Contains(t, text, "embed")
-	require.Equal(t, map[string]any{"context": "work"}, decoded[details](t, d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
+	require.Equal(t, map[string]any{"context": "work"}, decoded[details](t,
+		d.ok("show", current, "--user", "ada", "--json")).Memory.Metadata)
 
 	r := d.run("remember", "ada", "Ada works in Turku.", "--supersedes", old)
 	require.Equal(t, exitFailed, r.code)
@@ -150,9 +157,11 @@ func TestRememberRefuses(t *testing.T) {
 		{`importance must be between 0 and 1, got 1.5`, []string{"u", "x", "--importance", "1.5"}},
 		{`importance must be between 0 and 1, got NaN`, []string{"u", "x", "--importance", "NaN"}},
 		{`invalid --importance "much": expected a number`, []string{"u", "x", "--importance", "much"}},
-		{`invalid --metadata "[1]": expected a JSON object such as {"city": "Lund"}`, []string{"u", "x", "--metadata", "[1]"}},
+		{`invalid --metadata "[1]": expected a JSON object such as {"city": "Lund"}`,
+			[]string{"u", "x", "--metadata", "[1]"}},
 		{`invalid --metadata "{": expected a JSON object`, []string{"u", "x", "--metadata", "{"}},
-		{`invalid_at must not be before valid_at (2025-02-01T00:00:00Z), got "2025-01-01T00:00:00Z"`, []string{"u", "x", "--at", "2025-02", "--until", "2025-01"}},
+		{`invalid_at must not be before valid_at (2025-02-01T00:00:00Z), got "2025-01-01T00:00:00Z"`,
+			[]string{"u", "x", "--at", "2025-02", "--until", "2025-01"}},
 		{`invalid --at "yesterday": expected a day`, []string{"u", "x", "--at", "yesterday"}},
 		{`invalid --at "2025-02-30": expected a day`, []string{"u", "x", "--at", "2025-02-30"}},
 		{`session_id must have at most 1024 bytes`, []string{"u", "x", "--session", strings.Repeat("s", 1025)}},
@@ -216,13 +225,16 @@ func TestRecallRefuses(t *testing.T) {
 		{`text must not be blank when there is no embedding, got " "`, []string{"ada", " "}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
-		{`invalid --type "fact,insight": expected fact, episodic, trait or document`, []string{"ada", "x", "--type", "fact,insight"}},
+		{`invalid --type "fact,insight": expected fact, episodic, trait or document`,
+			[]string{"ada", "x", "--type", "fact,insight"}},
 		{`invalid --limit "0": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "0"}},
 		{`invalid --limit "1001": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "1001"}},
 		{`invalid --metadata "3": expected a JSON object`, []string{"ada", "x", "--metadata", "3"}},
-		{`invalid --as-of "May 2024": expected a day (2024-05-17), a month (2024-05)`, []string{"ada", "x", "--as-of", "May 2024"}},
+		{`invalid --as-of "May 2024": expected a day (2024-05-17), a month (2024-05)`,
+			[]string{"ada", "x", "--as-of", "May 2024"}},
 		{`invalid --believed-as-of "2024-13": expected a day`, []string{"ada", "x", "--believed-as-of", "2024-13"}},
-		{`embedding provider "acme" is not known: use local, openai or ollama`, []string{"ada", "x", "--embedding-provider", "acme"}},
+		{`embedding provider "acme" is not known: use local, openai or ollama`,
+			[]string{"ada", "x", "--embedding-provider", "acme"}},
 		{`[explain json] were all set`, []string{"ada", "x", "--json", "--explain"}},
 	} {
 		r := d.run(append([]string{"recall"}, bad.args...)...)

@@ -34,7 +34,8 @@ func TestStatus(t *testing.T) {
 	d.work()
 	d.ok("forget", "demo-maren", d.recall("demo-maren", "walnuts", "-n", "1")[0].ID.String())
 	s = decoded[databaseStatus](t, d.ok("status", "--json"))
-	require.Equal(t, gauges.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10}, s.Memories[0])
+	require.Equal(t, gauges.TypeCount{Type: store.Fact, Current: 8, Superseded: 1, Forgotten: 1, Embedded: 10},
+		s.Memories[0])
 	require.Equal(t, gauges.TypeCount{Type: store.Episodic, Current: 110, Embedded: 110}, s.Memories[1])
 	require.Nil(t, s.OldestWaiting)
 	require.Zero(t, s.EmbeddingLagSeconds)
@@ -80,11 +81,13 @@ func TestStatusOfMessages(t *testing.T) {
 	require.Regexp(t, `messages +3 waiting for extraction\n`, d.ok("status"))
 	d.exec(`update oxbow.messages set extract_failures = 2, extract_error = 'that is prose' where content = 'number 1'`)
 	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)
-	require.Regexp(t, `messages +3 waiting for extraction; 2 failed, up to 5 times, and will be retried: it has a line\n`, d.ok("status"))
+	require.Regexp(t, `messages +3 waiting for extraction; 2 failed, up to 5 times, and will be retried: it has a line\n`,
+		d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, gauges.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
 	d.exec(`update oxbow.messages set extracted_at = now() where content <> 'number 1'`)
-	require.Regexp(t, `messages +1 waiting for extraction; 1 failed, up to 2 times, and will be retried: that is prose\n`, d.ok("status"))
+	require.Regexp(t, `messages +1 waiting for extraction; 1 failed, up to 2 times, and will be retried: that is prose\n`,
+		d.ok("status"))
 }
 
 func TestStatusOfProvider(t *testing.T) {
@@ -94,7 +97,8 @@ func TestStatusOfProvider(t *testing.T) {
 		http.Error(w, `{"error":{"message":"the key is wrong"}}`, http.StatusUnauthorized)
 	}))
 	t.Cleanup(server.Close)
-	flags := []string{"status", "--embedding-provider", "openai", "--embedding-model", "tiny", "--embedding-dimension", "1024",
+	flags := []string{"status", "--embedding-provider", "openai", "--embedding-model", "tiny", "--embedding-dimension",
+		"1024",
 		"--embedding-url", server.URL + "/v1"}
 	require.Contains(t, d.ok(flags...), "openai:tiny with 1024 dimensions does not match the vectors")
 	d.exec(`update oxbow.settings set value = '{"model": "openai:tiny", "dimension": 1024}' where key = 'embedding'`)

@@ -35,7 +35,8 @@ func TestTableOnATerminal(t *testing.T) {
 	table := newTable(&out, time.UTC, "who", "~text", "id")
 	table.columns = 40
 	table.add("周芸", "四月跑一次半程马拉松，年底前把法语考到B1。", "7")
-	table.add("Maren", "Ash glazes, and a very long story about them that goes on and on and on until nobody listens.", "1234")
+	table.add("Maren", "Ash glazes, and a very long story about them that goes on and on and on until nobody listens.",
+		"1234")
 	table.print()
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	require.Len(t, lines, 7)
@@ -68,7 +69,8 @@ func TestWrap(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("很长的一段话 with words, and more。", 50)
-	require.Equal(t, strings.ReplaceAll(long, " ", ""), strings.ReplaceAll(strings.Join(wrap(long, 17, 1000), ""), " ", ""), "nothing is lost")
+	require.Equal(t, strings.ReplaceAll(long, " ", ""), strings.ReplaceAll(strings.Join(wrap(long, 17, 1000), ""), " ",
+		""), "nothing is lost")
 }
 
 func TestPrintable(t *testing.T) {
@@ -94,7 +96,8 @@ func TestParsePeriod(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, [2]string{begin.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano)}, text)
 	}
-	for _, text := range []string{"", "now", "17.05.2024", "2024-5", "24", "0000", "2023-02-29", "2024-05-17T25:00:00Z", "10000"} {
+	for _, text := range []string{"", "now", "17.05.2024", "2024-5", "24", "0000", "2023-02-29", "2024-05-17T25:00:00Z",
+		"10000"} {
 		_, _, err := parsePeriod(text, time.UTC)
 		require.ErrorIs(t, err, errNoPeriod, text)
 	}

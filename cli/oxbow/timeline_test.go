@@ -28,7 +28,8 @@ func TestTimeline(t *testing.T) {
 		` 2 +2025-06-10 +● +Mia +我现在住在上海。 +\S+ +\S+$`, d.ok("timeline", "小明", "住在哪里"))
 	// The version between them shares no word with the topic.
 	require.Regexp(t, `(?s)1 +2024-03-01 +2024-09-10 .*I live in Bergen\. +superseded by 2.*`+
-		`2 +2024-09-10 +2025-06-10 .*I moved to Oslo\. +superseded by 3.*3 +2025-06-10 +● .*I live in Trondheim now\.`, d.ok("timeline", "mia", "where does she live"))
+		`2 +2024-09-10 +2025-06-10 .*I moved to Oslo\. +superseded by 3.*3 +2025-06-10 +● .*I live in Trondheim now\.`,
+		d.ok("timeline", "mia", "where does she live"))
 	require.NotContains(t, d.ok("timeline", "mia", "where does she live"), "cello")
 
 	found := decoded[[]oxbow.TimelineEntry](t, d.ok("timeline", "mia", "live", "--limit", "1", "--json"))
@@ -62,5 +63,6 @@ func TestEndSession(t *testing.T) {
 	r := d.run("end-session", "小明", "no")
 	require.Equal(t, exitFailed, r.code)
 	require.Equal(t, "oxbow: user \"小明\" has no session \"no\"\n", r.err)
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where user_id = '小明'`), "it was extracted from at once")
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where user_id = '小明'`),
+		"it was extracted from at once")
 }

@@ -28,7 +28,8 @@ func TestTopOnce(t *testing.T) {
 		select 'embed', 'embed', '{}', 'completed', 1, now() + interval '5 seconds', now() from generate_series(1, 50)`)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, metadata) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 2}')`)
 	text = d.ok("top")
-	require.Regexp(t, `embed +2 +0 +1 +0 +0 +5 min +5\.0 +5\.0 s`, text, "waiting, running, later, retryable, discarded; oldest due, done a second, took")
+	require.Regexp(t, `embed +2 +0 +1 +0 +0 +5 min +5\.0 +5\.0 s`, text,
+		"waiting, running, later, retryable, discarded; oldest due, done a second, took")
 	require.Regexp(t, `reflect +0 +0 +0 +1 +0`, text)
 	require.Regexp(t, `extract +1 +[3-5]\d s`, text, "the running one")
 	require.Regexp(t, `reflect +retryable +3 +3 min +磁盘已满: the disk is full`, text)

@@ -46,7 +46,8 @@ func TestTrait(t *testing.T) {
 	} {
 		require.Regexp(t, `(?m)^`+line+`$`, text)
 	}
-	require.Equal(t, text, d.ok("trait", id.String()[:8], "--user", "林", "--now", "2025-04-01T12:00:00Z"), "its beginning will do")
+	require.Equal(t, text, d.ok("trait", id.String()[:8], "--user", "林", "--now", "2025-04-01T12:00:00Z"),
+		"its beginning will do")
 	require.Contains(t, d.ok("trait", preference.String()), "made from     每天五点起床。 (subtype behavior")
 	require.Contains(t, d.ok("trait", preference.String()), "\n              work: 早到公司 (0.70)\n")
 
@@ -68,7 +69,8 @@ func TestTraitThatIsLong(t *testing.T) {
 	trait := traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.4)}}
 	for i := range 40 {
 		at := traittest.Day(1, 2+i)
-		trait.Events = append(trait.Events, traittest.Reinforced(at, 0.05, traittest.Evidence{Content: fmt.Sprintf("memory %d.", i), At: at, Quality: "D"}))
+		trait.Events = append(trait.Events, traittest.Reinforced(at, 0.05,
+			traittest.Evidence{Content: fmt.Sprintf("memory %d.", i), At: at, Quality: "D"}))
 	}
 	id := trait.Insert(t, d.pool()).String()
 	text := d.ok("trait", id)
@@ -118,16 +120,19 @@ func TestCorrectTrait(t *testing.T) {
 	require.Regexp(t, `edited +0\.40 → 0\.50 +emerging +user +less so; context work\n`, log)
 	require.Regexp(t, `edited +0\.50 → 0\.90 +core +user +new wording(\n|$)`, log)
 	require.Regexp(t, `formerly      until .*: Ann gets up early\.\n`, log)
-	for _, args := range [][]string{{"trait", id}, {"trait", id[:8], "--user", "ada"}, {"trait", "edit", id, "--context", "work"}, {"trait", "dissolve", id}} {
+	for _, args := range [][]string{{"trait", id}, {"trait", id[:8], "--user", "ada"},
+		{"trait", "edit", id, "--context", "work"}, {"trait", "dissolve", id}} {
 		r := d.run(args...)
 		require.Equal(t, exitFailed, r.code)
 		require.Contains(t, r.err, newer, "the newer one is named")
 	}
-	require.Contains(t, d.input("up with the lark\n", "trait", "edit", newer, "--content", "-").out, "Corrected: up with the lark\n")
+	require.Contains(t, d.input("up with the lark\n", "trait", "edit", newer, "--content", "-").out,
+		"Corrected: up with the lark\n")
 	newer = decoded[[]oxbow.Trait](t, d.ok("traits", "ada", "--json"))[0].ID.String()
 
 	for range 2 {
-		require.Equal(t, `Dissolved. Only "oxbow trait edit" revives it.`, d.ok("trait", "dissolve", newer, "--reason", "not me"))
+		require.Equal(t, `Dissolved. Only "oxbow trait edit" revives it.`,
+			d.ok("trait", "dissolve", newer, "--reason", "not me"))
 	}
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_events where event = 'dissolved' and reason = 'not me' and actor = 'user'`))
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
@@ -136,7 +141,8 @@ func TestCorrectTrait(t *testing.T) {
 	r := d.run("trait", "delete", newer)
 	require.Equal(t, exitUsage, r.code)
 	require.Contains(t, r.err, "add --yes to confirm")
-	require.Regexp(t, `^Erased trait `+newer+`: \d+ rows\. Reflection does not create it again\.$`, d.ok("trait", "delete", newer, "--yes"))
+	require.Regexp(t, `^Erased trait `+newer+`: \d+ rows\. Reflection does not create it again\.$`,
+		d.ok("trait", "delete", newer, "--yes"))
 	require.Zero(t, d.number(`select count(*) from oxbow.memories where memory_type = 'trait'`))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`), "the memory stays")
 	require.Equal(t, 3, d.number(`select count(*) from oxbow.trait_refusals`), "of each wording")
@@ -154,8 +160,10 @@ func TestTraitRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, `invalid trait id "0198": expected a UUID, or at least its first 8 hex digits`, []string{"trait", "0198"}},
-		{exitUsage, `invalid trait id "0198zzzz"`, []string{"trait", "edit", "0198zzzz", "--user", "ada", "--context", "work"}},
+		{exitUsage, `invalid trait id "0198": expected a UUID, or at least its first 8 hex digits`,
+			[]string{"trait", "0198"}},
+		{exitUsage, `invalid trait id "0198zzzz"`, []string{"trait", "edit", "0198zzzz", "--user", "ada", "--context",
+			"work"}},
 		{exitUsage, "requires --user", []string{"trait", id[:8]}},
 		{exitUsage, `invalid --limit "0": expected a whole number`, []string{"trait", id, "-n", "0"}},
 		{exitUsage, "[all limit] were all set", []string{"trait", id, "--all", "-n", "3"}},
@@ -167,12 +175,15 @@ func TestTraitRefuses(t *testing.T) {
 		{exitFailed, "confidence must be above 0 and below 1, got 0", []string{"trait", "edit", id, "--confidence", "0"}},
 		{exitFailed, "confidence must be above 0 and below 1, got 1", []string{"trait", "edit", id, "--confidence", "1"}},
 		{exitFailed, "confidence must be above 0 and below 1, got NaN", []string{"trait", "edit", id, "--confidence", "NaN"}},
-		{exitFailed, `context must be work, personal, social, learning or general, got "home"`, []string{"trait", "edit", id, "--context", "home"}},
-		{exitFailed, "content must not be longer than 1 MiB", []string{"trait", "edit", id, "--content", strings.Repeat("x", 1<<20+1)}},
+		{exitFailed, `context must be work, personal, social, learning or general, got "home"`,
+			[]string{"trait", "edit", id, "--context", "home"}},
+		{exitFailed, "content must not be longer than 1 MiB", []string{"trait", "edit", id, "--content",
+			strings.Repeat("x", 1<<20+1)}},
 		{exitFailed, "no such memory: " + none, []string{"trait", none}},
 		{exitFailed, "no such memory: " + id + ` of user "bob"`, []string{"trait", id, "--user", "bob"}},
 		{exitFailed, `user "bob" has no trait whose id begins with ` + id[:8], []string{"trait", id[:8], "--user", "bob"}},
-		{exitFailed, `several trait ids of user "ada" begin with ` + id[:8], []string{"trait", "delete", id[:8], "--user", "ada", "--yes"}},
+		{exitFailed, `several trait ids of user "ada" begin with ` + id[:8],
+			[]string{"trait", "delete", id[:8], "--user", "ada", "--yes"}},
 		{exitFailed, "the memory is no trait: " + fact, []string{"trait", fact}},
 		{exitFailed, "memory " + fact + " of user 'ada' is no trait", []string{"trait", "edit", fact, "--context", "work"}},
 		{exitFailed, "is no trait (It is of type fact)", []string{"trait", "dissolve", fact}},
@@ -191,7 +202,8 @@ func TestTraitRefuses(t *testing.T) {
 func TestTraitsOfAnAppLogin(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	id := traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(time.Now(), 0.4)}}.Insert(t, d.pool()).String()
+	id := traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(time.Now(), 0.4)}}.Insert(t,
+		d.pool()).String()
 	login := "app_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	d.exec("create role " + login + " login in role oxbow_app")
 	t.Cleanup(func() { d.exec("drop role " + login) })
@@ -215,10 +227,11 @@ func TestTraitsOnADatabaseThatIsNotReady(t *testing.T) {
 	d := onDatabase(t)
 	d.exec(`update oxbow.schema_version set version = 1`)
 	id := uuid.NewString()
-	for _, args := range [][]string{{"traits", "u"}, {"trait", id}, {"trait", "edit", id, "--context", "work"}, {"trait", "dissolve", id},
+	for _, args := range [][]string{{"traits", "u"}, {"trait", id}, {"trait", "edit", id, "--context", "work"},
+		{"trait", "dissolve", id},
 		{"trait", "delete", id, "--yes"}} {
 		r := d.run(args...)
 		require.Equal(t, exitFailed, r.code)
-		require.Contains(t, r.err, "the database is older than this oxbow")
+		require.Contains(t, r.err, "the database is older than this version of oxbow")
 	}
 }

@@ -31,21 +31,27 @@ func lin(t *testing.T, pool *pgxpool.Pool) (core, preference, behavior uuid.UUID
 	t.Helper()
 	made := func(at time.Time, c float64) []traittest.Event { return []traittest.Event{traittest.Created(at, c)} }
 	april := traittest.Day(4, 1)
-	core = traittest.Trait{UserID: "林", Content: "林是一个自律、有条理的人。", Subtype: lifecycle.CoreTrait, Events: made(april, 0.9)}.Insert(t, pool)
-	preference = traittest.Trait{UserID: "林", Content: "喜欢清晨", Subtype: lifecycle.Preference, Parent: core, Context: "contextual", Events: made(april, 0.65),
+	core = traittest.Trait{UserID: "林", Content: "林是一个自律、有条理的人。", Subtype: lifecycle.CoreTrait,
+		Events: made(april, 0.9)}.Insert(t, pool)
+	preference = traittest.Trait{UserID: "林", Content: "喜欢清晨", Subtype: lifecycle.Preference, Parent: core,
+		Context: "contextual", Events: made(april, 0.65),
 		Tendencies: `{"work": {"tendency": "早到公司", "confidence": 0.7}, "personal": {"tendency": "周末睡懒觉", "confidence": 0.4}}`}.Insert(t, pool)
-	traittest.Trait{UserID: "林", Content: "Tea rather than coffee", Subtype: lifecycle.Preference, Events: made(april, 0.8)}.Insert(t, pool)
-	behavior = traittest.Trait{UserID: "林", Content: "每天五点起床。", Parent: preference, Context: "personal", Events: []traittest.Event{
-		traittest.Created(traittest.Day(1, 10), 0.4,
-			traittest.Evidence{Content: "早上五点起床，去湖边。", At: traittest.Day(1, 3), Session: "s1"},
-			traittest.Evidence{Content: "五点就醒了。", At: traittest.Day(1, 8), Session: "s2"}),
-		traittest.Reinforced(traittest.Day(2, 10), 0.2,
-			traittest.Evidence{Content: "我是早起的人。", At: traittest.Day(2, 9), Session: "s3", Quality: lifecycle.QualityB, Context: "personal"}),
-		traittest.Contradicted(traittest.Day(3, 10), 0.2,
-			traittest.Evidence{Content: "睡到中午。", At: traittest.Day(3, 9), Against: true}),
-		{Event: lifecycle.Event{Kind: lifecycle.Promoted, At: april}, Reason: "part of a preference"},
-	}}.Insert(t, pool)
-	traittest.Trait{UserID: "林", Content: "最近在学画画", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 20), traittest.Day(4, 19))}}.Insert(t, pool)
+	traittest.Trait{UserID: "林", Content: "Tea rather than coffee", Subtype: lifecycle.Preference,
+		Events: made(april, 0.8)}.Insert(t, pool)
+	behavior = traittest.Trait{UserID: "林", Content: "每天五点起床。", Parent: preference, Context: "personal",
+		Events: []traittest.Event{
+			traittest.Created(traittest.Day(1, 10), 0.4,
+				traittest.Evidence{Content: "早上五点起床，去湖边。", At: traittest.Day(1, 3), Session: "s1"},
+				traittest.Evidence{Content: "五点就醒了。", At: traittest.Day(1, 8), Session: "s2"}),
+			traittest.Reinforced(traittest.Day(2, 10), 0.2,
+				traittest.Evidence{Content: "我是早起的人。", At: traittest.Day(2, 9), Session: "s3", Quality: lifecycle.QualityB,
+					Context: "personal"}),
+			traittest.Contradicted(traittest.Day(3, 10), 0.2,
+				traittest.Evidence{Content: "睡到中午。", At: traittest.Day(3, 9), Against: true}),
+			{Event: lifecycle.Event{Kind: lifecycle.Promoted, At: april}, Reason: "part of a preference"},
+		}}.Insert(t, pool)
+	traittest.Trait{UserID: "林", Content: "最近在学画画", Events: []traittest.Event{traittest.Watched(traittest.Day(3, 20),
+		traittest.Day(4, 19))}}.Insert(t, pool)
 	traittest.Trait{UserID: "林", Content: "Collects stamps", Events: made(april, 0.2)}.Insert(t, pool)
 	traittest.Trait{UserID: "林", Content: "Sails", Events: made(traittest.Day(1, 1), 0.3)}.Insert(t, pool)
 	return core, preference, behavior
@@ -66,7 +72,8 @@ func TestTraits(t *testing.T) {
 	require.Regexp(t, `^  喜欢清晨 +preference +established +0\.65 +0\.65 +contextual +0 +0 +`+short(preference), lines[3])
 	require.Regexp(t, `^    – 周末睡懒觉 +0\.40 +personal$`, lines[4])
 	require.Regexp(t, `^    – 早到公司 +0\.70 +work$`, lines[5])
-	require.Regexp(t, `^    每天五点起床。 +behavior +emerging +0\.30 +0\.30 +personal +3 +1 +2025-02-09 +`+short(behavior), lines[6])
+	require.Regexp(t, `^    每天五点起床。 +behavior +emerging +0\.30 +0\.30 +personal +3 +1 +2025-02-09 +`+short(behavior),
+		lines[6])
 	require.Regexp(t, `^Tea rather than coffee +preference +established +0\.80`, lines[7])
 	require.Equal(t, "Not shown: 2 candidates, 1 trend (--all).", lines[9])
 	// On a terminal every row's subtype is aligned with the header.
@@ -126,7 +133,8 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 	says(`The user opted out of reflection.`)
 
 	traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(time.Now(), 0.2)}}.Insert(t, d.pool())
-	require.Equal(t, "User \"ada\" has no trait of stage emerging or higher. Hidden: 1 candidate (--all).\n", d.run("traits", "ada").err)
+	require.Equal(t, "User \"ada\" has no trait of stage emerging or higher. Hidden: 1 candidate (--all).\n",
+		d.run("traits", "ada").err)
 }
 
 func TestTraitsRefuse(t *testing.T) {
@@ -165,8 +173,9 @@ func TestTree(t *testing.T) {
 		traits []oxbow.Trait
 		tree   string
 	}{
-		"none":                  {nil, ""},
-		"order is kept":         {[]oxbow.Trait{trait(1, 0), trait(2, 1), trait(3, 0), trait(4, 1), trait(5, 2)}, "b0 c1 f2 e1 d0"},
+		"none": {nil, ""},
+		"order is kept": {[]oxbow.Trait{trait(1, 0), trait(2, 1), trait(3, 0), trait(4, 1), trait(5, 2)},
+			"b0 c1 f2 e1 d0"},
 		"parent is not shown":   {[]oxbow.Trait{trait(1, 9), trait(2, 0)}, "b0 c0"},
 		"parent comes later":    {[]oxbow.Trait{trait(1, 2), trait(2, 0)}, "c0 b1"},
 		"its own parent":        {[]oxbow.Trait{trait(1, 1)}, "b0"},

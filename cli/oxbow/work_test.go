@@ -34,17 +34,20 @@ func TestWorkUntilIdleWithProviderDown(t *testing.T) {
 	server := embeddingtest.New(t, 8)
 	server.Always(embeddingtest.Status(503, "overloaded"))
 	on{t, dsn}.exec(threeMemories)
-	flags := []string{"--database-url", dsn, "--embedding-provider", "openai", "--embedding-model", "m", "--embedding-dimension", "8", "--embedding-url", server.OpenAIURL()}
+	flags := []string{"--database-url", dsn, "--embedding-provider", "openai", "--embedding-model", "m",
+		"--embedding-dimension", "8", "--embedding-url", server.OpenAIURL()}
 
 	r := cli(t, append([]string{"work", "--until-idle"}, flags...)...)
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "choose openai:m with 8 dimensions, but the database's vectors are from local-v1 with 1024 dimensions")
+	require.Contains(t, r.err,
+		"choose openai:m with 8 dimensions, but the database's vectors are from local-v1 with 1024 dimensions")
 	require.Contains(t, r.err, "oxbow reembed --embedding-provider openai --embedding-model m --embedding-dimension 8")
 
 	server.Always(embeddingtest.Fault{})
 	r = cli(t, append([]string{"reembed"}, flags...)...)
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.out, "Changed the model from local-v1 with 1024 dimensions to openai:m with 8 dimensions: 3 vectors computed.")
+	require.Contains(t, r.out,
+		"Changed the model from local-v1 with 1024 dimensions to openai:m with 8 dimensions: 3 vectors computed.")
 	r = cli(t, append([]string{"reembed"}, flags...)...)
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.out, "Nothing to do: the database already uses this model: openai:m with 8 dimensions.")
@@ -69,8 +72,8 @@ func TestWorkRefusesDatabases(t *testing.T) {
 	down := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	for dsn, says := range map[string]string{
-		ahead:                       "the database is newer than this oxbow",
-		behind:                      "the database is older than this oxbow",
+		ahead:                       "the database is newer than this version of oxbow",
+		behind:                      "the database is older than this version of oxbow",
 		empty:                       "oxbow migrate up",
 		"postgres://" + down + "/d": "cannot connect to PostgreSQL on " + down,
 	} {
@@ -90,7 +93,8 @@ func TestWorkUntilInterrupted(t *testing.T) {
 	ended := make(chan result, 1)
 	go func() { ended <- cliContext(ctx, "work", "--database-url", dsn, "--health-addr", "127.0.0.1:0") }()
 	on{t, dsn}.exec(threeMemories)
-	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 }, 5*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 },
+		5*time.Minute, 10*time.Millisecond)
 	cancel()
 	r := <-ended
 	require.Zero(t, r.code, r.err)
@@ -101,10 +105,11 @@ func TestWorkUntilInterrupted(t *testing.T) {
 
 func TestEmbeddingVariables(t *testing.T) {
 	for name, c := range map[string]struct{ value, says string }{
-		"OXBOW_EMBEDDING_DIMENSION":      {"many", `invalid OXBOW_EMBEDDING_DIMENSION "many": expected a whole number`},
-		"OXBOW_EMBEDDING_TIMEOUT":        {"30", `invalid OXBOW_EMBEDDING_TIMEOUT "30": expected a duration such as 30s`},
-		"OXBOW_EMBEDDING_SEND_DIMENSION": {"perhaps", `invalid OXBOW_EMBEDDING_SEND_DIMENSION "perhaps": expected true or false`},
-		"OXBOW_EMBEDDING_PROVIDER":       {"x", `embedding provider "x" is not known: use local, openai or ollama`},
+		"OXBOW_EMBEDDING_DIMENSION": {"many", `invalid OXBOW_EMBEDDING_DIMENSION "many": expected a whole number`},
+		"OXBOW_EMBEDDING_TIMEOUT":   {"30", `invalid OXBOW_EMBEDDING_TIMEOUT "30": expected a duration such as 30s`},
+		"OXBOW_EMBEDDING_SEND_DIMENSION": {"perhaps",
+			`invalid OXBOW_EMBEDDING_SEND_DIMENSION "perhaps": expected true or false`},
+		"OXBOW_EMBEDDING_PROVIDER": {"x", `embedding provider "x" is not known: use local, openai or ollama`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, c.value)

@@ -131,7 +131,8 @@ func TestPDFSpacesAreDistances(t *testing.T) {
 func TestPDFFonts(t *testing.T) {
 	t.Parallel()
 	composite := func(first int) string {
-		return fmt.Sprintf("<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode %d 0 R >> >> >>", first+2)
+		return fmt.Sprintf("<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode %d 0 R >> >> >>",
+			first+2)
 	}
 	table := func(body string) string {
 		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+
@@ -153,8 +154,9 @@ func TestPDFFonts(t *testing.T) {
 func TestPDFForms(t *testing.T) {
 	t.Parallel()
 	page := pdfPage{text: "/Fm Do", resources: "<< /XObject << /Fm 12 0 R >> >>",
-		objects: []string{stream("BT /F1 10 Tf (in a form) Tj ET /Fm Do", "/Type /XObject /Subtype /Form /Resources << /XObject << /Fm 12 0 R >> "+
-			strings.TrimPrefix(plainFont, "<<"))}}
+		objects: []string{stream("BT /F1 10 Tf (in a form) Tj ET /Fm Do",
+			"/Type /XObject /Subtype /Form /Resources << /XObject << /Fm 12 0 R >> "+
+				strings.TrimPrefix(plainFont, "<<"))}}
 	chunks := mustRead(t, pdfOf(page))
 	require.Contains(t, chunks[0].Text, "in a form", "one that draws itself ends too")
 }
@@ -163,14 +165,17 @@ func TestUnreadablePDFs(t *testing.T) {
 	t.Parallel()
 	whole := pdfOf(pdfPage{text: "BT /F1 10 Tf (some text) Tj ET"})
 	for says, content := range map[string][]byte{
-		"is a broken PDF":                 whole[:len(whole)/2],
-		"is a broken PDF: ":               bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
-		"is an encrypted PDF":             pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
-		"is a PDF without text":           pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
-		"is a PDF without pages":          pdfOf(),
-		"is a PDF whose fonts":            pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET", resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
-		"page 1 cannot be read":           bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "), []byte("/Filter /Foo /Length 5 "), 1),
-		"its pages are nested":            bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"), []byte("/Type /Pages /Kids [2 0 R]"), 1),
+		"is a broken PDF":        whole[:len(whole)/2],
+		"is a broken PDF: ":      bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
+		"is an encrypted PDF":    pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
+		"is a PDF without text":  pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
+		"is a PDF without pages": pdfOf(),
+		"is a PDF whose fonts": pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET",
+			resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
+		"page 1 cannot be read": bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "),
+			[]byte("/Filter /Foo /Length 5 "), 1),
+		"its pages are nested": bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"),
+			[]byte("/Type /Pages /Kids [2 0 R]"), 1),
 		"is not a PDF: it does not begin": []byte("junk"),
 		"is a broken PDF: not a PDF fi":   []byte("%PDF-1.4\n"),
 	} {

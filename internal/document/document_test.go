@@ -47,7 +47,8 @@ func TestMediaType(t *testing.T) {
 		require.Equal(t, c.want, got, "%+v", c)
 	}
 	for given, says := range map[string]string{
-		"text/html; charset=gbk": "its encoding must be UTF-8", "application/zip": "expected text, Markdown, HTML or PDF", ";": "expected a media type",
+		"text/html; charset=gbk": "its encoding must be UTF-8", "application/zip": "expected text, Markdown, HTML or PDF",
+		";": "expected a media type",
 	} {
 		_, err := MediaType("a", given, []byte("x"))
 		require.ErrorContains(t, err, says)
@@ -86,8 +87,9 @@ func TestTextIsTidied(t *testing.T) {
 
 func TestMarkdownIsCutAtHeadings(t *testing.T) {
 	t.Parallel()
-	chunks := mustRead(t, "a.md", "---\ntitle: x\n---\nBefore.\n\n# Guide\n\n## Setup ##\n\nInstall it.\n\n```sh\n# no heading\n```\n\n"+
-		"Usage\n-----\n\nUse it.\n\n- a list\n---\n\n### Deep\nDown.\n# Other\nEnd.\n")
+	chunks := mustRead(t, "a.md",
+		"---\ntitle: x\n---\nBefore.\n\n# Guide\n\n## Setup ##\n\nInstall it.\n\n```sh\n# no heading\n```\n\n"+
+			"Usage\n-----\n\nUse it.\n\n- a list\n---\n\n### Deep\nDown.\n# Other\nEnd.\n")
 	require.Equal(t, []Chunk{
 		{Text: "---\ntitle: x\n---\nBefore."},
 		{Text: "# Guide\n\n## Setup ##\n\nInstall it.\n\n```sh\n# no heading\n```", Heading: "Guide > Setup"},

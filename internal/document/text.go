@@ -47,7 +47,7 @@ func strange(content []byte) (n int) {
 }
 
 var (
-	lineEnds   = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n",
+	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n",
 		"\u2029", "\n\n", "\u00a0", " ")
 	spaceAtEnd = regexp.MustCompile(`[ \t\x{3000}]+\n`)
 	blankLines = regexp.MustCompile(`\n{3,}`)

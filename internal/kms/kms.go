@@ -1,6 +1,5 @@
-// Package kms gives Tink the clients of key management services that the program oxbow knows.
-// Applications that use the Go client register those that they need themselves, so that they
-// inherit none.
+// Package kms registers clients of key management services with Tink, for the program oxbow. Applications that use the
+// Go client register the clients that they need, so that they inherit none.
 package kms
 
 import (
@@ -21,14 +20,14 @@ import (
 	"github.com/tink-crypto/tink-go/v2/core/registry"
 )
 
-// How long a service has to answer: nothing starts without its keys, and nothing may hang for them.
+// Nothing starts without its keys, and nothing may hang for them.
 const (
-	callTime  = 5 * time.Second
-	totalTime = 15 * time.Second
+	callTimeout  = 5 * time.Second
+	totalTimeout = 15 * time.Second
 )
 
-// Register gives Tink a client of the service that the URI of a key names. Where the service is and
-// who asks it comes from the environment, as its own tools have it. Nothing is sent yet.
+// Register registers a client with Tink for the service in the URI of a key. Address and credentials come from the
+// environment, as for the service's own tools. Register sends nothing.
 func Register(ctx context.Context, uri string) error {
 	scheme, _, _ := strings.Cut(uri, "://")
 	var client registry.KMSClient
@@ -39,7 +38,8 @@ func Register(ctx context.Context, uri string) error {
 	case "hcvault":
 		client, err = vault(uri)
 	default:
-		return fmt.Errorf("%s: this program knows aws-kms://arn:… and hcvault://HOST/MOUNT/keys/NAME; others a Go application registers itself (docs/privacy.md)", uri)
+		return fmt.Errorf("%s: expected aws-kms://arn:… or hcvault://HOST/MOUNT/keys/NAME; a Go application can register "+
+			"other services (docs/privacy.md)", uri)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", uri, err)
@@ -52,43 +52,44 @@ func Register(ctx context.Context, uri string) error {
 func aws(ctx context.Context, uri string) (registry.KMSClient, error) {
 	arn := strings.Split(strings.TrimPrefix(uri, "aws-kms://"), ":") // arn:aws:kms:REGION:ACCOUNT:key/ID
 	if len(arn) != 6 || arn[0] != "arn" || arn[2] != "kms" || arn[3] == "" {
-		return nil, fmt.Errorf("it must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID")
+		return nil, fmt.Errorf("expected a URI like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID")
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(arn[3]), config.WithRetryMaxAttempts(2),
-		config.WithLogger(logging.Nop{}), config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(callTime)))
+		config.WithLogger(logging.Nop{}), config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(callTimeout)))
 	if err != nil {
 		return nil, err
 	}
 	return awskms.NewClientWithOptions(ctx, uri, awskms.WithKMS(timed{kms.NewFromConfig(cfg)}))
 }
 
-// timed bounds a call with all that it needs, such as asking for credentials.
+// timed bounds the duration of a call, including requests for credentials.
 type timed struct{ *kms.Client }
 
 func (t timed) Encrypt(ctx context.Context, in *kms.EncryptInput, o ...func(*kms.Options)) (*kms.EncryptOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	return t.Client.Encrypt(ctx, in, o...)
 }
 
 func (t timed) Decrypt(ctx context.Context, in *kms.DecryptInput, o ...func(*kms.Options)) (*kms.DecryptOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	return t.Client.Decrypt(ctx, in, o...)
 }
 
-// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. VAULT_ADDR may say that the
-// host of the URI speaks http.
+// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. If VAULT_ADDR has the host of the URI and the scheme
+// http, http is used.
 func vault(uri string) (registry.KMSClient, error) {
 	at, err := url.Parse(uri)
 	if err != nil {
 		at = &url.URL{}
 	}
 	if at.User != nil {
-		return nil, fmt.Errorf("it must not hold a user or a password: the token is in VAULT_TOKEN")
+		return nil, fmt.Errorf("a URI with a user or a password is not supported: set VAULT_TOKEN")
 	}
-	if path := strings.Split(at.EscapedPath(), "/"); at.Host == "" || len(path) < 4 || path[len(path)-2] != "keys" || path[len(path)-1] == "" {
-		return nil, fmt.Errorf("it must be like hcvault://vault.example.com:8200/transit/keys/NAME")
+	path := strings.Split(at.EscapedPath(), "/")
+	if at.Host == "" || len(path) < 4 || path[len(path)-2] != "keys" || path[len(path)-1] == "" {
+		return nil, fmt.Errorf("expected a URI like hcvault://vault.example.com:8200/transit/keys/NAME")
 	}
 	if os.Getenv("VAULT_TOKEN") == "" {
 		return nil, fmt.Errorf("VAULT_TOKEN is not set")
@@ -101,7 +102,7 @@ func vault(uri string) (registry.KMSClient, error) {
 	if err != nil || address.Host != at.Host || address.Scheme != "http" {
 		address = &url.URL{Scheme: "https", Host: at.Host}
 	}
-	cfg.Address, cfg.AgentAddress, cfg.Timeout, cfg.MaxRetries = address.String(), "", callTime, 1
+	cfg.Address, cfg.AgentAddress, cfg.Timeout, cfg.MaxRetries = address.String(), "", callTimeout, 1
 	client, err := api.NewClient(cfg)
 	if err != nil {
 		return nil, err

@@ -43,8 +43,8 @@ func accountFor(dir string) (account, error) {
 		}
 		return account{name: name, uid: uint32(uid), gid: uint32(gid), switched: true}, nil
 	}
-	return account{}, errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor a user nobody: " +
-		"run this as another user, or set DATABASE_URL to a database that you run yourself")
+	return account{}, errors.New("PostgreSQL does not run as root, and neither user postgres nor nobody exists: " +
+		"run this as another user, or set DATABASE_URL to an existing database")
 }
 
 // attributes makes a child process run as the account, in its own session: a Ctrl-C in the terminal
@@ -77,7 +77,7 @@ func (a account) own(dir string) error {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || (st.Uid != a.uid && st.Uid != 0) || (st.Uid == 0 && os.Geteuid() != 0) {
-		return fmt.Errorf("%s is not a directory that belongs to %s: remove it", dir, a)
+		return fmt.Errorf("%s is not a directory owned by %s: remove it", dir, a)
 	}
 	if a.switched && st.Uid != a.uid {
 		if err := os.Chown(dir, int(a.uid), int(a.gid)); err != nil {
@@ -106,7 +106,7 @@ func (a account) reaches(dir string) error {
 		}
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if ok && !mayPass(st, a) {
-			return fmt.Errorf("PostgreSQL does not run as root, and %s, who would run it, may not pass through %s to %s: "+
+			return fmt.Errorf("PostgreSQL does not run as root but as %s, which may not traverse %s to %s: "+
 				"choose another directory, or run this as another user", a, parent, dir)
 		}
 		if parent == filepath.Dir(parent) {

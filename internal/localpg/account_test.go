@@ -61,7 +61,7 @@ func TestClosedParentIsNamed(t *testing.T) {
 	home := filepath.Join(openTempDir(t), "home")
 	require.NoError(t, os.Mkdir(home, 0o700))
 	acct := account{name: "postgres", uid: 4711, gid: 4711, switched: true}
-	require.ErrorContains(t, acct.reaches(filepath.Join(home, "cluster")), "postgres, who would run it, may not pass through "+home)
+	require.ErrorContains(t, acct.reaches(filepath.Join(home, "cluster")), "but as postgres, which may not traverse "+home)
 	require.NoError(t, os.Chmod(home, 0o711))
 	require.NoError(t, acct.reaches(filepath.Join(home, "cluster")))
 }
@@ -71,5 +71,5 @@ func TestSocketDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "socket")
 	require.NoError(t, os.Symlink(t.TempDir(), dir))
 	acct := account{uid: uint32(os.Geteuid())}
-	require.ErrorContains(t, acct.own(dir), "is not a directory that belongs to")
+	require.ErrorContains(t, acct.own(dir), "is not a directory owned by")
 }

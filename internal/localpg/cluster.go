@@ -110,7 +110,9 @@ func pickDefault(base string, all []installation, logger *slog.Logger) (string, 
 	if err != nil {
 		return "", installation{}, err
 	}
-	slices.SortFunc(existing, func(a, b string) int { return digitsIn(filepath.Base(b)) - digitsIn(filepath.Base(a)) })
+	slices.SortFunc(existing, func(a, b string) int {
+		return digitsIn(filepath.Base(b)) - digitsIn(filepath.Base(a))
+	})
 	for _, dir := range existing {
 		major, err := majorOfData(filepath.Join(dir, "data"))
 		if err != nil {
@@ -122,7 +124,7 @@ func pickDefault(base string, all []installation, logger *slog.Logger) (string, 
 		if install, err := choose(all, major); err == nil {
 			return dir, install, nil
 		}
-		logger.Warn("data of another PostgreSQL is left aside: its programs, or pgvector for them, are not installed",
+		logger.Warn("skipping the data of another PostgreSQL version, which is not installed or lacks pgvector",
 			"directory", dir, "major", major)
 	}
 	install, err := choose(all, 0)
@@ -138,7 +140,7 @@ func defaultBase() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for the private PostgreSQL: %w", err)
+		return "", fmt.Errorf("find the home directory for the private PostgreSQL: %w", err)
 	}
 	return filepath.Join(home, ".local", "share", "oxbow"), nil
 }
@@ -154,7 +156,7 @@ func majorOfData(data string) (int, error) {
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return 0, fmt.Errorf("%s/PG_VERSION holds %q, not a version: the data directory is damaged", data, text)
+		return 0, fmt.Errorf("%s/PG_VERSION contains %q, not a version: the data directory is damaged", data, text)
 	}
 	return major, nil
 }
@@ -172,9 +174,9 @@ func refuseForeign(dir string) error {
 	for _, entry := range entries {
 		switch name := entry.Name(); {
 		case name == "PG_VERSION":
-			return fmt.Errorf("%s is the data directory of another PostgreSQL cluster: choose a directory of its own for Oxbow's", dir)
-		case name != "data" && name != "lock" && name != "users" && name != "postgres.log" && !strings.HasPrefix(name, "initdb-"):
-			return fmt.Errorf("%s holds other files (%s): choose a directory of its own for Oxbow's database", dir, name)
+			return fmt.Errorf("%s is the data directory of another PostgreSQL cluster: choose another directory", dir)
+		case !slices.Contains([]string{"data", "lock", "users", "postgres.log"}, name) && !strings.HasPrefix(name, "initdb-"):
+			return fmt.Errorf("%s contains other files (%s): choose an empty directory", dir, name)
 		}
 	}
 	return nil
@@ -186,7 +188,8 @@ func (c *cluster) init(ctx context.Context, cfg Config) error {
 	if exists(filepath.Join(c.data(), "PG_VERSION")) {
 		return nil
 	}
-	cfg.Logger.Info("creating a private PostgreSQL cluster", "directory", c.dir, "major", c.install.major, "runs as", c.account.String())
+	cfg.Logger.Info("creating a private PostgreSQL cluster", "directory", c.dir, "major", c.install.major,
+		"runs as", c.account.String())
 	leftovers, err := filepath.Glob(c.path("initdb-*"))
 	if err != nil {
 		return err
@@ -209,8 +212,8 @@ func (c *cluster) init(ctx context.Context, cfg Config) error {
 func (c *cluster) initdb(ctx context.Context, dir string, noSync bool) error {
 	var failures []error
 	for _, locale := range locales(c.install.major) {
-		args := append([]string{"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8", "--no-instructions",
-			"--auth-local=trust", "--auth-host=reject"}, locale...)
+		args := append([]string{"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8",
+			"--no-instructions", "--auth-local=trust", "--auth-host=reject"}, locale...)
 		if noSync {
 			args = append(args, "--no-sync")
 		}
@@ -258,7 +261,7 @@ func (c *cluster) socketDir() (string, error) {
 	}
 	dir := filepath.Join(base, name)
 	if err := c.account.own(dir); err != nil {
-		return "", fmt.Errorf("make the socket's directory: %w", err)
+		return "", fmt.Errorf("create the socket directory: %w", err)
 	}
 	return dir, nil
 }

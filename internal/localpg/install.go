@@ -147,18 +147,18 @@ func choose(all []installation, major int) (installation, error) {
 
 // missing returns an error that says what is missing and how to install it.
 func missing(all []installation, major int) error {
-	text := "Oxbow's private database needs PostgreSQL 15 or newer with pgvector 0.8 or newer"
+	text := "the private database requires PostgreSQL 15 or newer with pgvector 0.8 or newer"
 	if major != 0 {
-		text = fmt.Sprintf("this data directory was made by PostgreSQL %d, which is needed to run it, with pgvector 0.8 or newer", major)
+		text = fmt.Sprintf("the data directory requires PostgreSQL %d with pgvector 0.8 or newer", major)
 	}
 	if len(all) == 0 {
-		text += "; this machine has no PostgreSQL server"
+		text += "; no PostgreSQL server is installed"
 	} else {
 		names := make([]string, len(all))
 		for i, in := range all {
 			names[i] = in.String()
 		}
-		text += "; this machine has: " + strings.Join(names, ", ")
+		text += "; installed: " + strings.Join(names, ", ")
 	}
 	return errors.New(text + ". " + howToInstall(all, major))
 }
@@ -174,12 +174,13 @@ func howToInstall(all []installation, major int) string {
 	if want != 0 {
 		version = strconv.Itoa(want)
 	}
-	hint := fmt.Sprintf("On Debian and Ubuntu: `make setup` in Oxbow's source, or `apt-get install postgresql-%s postgresql-%s-pgvector`. "+
+	hint := fmt.Sprintf("On Debian and Ubuntu: `make setup` in Oxbow's source, or "+
+		"`apt-get install postgresql-%s postgresql-%s-pgvector`. "+
 		"With Homebrew: `brew install postgresql@%s pgvector`.", version, version, version)
 	if runtime.GOOS == "darwin" {
 		hint = fmt.Sprintf("Install with Homebrew: `brew install postgresql@%s pgvector`.", version)
 	}
-	return hint + " Or set DATABASE_URL to a database that you run yourself."
+	return hint + " Or set DATABASE_URL to an existing database."
 }
 
 func digitsIn(path string) int {

@@ -51,14 +51,14 @@ func TestChoose(t *testing.T) {
 	require.Equal(t, beta, in.bin)
 
 	_, err = choose(all, 17)
-	require.ErrorContains(t, err, "made by PostgreSQL 17")
+	require.ErrorContains(t, err, "the data directory requires PostgreSQL 17")
 	require.ErrorContains(t, err, "PostgreSQL 17 in "+bare17+" (without pgvector)")
 	_, err = choose(inspect([]string{bare17}), 0)
 	require.ErrorContains(t, err, "postgresql@17 pgvector")
 	_, err = choose(inspect([]string{old16}), 0)
 	require.ErrorContains(t, err, "pgvector 0.7.4")
 	_, err = choose(nil, 0)
-	require.ErrorContains(t, err, "this machine has no PostgreSQL server")
+	require.ErrorContains(t, err, "no PostgreSQL server is installed")
 	require.ErrorContains(t, err, "DATABASE_URL")
 }
 

@@ -175,7 +175,8 @@ func TestConcurrentStartsShareOneServer(t *testing.T) {
 		require.Equal(t, 1, get[int](t, servers[len(servers)-1].DSN("oxbow"), "select 1"), "after %d stops", i)
 		require.NoError(t, s.Stop(t.Context()))
 	}
-	require.False(t, isPostmaster(servers[0].postmaster.pid, servers[0].cluster.data()), "the last one to leave stops the server")
+	require.False(t, isPostmaster(servers[0].postmaster.pid, servers[0].cluster.data()),
+		"the last one to leave stops the server")
 }
 
 func TestKeepRunningAndShutdown(t *testing.T) {
@@ -289,7 +290,7 @@ func TestForeignDirectories(t *testing.T) {
 	t.Parallel()
 	for file, message := range map[string]string{
 		"PG_VERSION": "another PostgreSQL cluster",
-		"thesis.txt": "holds other files (thesis.txt)",
+		"thesis.txt": "contains other files (thesis.txt)",
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.Chmod(dir, 0o755))

@@ -49,7 +49,8 @@ func acquire(ctx context.Context, path string, mode lockMode) (*fileLock, error)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("another program is starting or stopping this PostgreSQL and holds %s: %w", path, context.Cause(ctx))
+			return nil, fmt.Errorf("another program is starting or stopping PostgreSQL and holds %s: %w",
+				path, context.Cause(ctx))
 		case <-tick.C:
 		}
 	}

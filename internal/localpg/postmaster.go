@@ -70,7 +70,7 @@ func (c *cluster) attach(ctx context.Context, logger *slog.Logger) (*postmaster,
 		return pm, nil
 	}
 	// A cleaner of temporary directories removed the socket, so the server is unreachable.
-	logger.Warn("restarting the private PostgreSQL, whose socket is gone", "pid", pm.pid, "socket", pm.socketDir)
+	logger.Warn("restarting the private PostgreSQL, because its socket is gone", "pid", pm.pid, "socket", pm.socketDir)
 	return nil, pm.stop(ctx)
 }
 
@@ -82,7 +82,7 @@ func (c *cluster) startPostmaster(ctx context.Context, cfg Config) (*postmaster,
 	}
 	for {
 		if err := errors.Join(disarmPIDFile(c.data()), removeSocketFiles(socketDir)); err != nil {
-			return nil, fmt.Errorf("clear what a killed server left: %w", err)
+			return nil, fmt.Errorf("clean up after a killed server: %w", err)
 		}
 		pm, output, err := c.spawn(ctx, cfg, socketDir)
 		if err == nil {
@@ -93,7 +93,7 @@ func (c *cluster) startPostmaster(ctx context.Context, cfg Config) (*postmaster,
 			_ = os.Remove(socketDir)
 			return nil, fmt.Errorf("start PostgreSQL in %s: %w\n%s", c.dir, err, output)
 		}
-		cfg.Logger.Info("waiting for the last processes of a killed PostgreSQL", "directory", c.dir)
+		cfg.Logger.Info("waiting for the remaining processes of a killed PostgreSQL", "directory", c.dir)
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("processes of a killed PostgreSQL still use %s: %w", c.dir, context.Cause(ctx))
@@ -120,7 +120,8 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		args = append(args, "-c", name+"="+settings[name])
 	}
-	cmd := exec.Command(filepath.Join(c.install.bin, "postgres"), args...) // not bound to ctx: the process outlives Start
+	// Not bound to ctx: the process outlives Start.
+	cmd := exec.Command(filepath.Join(c.install.bin, "postgres"), args...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = c.data(), environment(), c.account.attributes()
 	// A file rather than a pipe: a server that outlives this program can still write to it.
 	cmd.Stdout, cmd.Stderr = log, log
@@ -141,7 +142,7 @@ func (c *cluster) spawn(ctx context.Context, cfg Config, socketDir string) (*pos
 	return pm, "", nil
 }
 
-var errExited = errors.New("the server process has ended")
+var errExited = errors.New("the server process exited")
 
 // waitReady waits until the postmaster's pid file reports that it accepts connections, which
 // includes recovery.
@@ -227,12 +228,12 @@ func ensureDatabase(ctx context.Context, maintenance, target, name string) error
 		return fmt.Errorf("connect to the private PostgreSQL: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	var there bool
-	err = conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&there)
+	var exists bool
+	err = conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&exists)
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		if _, err := conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()); err != nil {
 			return fmt.Errorf("create database %q: %w", name, err)
 		}
