@@ -32,10 +32,7 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 ) {
 	ctx, end := c.span(ctx, "Supersede")
 	defer end(&err)
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		if err := c.nameTrace(ctx); err != nil {
-			return err
-		}
+	err = c.InTx(ctx, userID, func(tx pgx.Tx) error {
 		created, err = store.Supersede(ctx, tx, userID, id, r)
 		return err
 	})
@@ -57,12 +54,8 @@ func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error
 // Promote keeps a memory that would expire, such as the summary of a conversation, and revives an expired
 // one. It reports whether it changed anything. The reason may be empty, and is stored in the history.
 // ErrNotFound, ErrSuperseded or ErrForgotten if the memory cannot be kept.
-func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reason string) (changed bool, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		changed, err = store.Promote(ctx, tx, userID, id, reason)
-		return err
-	})
-	return changed, err
+func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reason string) (bool, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (bool, error) { return store.Promote(ctx, tx, userID, id, reason) })
 }
 
 // History returns the history of a memory and of all its versions, in order. ErrNotFound if the user has
@@ -95,36 +88,28 @@ func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (ver
 // EraseMemory erases a memory and everything that refers to it: vector, search terms, history, links,
 // sources, and its id in jobs. It cannot be undone. If the user has no such memory, the receipt is the
 // zero value.
-func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (receipt Receipt, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		receipt, err = store.EraseMemory(ctx, tx, userID, id, rand.Text())
-		return err
+func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (Receipt, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
+		return store.EraseMemory(ctx, tx, userID, id, rand.Text())
 	})
-	return receipt, err
 }
 
 // EraseUser erases everything of a user in one transaction: the rows of every table, history, and jobs with
 // their arguments and errors. It cannot be undone. The receipt lists the number of rows deleted from each
 // table. Uses that this client has not yet reported are dropped.
-func (c *Client) EraseUser(ctx context.Context, userID string) (receipt Receipt, err error) {
+func (c *Client) EraseUser(ctx context.Context, userID string) (Receipt, error) {
 	if c.uses != nil {
 		c.uses.drop(userID)
 	}
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		receipt, err = store.EraseUser(ctx, tx, userID, rand.Text())
-		return err
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
+		return store.EraseUser(ctx, tx, userID, rand.Text())
 	})
-	return receipt, err
 }
 
 // FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. proof is the
 // Proof that the erasure returned. ErrNoReceipt if it does not belong to that erasure.
-func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (
-	receipt Receipt, err error,
-) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		receipt, err = store.FindReceipt(ctx, tx, userID, id, proof)
-		return err
+func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (Receipt, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
+		return store.FindReceipt(ctx, tx, userID, id, proof)
 	})
-	return receipt, err
 }

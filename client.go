@@ -163,6 +163,15 @@ func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) er
 	return c.inTx(ctx, beginAs(userID, traceparent(ctx)), f)
 }
 
+// inUser is on for a function with a result.
+func inUser[T any](ctx context.Context, c *Client, userID string, f func(pgx.Tx) (T, error)) (result T, err error) {
+	err = c.on(ctx, userID, func(tx pgx.Tx) error {
+		result, err = f(tx)
+		return err
+	})
+	return result, err
+}
+
 func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx) error) error {
 	tx, err := c.db.BeginTx(ctx, options)
 	if err != nil {

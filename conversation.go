@@ -28,10 +28,7 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 	}
 	ctx, end := c.span(ctx, "AddMessages", attribute.Int("oxbow.messages", len(messages)))
 	defer end(&err)
-	err = c.on(ctx, messages[0].UserID, func(tx pgx.Tx) error {
-		if err := c.nameTrace(ctx); err != nil {
-			return err
-		}
+	err = c.InTx(ctx, messages[0].UserID, func(tx pgx.Tx) error {
 		ids, err = store.AddMessages(ctx, tx, messages, c.sealer)
 		return err
 	})
@@ -58,10 +55,7 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messag
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {
 	ctx, end := c.span(ctx, "EndSession")
 	defer end(&err)
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		if err := c.nameTrace(ctx); err != nil {
-			return err
-		}
+	err = c.InTx(ctx, userID, func(tx pgx.Tx) error {
 		open, err = store.EndSession(ctx, tx, userID, sessionID)
 		return err
 	})
@@ -80,10 +74,8 @@ type FactsOptions struct {
 }
 
 // Facts returns the facts about a user that were true at one time, as believed at another, earliest first.
-func (c *Client) Facts(ctx context.Context, userID string, o FactsOptions) (facts []Fact, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		facts, err = store.FactsAsOf(ctx, tx, userID, o.ValidAsOf, o.BelievedAsOf)
-		return err
+func (c *Client) Facts(ctx context.Context, userID string, o FactsOptions) ([]Fact, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Fact, error) {
+		return store.FactsAsOf(ctx, tx, userID, o.ValidAsOf, o.BelievedAsOf)
 	})
-	return facts, err
 }

@@ -26,25 +26,19 @@ const maxNamings = 100
 
 // Entities returns the entities that a user's memories mention, each with its current edges, the most
 // mentioned first. Entities that only forgotten memories mention are left out.
-func (c *Client) Entities(ctx context.Context, userID string) (entities []Entity, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		entities, err = store.Entities(ctx, tx, userID)
-		return err
-	})
-	return entities, err
+func (c *Client) Entities(ctx context.Context, userID string) ([]Entity, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Entity, error) { return store.Entities(ctx, tx, userID) })
 }
 
 // EntitiesNamed returns the entities with the given name, ignoring case and accents. A person and a place
 // may share a name. If no entity has the name, it returns those whose names begin with it: "Anna" finds
 // "Anna Berg". Each entity includes all its edges, also ended ones, and the latest 100 memories that
 // mention it. The result may be empty.
-func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) (entities []NamedEntity, err error) {
+func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) ([]NamedEntity, error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, &InvalidError{Index: -1, Field: "name", Rule: "must not be blank"}
 	}
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		entities, err = store.EntitiesNamed(ctx, tx, userID, name, maxNamings)
-		return err
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]NamedEntity, error) {
+		return store.EntitiesNamed(ctx, tx, userID, name, maxNamings)
 	})
-	return entities, err
 }

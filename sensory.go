@@ -15,21 +15,15 @@ type SensoryItem = store.SensoryItem
 type SensoryCandidate = store.SensoryCandidate
 
 // Sensory returns the latest items of a user's sensory stream, newest first. limit is 1 to 1000.
-func (c *Client) Sensory(ctx context.Context, userID string, limit int) (items []SensoryItem, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		items, err = store.LatestSensory(ctx, tx, userID, limit)
-		return err
+func (c *Client) Sensory(ctx context.Context, userID string, limit int) ([]SensoryItem, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]SensoryItem, error) {
+		return store.LatestSensory(ctx, tx, userID, limit)
 	})
-	return items, err
 }
 
 // SensoryCandidates returns the frequent texts of a user's sensory stream, most frequent first. limit is 1 to 1000.
-func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) (
-	candidates []SensoryCandidate, err error,
-) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		candidates, err = store.SensoryCandidates(ctx, tx, userID, limit)
-		return err
+func (c *Client) SensoryCandidates(ctx context.Context, userID string, limit int) ([]SensoryCandidate, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]SensoryCandidate, error) {
+		return store.SensoryCandidates(ctx, tx, userID, limit)
 	})
-	return candidates, err
 }

@@ -96,12 +96,10 @@ func (c *Client) Trait(ctx context.Context, userID string, id uuid.UUID) (TraitD
 }
 
 // TraitAt is Trait with confidence and stage decayed to the given time, for historical data.
-func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now time.Time) (t TraitDetails, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		t, err = store.GetTrait(ctx, tx, userID, id, now)
-		return err
+func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now time.Time) (TraitDetails, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (TraitDetails, error) {
+		return store.GetTrait(ctx, tx, userID, id, now)
 	})
-	return t, err
 }
 
 // EditTrait corrects a trait on behalf of its user. It returns the id of the trait, which is new if the
@@ -110,14 +108,8 @@ func (c *Client) TraitAt(ctx context.Context, userID string, id uuid.UUID, now t
 //
 // Errors: ErrNotFound, ErrNotTrait, ErrForgotten, ErrSuperseded (the error names the newer wording), or an
 // *InvalidError.
-func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (
-	edited uuid.UUID, err error,
-) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		edited, err = store.EditTrait(ctx, tx, userID, id, e)
-		return err
-	})
-	return edited, err
+func (c *Client) EditTrait(ctx context.Context, userID string, id uuid.UUID, e TraitEdit) (uuid.UUID, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.EditTrait(ctx, tx, userID, id, e) })
 }
 
 // DissolveTrait archives a trait on behalf of its user, so that it is no longer recalled. Reflection does not
@@ -130,10 +122,6 @@ func (c *Client) DissolveTrait(ctx context.Context, userID string, id uuid.UUID,
 // DeleteTrait erases a trait with all its wordings, evidence and events, and returns how many rows it deleted.
 // The memories that were its evidence stay. A hash of the wording is kept, so that reflection does not make
 // the trait again. It cannot be undone. It returns the errors of EditTrait.
-func (c *Client) DeleteTrait(ctx context.Context, userID string, id uuid.UUID) (rows int64, err error) {
-	err = c.on(ctx, userID, func(tx pgx.Tx) error {
-		rows, err = store.DeleteTrait(ctx, tx, userID, id)
-		return err
-	})
-	return rows, err
+func (c *Client) DeleteTrait(ctx context.Context, userID string, id uuid.UUID) (int64, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (int64, error) { return store.DeleteTrait(ctx, tx, userID, id) })
 }

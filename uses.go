@@ -70,7 +70,7 @@ func (u *uses) flushInBackground(log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), useTimeout)
 	defer cancel()
 	if err := u.flush(ctx); err != nil {
-		log.WarnContext(ctx, "oxbow: uses of memories could not be reported", "error", err)
+		log.WarnContext(ctx, "oxbow: cannot report uses of memories", "error", err)
 	}
 }
 
