@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -205,19 +204,6 @@ func secretOf(t *testing.T, keyset string) string {
 }
 
 // A service that accepts the connection and never answers does not block a command.
-func TestKeyManagementServiceHangs(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	t.Setenv("OXBOW_KMS_URI", "hcvault://"+listener.Addr().String()+"/transit/keys/seal")
-	t.Setenv("VAULT_ADDR", "http://"+listener.Addr().String())
-	t.Setenv("VAULT_TOKEN", "a-token")
-	r := cli(t, "keys", "new")
-	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "the keyset cannot be encrypted with hcvault://")
-	require.Empty(t, r.out)
-}
-
 func TestWrongKeyURI(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "")
 	for uri, says := range map[string]string{

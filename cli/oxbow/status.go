@@ -174,7 +174,7 @@ func messageLine(m gauges.MessageCount) string {
 	}
 	if m.Failing > 0 {
 		line += fmt.Sprintf("; %s failed, up to %s, and will be retried: %s",
-			thousands(m.Failing), times(int(m.Failures)), printable(m.LastError))
+			thousands(m.Failing), times(m.Failures), printable(m.LastError))
 	}
 	return line
 }

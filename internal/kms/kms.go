@@ -20,8 +20,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/core/registry"
 )
 
-// Nothing starts without its keys, and nothing may hang for them.
-const (
+// Nothing starts without its keys, and nothing may hang for them. Tests shorten the timeouts.
+var (
 	callTimeout  = 5 * time.Second
 	totalTimeout = 15 * time.Second
 )
