@@ -235,7 +235,8 @@ func TestEntitiesFollowTheMetadata(t *testing.T) {
 	}
 	require.Equal(t, []string{"安娜"}, names())
 	_, err := b.pool.Exec(ctx,
-		`update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann' and id = $1`, id)
+		`update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann'
+			and id = $1`, id)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())
 

@@ -67,20 +67,28 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`update oxbow.users set metadata = jsonb_build_object('name', $1::text), opted_out = true where user_id = $1`,
 		`insert into oxbow.sessions (user_id, id) values ($1, $1 || ' s1')`,
 		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
-		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
+		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+			select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
 		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
-		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
+		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1
+		 and content like '%rice%'`,
 		`insert into oxbow.extractions (user_id, number) values ($1, 3)`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
-		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
-		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
-		`insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at) values ($1, 'episodic', 1, now()), ($1, 'fact', 2, now())`,
+		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
+			values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
+		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
+			select user_id, memory_type, id, 'm', $1 from oxbow.memories where user_id = $1 limit 1`,
+		`insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at)
+			values ($1, 'episodic', 1, now()), ($1, 'fact', 2, now())`,
 		`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id, slot, embedding)
-		 select user_id, memory_type, memory_id, case memory_type when 'fact' then 2 else 1 end, embedding from oxbow.memory_vectors where user_id = $1`,
+		 select user_id, memory_type, memory_id, case memory_type when 'fact' then 2 else 1 end, embedding
+		 from oxbow.memory_vectors where user_id = $1`,
 		`insert into oxbow.sensory (user_id, content) values ($1, $1 || ' opened a page')`,
-		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5($1)::uuid, $1, 3, now(), now())`,
-		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
+		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
+			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
+		`update oxbow.river_job
+			set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
 		  where args @> jsonb_build_object('user_id', $1::text) and finalized_at is not null`,
 	} {
 		_, err := b.pool.Exec(ctx, sql, user)
@@ -236,7 +244,8 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 		select count(*) from oxbow.memory_term_stats s full join
 		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms group by 1, 2) t
 		  using (user_id, memory_type)
-		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
+		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct
+		from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
 }
 
 // Users are erased while a worker embeds their memories and folds their repeated facts. Nothing comes back.
@@ -297,7 +306,8 @@ func TestEraseUserAfterDeadlock(t *testing.T) {
 		erased <- err
 	}()
 	require.Eventually(t, func() bool {
-		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing' and wait_event_type = 'Lock'`) == 1
+		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing'
+			and wait_event_type = 'Lock'`) == 1
 	}, 2*time.Minute, time.Millisecond)
 	_, err = folding.Exec(ctx, `update oxbow.memories set strength = 2 where user_id = 'ann' and id = $1`, id)
 	require.NoError(t, err, "erasure gave way")

@@ -26,9 +26,13 @@ func TestExportEraseImport(t *testing.T) {
 		with odd as (
 		  insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
 		  	trait_confidence_at, trait_context,
-		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from, trait_contexts, trait_review_due_at, strength,
-		    access_count, last_accessed_at, valid_at) values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001, now(), 'work', 3, 1,
-		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7, now(), '0001-01-01 00:00:01+00')
+		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from, trait_contexts,
+		    trait_review_due_at, strength,
+		    access_count, last_accessed_at, valid_at)
+		    values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001, now(), 'work',
+		    3, 1,
+		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7, now(),
+		    '0001-01-01 00:00:01+00')
 		  returning id)
 		select id from odd;
 		select oxbow.adopt_trait(user_id, id, 'import') from oxbow.memories where content = 'Zebedee is patient.';
@@ -157,11 +161,13 @@ func TestTablesOfLater(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	for _, sql := range []string{
-		`create table oxbow.later (user_id text, n bigint generated always as identity, note text, twice text generated always as (note || note) stored,
+		`create table oxbow.later (user_id text, n bigint generated always as identity, note text,
+			twice text generated always as (note || note) stored,
 		   at timestamptz default now(), primary key (user_id, n))`,
 		`insert into oxbow.later (user_id, note) values ('ann', 'a'), ('bob', 'b'), ('ann', null)`,
 		`create table oxbow.memory_vectors_next (like oxbow.memory_vectors)`,
-		`insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding) values ('ann', 'fact', gen_random_uuid(), array_fill(0, array[1024])::real[]::halfvec)`,
+		`insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding)
+			values ('ann', 'fact', gen_random_uuid(), array_fill(0, array[1024])::real[]::halfvec)`,
 	} {
 		_, err := b.pool.Exec(ctx, sql)
 		require.NoError(t, err, sql)

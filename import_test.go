@@ -94,7 +94,8 @@ func TestImportKeepsTheOrderOfTheFile(t *testing.T) {
 	_, err := b.client.Import(t.Context(), strings.NewReader(file.String()), oxbow.ImportOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 0, b.count(t, `
-		select count(*) from (select seq, lag(seq) over (order by substr(content, 6)::int) as before from oxbow.memories) m where seq <= before`))
+		select count(*) from (select seq, lag(seq) over (order by substr(content, 6)::int) as before from oxbow.memories) m
+		where seq <= before`))
 }
 
 func TestImportRefusesBadLines(t *testing.T) {
@@ -225,12 +226,14 @@ func TestImportOldTraits(t *testing.T) {
 		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence,
 			m.trait_reinforcement_count,
 		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ', ' ||
-		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e where e.trait_id = m.id)
+		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e
+		       where e.trait_id = m.id)
 		  from oxbow.memories_trait m,
 		       lateral oxbow.replay_trait(m.user_id, m.id) r
 		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions, r.window_end) is not
 		 	distinct from
-		       (m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_window_end)
+		       (m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count,
+		       m.trait_contradiction_count, m.trait_window_end)
 		 order by 1`)
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])

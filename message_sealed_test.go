@@ -139,7 +139,8 @@ func TestSecretMessageIsNotSummarised(t *testing.T) {
 	var content string
 	var level, messages int
 	err = b.pool.QueryRow(ctx,
-		`select content, sensitivity, (metadata ->> 'messages')::integer from oxbow.memories where source = 'summary' and expired_at is null`).
+		`select content, sensitivity, (metadata ->> 'messages')::integer from oxbow.memories where source = 'summary'
+			and expired_at is null`).
 		Scan(&content, &level, &messages)
 	require.NoError(t, err)
 	require.NotContains(t, content, "sealed")

@@ -141,7 +141,8 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	for name, fault := range map[string]embeddingtest.Fault{
 		"status 503": embeddingtest.Status(503, "overloaded"), "hangs": embeddingtest.Hang(),
 		"short vector": embeddingtest.ShortVector(),
-		"NaN":          embeddingtest.NaN(), "garbage": embeddingtest.Garbage(), "refuses": embeddingtest.Status(400, "bad input"),
+		"NaN":          embeddingtest.NaN(), "garbage": embeddingtest.Garbage(),
+		"refuses": embeddingtest.Status(400, "bad input"),
 	} {
 		server.Always(fault)
 		found, err = client.Recall(t.Context(), q)

@@ -14,9 +14,11 @@ func TestSensoryOfAUser(t *testing.T) {
 	app := b.app(t) // the client sets oxbow.user_id
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.sensory (user_id, content, at, kind, metadata) values
-		  ('ann', 'first', now() - interval '2 hours', 'page', '{"n": 1}'), ('ann', 'second', now() - interval '1 hour', 'input', '{}'), ('bob', 'his', now(), 'input', '{}');
+		  ('ann', 'first', now() - interval '2 hours', 'page', '{"n": 1}'), ('ann', 'second', now() - interval '1 hour',
+		  'input', '{}'), ('bob', 'his', now(), 'input', '{}');
 		insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values
-		  ('ann', md5('a')::uuid, 'a', 3, now(), now()), ('ann', md5('b')::uuid, 'b', 9, now(), now()), ('bob', md5('a')::uuid, 'a', 5, now(), now())`)
+		  ('ann', md5('a')::uuid, 'a', 3, now(), now()), ('ann', md5('b')::uuid, 'b', 9, now(), now()), ('bob',
+		  md5('a')::uuid, 'a', 5, now(), now())`)
 	require.NoError(t, err)
 
 	items, err := app.Sensory(t.Context(), "ann", 10)

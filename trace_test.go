@@ -152,7 +152,8 @@ func TestTraceIsChecked(t *testing.T) {
 		_, err = tx.Exec(t.Context(), `insert into oxbow.memories (user_id, content) values ('ada', 'tea')`)
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(),
-			`insert into oxbow.messages (user_id, session_id, content) values ('ada', 's', 'tea'); select oxbow.end_session('ada', 's')`)
+			`insert into oxbow.messages (user_id, session_id, content) values ('ada', 's', 'tea');
+				select oxbow.end_session('ada', 's')`)
 		require.NoError(t, err)
 		var traced int
 		require.NoError(t, tx.QueryRow(t.Context(),

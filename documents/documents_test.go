@@ -148,7 +148,8 @@ func TestIngestTakesErasedChunksOutOfJobs(t *testing.T) {
 	_, old := b.chunks(t, "boats.md")
 	b.ingest(t, "boats.md", strings.ReplaceAll(guide, "red", "blue"))
 	require.Equal(t, 2, b.count(t,
-		`select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed' order by id limit 1`))
+		`select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed'
+			order by id limit 1`))
 	require.Zero(t, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`, old[1].String()))
 	b.ingest(t, "boats.md", "All is new.")
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))

@@ -27,11 +27,13 @@ func TestUpInstallsAll(t *testing.T) {
 		`select unnest(proconfig) from pg_proc where oid = 'oxbow.near'::regproc`))
 	for _, role := range b.src.Roles {
 		require.True(t, value[bool](t, conn,
-			`select has_table_privilege($1, 'oxbow.schema_version', 'select') and not rolcanlogin from pg_roles where rolname = $1`, role))
+			`select has_table_privilege($1, 'oxbow.schema_version', 'select') and not rolcanlogin from pg_roles
+				where rolname = $1`, role))
 	}
 	require.EqualValues(t, 0,
 		value[int64](t, conn,
-			`select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`))
+			`select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database
+				where datname = current_database())`))
 
 	st, err := migrations.ReadSource(t.Context(), b.dsn, b.src)
 	require.NoError(t, err)

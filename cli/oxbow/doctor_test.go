@@ -85,14 +85,16 @@ func TestDoctorFinds(t *testing.T) {
 			doctor.LevelError},
 		"key gone": {`alter table oxbow.activity drop constraint activity_pkey`, "indexes",
 			"activity_pkey on activity", doctor.LevelError},
-		"index invalid": {`update pg_index set indisvalid = false where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
+		"index invalid": {`update pg_index set indisvalid = false
+			where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
 		"index too much": {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages",
 			doctor.LevelAdvice},
 		"policy off": {`alter table oxbow.messages disable row level security`, "rights",
 			"row-level security is off on messages", doctor.LevelError},
 		"policy forced": {`alter table oxbow.messages force row level security`, "rights", "forced on messages",
 			doctor.LevelWarning},
-		"policy gone": {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions; drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
+		"policy gone": {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions;
+			drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
 		"right gone": {`revoke insert on oxbow.river_job from oxbow_worker`, "rights",
 			"oxbow_worker lacks rights on river_job", doctor.LevelError},
 		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables",
@@ -103,9 +105,12 @@ func TestDoctorFinds(t *testing.T) {
 			doctor.LevelError},
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
 			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
-		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors)
-			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", doctor.LevelWarning},
-		"given up beside periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at, errors) values
+		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at,
+			errors)
+			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(),
+			array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", doctor.LevelWarning},
+		"given up beside periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts,
+			finalized_at, errors) values
 			('sweep', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "表被锁定"}']::jsonb[]),
 			('sweep', 'default', '{}', '{}', 'discarded', 1, 1, now() - interval '1 hour', array['{"error": "磁盘已满"}']::jsonb[])`,
 			"queue", "1 job of kind sweep given up: 磁盘已满", doctor.LevelWarning},
@@ -113,22 +118,30 @@ func TestDoctorFinds(t *testing.T) {
 			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", doctor.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
 			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", doctor.LevelWarning},
-		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at) values ('extract', 'extract', '{}', now() - interval '1 hour')`,
+		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at)
+			values ('extract', 'extract', '{}', now() - interval '1 hour')`,
 			"queue", "the oldest job of kind extract is due for 60 min", doctor.LevelWarning},
-		"not embedded": {`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, created_at) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', now() - interval '1 hour')`,
+		"not embedded": {`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, created_at)
+			values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', now() - interval '1 hour')`,
 			"backlog", "memories wait for their vectors for 60 min", doctor.LevelWarning},
-		"not extracted": {`insert into oxbow.messages (user_id, session_id, content, extract_failures) values ('ann', 's', '你好', 3)`,
+		"not extracted": {`insert into oxbow.messages (user_id, session_id, content, extract_failures)
+			values ('ann', 's', '你好', 3)`,
 			"backlog", "1 message could not be extracted", doctor.LevelAdvice},
 		"not reflected": {`insert into oxbow.memories (user_id, content) values ('ann', 'tea');
-			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at) select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
+			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at)
+			select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
 			"backlog", "memories wait for reflection for 5.0 days (1 in all)", doctor.LevelAdvice},
-		"inconsistent": {`insert into oxbow.settings (key, value) values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
+		"inconsistent": {`insert into oxbow.settings (key, value)
+			values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
 			"traits", "2 problems with traits", doctor.LevelError},
-		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`,
+		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}'
+			where key = 'embedding'`,
 			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here",
 			doctor.LevelWarning},
-		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0', current_database());
-			execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`, "settings", "transactions are serializable by default", doctor.LevelWarning},
+		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0',
+			current_database());
+			execute format('alter database %I set default_transaction_isolation = serializable',
+			current_database()); end $$`, "settings", "transactions are serializable by default", doctor.LevelWarning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

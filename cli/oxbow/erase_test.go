@@ -52,17 +52,23 @@ func tablesWith(dump string, words ...string) map[string]bool {
 func (d on) live(user, word string) (trait string) {
 	d.t.Helper()
 	t := d.t
-	d.exec(`insert into oxbow.users (user_id, timezone, metadata) values ($1::text, 'Asia/Shanghai', jsonb_build_object('home', $2::text))`, user, word)
-	d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content) select $1::text, 'long ' || $2::text, $2::text, format('I live in %s. %s号：我住在%s。', $2::text, n, $2::text) from generate_series(1, 40) n`, user, word)
-	d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id, agent_id, external_id, category, metadata)
+	d.exec(`insert into oxbow.users (user_id, timezone, metadata)
+		values ($1::text, 'Asia/Shanghai', jsonb_build_object('home', $2::text))`, user, word)
+	d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content)
+		select $1::text, 'long ' || $2::text, $2::text, format('I live in %s. %s号：我住在%s。', $2::text, n, $2::text)
+		from generate_series(1, 40) n`, user, word)
+	d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id, agent_id, external_id,
+		category, metadata)
 		select $1::text, 'episodic', format('I went climbing with friends, number %s, at %s', n, $2::text),
 			'2025-03-01 15:30+00'::timestamptz + n * interval '10 days',
-		       'chat ' || $2::text || n, $2::text, $2::text || n, $2::text, jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $2::text, 'kind', 'place')))
+		       'chat ' || $2::text || n, $2::text, $2::text || n, $2::text, jsonb_build_object('entities',
+		       jsonb_build_array(jsonb_build_object('name', $2::text, 'kind', 'place')))
 		  from generate_series(1, 5) n`, user, word)
 	require.Zero(t, d.input(fmt.Sprintf(`{"user": %q, "id": "i1", "session": "s %s", "speaker": "Ann", "at": "2025-10-12T08:30:00Z", "content": "I adopted a cat in %s."}`, user, word, word)+"\n", "import", "-").code)
 	file := files(t, map[string]string{"of-" + word + ".md": "# Boats of " + word + "\n\nThey sail to " + word + ".\n"})
 	d.ok("ingest", filepath.Join(file, "of-"+word+".md"), "--user", user)
-	d.exec(`insert into oxbow.sensory (user_id, content) select $1::text, 'opened ' || $2::text from generate_series(1, 4)`, user, word)
+	d.exec(`insert into oxbow.sensory (user_id, content) select $1::text, 'opened ' || $2::text
+		from generate_series(1, 4)`, user, word)
 	client, err := oxbow.New(d.pool())
 	require.NoError(t, err)
 	working, err := oxbow.NewWorkingMemory(user, "working "+word, 0)
@@ -74,7 +80,8 @@ func (d on) live(user, word string) (trait string) {
 	require.NoError(t, client.Close(t.Context()))
 	d.ok("end-session", user, "long "+word)
 	d.work()
-	d.exec(`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1::text, md5($2::text)::uuid, $2::text, 3, now(), now()) on conflict do nothing`, user, word)
+	d.exec(`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
+		values ($1::text, md5($2::text)::uuid, $2::text, 3, now(), now()) on conflict do nothing`, user, word)
 	d.ok("reflect", user, "--now", "2025-06-01")
 	trait = decoded[[]oxbow.Trait](t, d.ok("traits", user, "--json"))[0].ID.String()
 	edited := d.ok("trait", "edit", trait, "--content", "Climbs at "+word, "--reason", "it is "+word)
@@ -87,10 +94,14 @@ func (d on) live(user, word string) (trait string) {
 	// Failed jobs record the reason, and jobs that walk over all users record where they stopped.
 	d.ok("remember", user, "Waits in "+word)
 	for _, sql := range []string{
-		`update oxbow.river_job set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'cannot embed ' || $2::text || ' of ' || $1::text)]
+		`update oxbow.river_job
+			set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error',
+			'cannot embed ' || $2::text || ' of ' || $1::text)]
 		  where args ->> 'user_id' = $1::text and state = 'available'`,
-		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ($1::text, 'reflect', 'm', 1, now(), '1.5 seconds', $2::text)`,
-		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', $2::text from oxbow.memories where user_id = $1::text limit 1`,
+		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
+			values ($1::text, 'reflect', 'm', 1, now(), '1.5 seconds', $2::text)`,
+		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
+			select user_id, memory_type, id, 'm', $2::text from oxbow.memories where user_id = $1::text limit 1`,
 	} {
 		d.exec(sql, user, word)
 	}
@@ -103,10 +114,12 @@ func (d on) live(user, word string) (trait string) {
 		"sweep.inbox": `%s`, "sweep.stats": `%s`, "sweep.reviews": `%s`, "sweep.entities": `%s`,
 		"sweep.walk":     `{"user_id": %s, "memory_type": "fact", "id": "00000000-0000-4000-8000-000000000001"}`,
 		"sweep.messages": `{"user_id": %s, "session_id": "s"}`,
-		"reembed":        `{"model": "m", "dimension": 8, "cursor": {"user_id": %s}}`, "consistency": `{"users": 3, "after": %s}`,
-		"import_v1": `{"refusals": [{"id": "00000000-0000-4000-8000-000000000001", "reason": "r", "detail": %s}]}`,
+		"reembed":        `{"model": "m", "dimension": 8, "cursor": {"user_id": %s}}`,
+		"consistency":    `{"users": 3, "after": %s}`,
+		"import_v1":      `{"refusals": [{"id": "00000000-0000-4000-8000-000000000001", "reason": "r", "detail": %s}]}`,
 	} {
-		d.exec(`insert into oxbow.settings (key, value) values ($1::text, format($2::text, to_jsonb($3::text))::jsonb) on conflict (key) do update set value = excluded.value`, key, value, user)
+		d.exec(`insert into oxbow.settings (key, value) values ($1::text, format($2::text, to_jsonb($3::text))::jsonb)
+			on conflict (key) do update set value = excluded.value`, key, value, user)
 	}
 	return trait
 }
@@ -117,6 +130,7 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for user, word := range map[string]string{"Zebedee Zed": "Quokkaville", "小明珠": "翡翠湾", `o'"\x`: "Zyzzyvas"} {
 		t.Run(user, func(t *testing.T) {
+			t.Parallel()
 			d := onDatabase(t)
 			d.exec(`insert into oxbow.memories (user_id, content) values ('bob', 'Bob keeps bees.')`)
 			d.live(user, word)
@@ -168,34 +182,44 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"Quokkaville", "翡翠湾"} {
 		t.Run(word, func(t *testing.T) {
+			t.Parallel()
 			d := onDatabase(t)
-			d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content) select 'ann', 's1', 'Ann', 'We talked about boat number ' || n from generate_series(1, 40) n`)
+			d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content)
+				select 'ann', 's1', 'Ann', 'We talked about boat number ' || n from generate_series(1, 40) n`)
 			d.ok("end-session", "ann", "s1")
 			d.work()
 			other := d.number(`select count(*) from oxbow.memories where source <> 'summary'`)
 			secret := d.ok("remember", "ann", "Ann's secret is kept in "+word+" 。", "--session", "s1", "--external-id", word)
 			summaries := d.number(`select count(*) from oxbow.memories where source = 'summary'`)
 			require.Positive(t, summaries)
-			d.exec(`update oxbow.memories set metadata = jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $1::text, 'kind', 'place'))) where id = $2::text::uuid`, word, secret)
+			d.exec(`update oxbow.memories
+				set metadata = jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $1::text, 'kind',
+				'place'))) where id = $2::text::uuid`, word, secret)
 			// A summary and a trait that may repeat the memory.
 			summary := d.text(`select id::text from oxbow.memories where source = 'summary' and expired_at is null`)
 			d.exec(`select oxbow.supersede('ann', $1::text::uuid, 'They spoke about ' || $2)`, summary, word)
 			d.work()
 			d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
-				select 'ann', 'episodic', 'I went climbing with friends, number ' || n, '2025-03-01 15:30+00'::timestamptz + n * interval '10 days', 'chat ' || n from generate_series(1, 5) n`)
+				select 'ann', 'episodic', 'I went climbing with friends, number ' || n,
+				'2025-03-01 15:30+00'::timestamptz + n * interval '10 days', 'chat ' || n from generate_series(1, 5) n`)
 			d.work()
 			d.ok("reflect", "ann", "--now", "2025-06-01")
 			trait := decoded[[]oxbow.Trait](t, d.ok("traits", "ann", "--json"))[0].ID.String()
 			confidence := d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait)
-			d.exec(`insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
-				select 'ann', $1::text::uuid, 'supporting', 'fact', $2::text::uuid, 'B', 's1', now(), 'UTC', max(seq) + 1 from oxbow.trait_events where trait_id = $1::text::uuid`, trait, secret)
-			d.exec(`insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, memories, reason, subtype, confidence, stage)
+			d.exec(`insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key,
+				observed_at, timezone, event_seq)
+				select 'ann', $1::text::uuid, 'supporting', 'fact', $2::text::uuid, 'B', 's1', now(), 'UTC', max(seq) + 1
+				from oxbow.trait_events where trait_id = $1::text::uuid`, trait, secret)
+			d.exec(`insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, memories, reason, subtype,
+				confidence, stage)
 				select user_id, trait_id, seq + 1, 'reinforced', at, 0.2, 1, 'because of ' || $2, subtype, confidence, stage
 				  from oxbow.trait_events where trait_id = $1::text::uuid order by seq desc limit 1`, trait, word)
 			d.exec(`update oxbow.memories_trait m set trait_confidence = 0.99 where id = $1::text::uuid`, trait)
 			d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, errors, state, finalized_at)
-				values ('embed', 'embed', 1, jsonb_build_object('user_id', 'ann', 'ids', $1::text), array[jsonb_build_object('error', 'cannot embed ' || $2)], 'discarded', now())`, secret, word)
-			d.exec(`insert into oxbow.settings (key, value) values ('sweep.walk', jsonb_build_object('user_id', 'ann', 'memory_type', 'fact', 'id', $1::text))
+				values ('embed', 'embed', 1, jsonb_build_object('user_id', 'ann', 'ids', $1::text),
+				array[jsonb_build_object('error', 'cannot embed ' || $2)], 'discarded', now())`, secret, word)
+			d.exec(`insert into oxbow.settings (key, value)
+				values ('sweep.walk', jsonb_build_object('user_id', 'ann', 'memory_type', 'fact', 'id', $1::text))
 				on conflict (key) do update set value = excluded.value`, secret)
 			traces := []string{strings.ToLower(word)[:6], secret}
 			before := tablesWith(d.pgDump(), traces...)

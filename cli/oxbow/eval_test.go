@@ -84,7 +84,8 @@ func TestEvalKeeps(t *testing.T) {
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories where user_id like 'eval-%'`))
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memory_vectors`))
 	require.Zero(t, d.number(`select count(*) from oxbow.river_job`))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id like 'eval-%demo-zhouyun' and timezone = 'Etc/GMT-8'`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id like 'eval-%demo-zhouyun'
+		and timezone = 'Etc/GMT-8'`))
 }
 
 func TestEvalRefuses(t *testing.T) {

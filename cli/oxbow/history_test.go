@@ -132,7 +132,9 @@ func TestHistoryOfOtherOrders(t *testing.T) {
 	require.Regexp(t, `1 +2024-03-01 10:00 +2024-09-10 10:00 .* I live in Bergen\. +superseded`, out)
 	require.Regexp(t, `changed to +1 +rules-v1 +I live in Oslo\.`, out)
 
-	d.exec(`update oxbow.settings set value = value || '{"policies": {"identity": "weight_balance", "fact": "version_keep"}}' where key = 'conversations'`)
+	d.exec(`update oxbow.settings
+		set value = value || '{"policies": {"identity": "weight_balance", "fact": "version_keep"}}'
+		where key = 'conversations'`)
 	d.say("mia", "s3", "2025-01-10T10:00:00Z", "I live in Trondheim.")
 	require.Regexp(t, `contradicted by +2 +rules-v1 +I live in Trondheim\.`, d.ok("history", oslo))
 	require.Len(t, decoded[story](t, d.ok("history", oslo, "--json")).Versions, 3)
@@ -146,7 +148,8 @@ func TestHistoryOfATrait(t *testing.T) {
 	d.exec(`do $$ begin perform set_config('oxbow.origin', 'import', true);
 		insert into oxbow.memories (user_id, memory_type, id, content, trait_subtype, trait_stage, trait_confidence,
 			trait_confidence_at)
-		values ('ann', 'trait', '0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1', 'Rows at dawn', 'behavior', 'emerging', 0.4, now()); end $$`)
+		values ('ann', 'trait', '0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1', 'Rows at dawn', 'behavior', 'emerging', 0.4,
+		now()); end $$`)
 	require.Regexp(t, `(?s)Rows at dawn.*oxbow trait 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ann`,
 		d.ok("history", "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1"))
 }

@@ -19,7 +19,8 @@ func TestImportSample(t *testing.T) {
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories`))
 	require.Equal(t, 110, d.number(`select count(*) from oxbow.memories where memory_type = 'episodic'`),
 		"unless the line says otherwise")
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id = 'demo-zhouyun' and timezone = 'Etc/GMT-8'`), "from the offset of the times")
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.users where user_id = 'demo-zhouyun'
+		and timezone = 'Etc/GMT-8'`), "from the offset of the times")
 	before := d.rows()
 
 	require.Contains(t, d.ok("import", sampleFile), "0 memories added, 120 unchanged")
@@ -89,7 +90,8 @@ func TestImportWays(t *testing.T) {
 	r := d.input(packed.String(), "import", "-", "--type", "document")
 	require.Zero(t, r.code, r.err)
 	require.Equal(t, "standard input: 1 memory added.\n", r.out)
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'document' and external_id = '1'`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'document'
+		and external_id = '1'`))
 
 	two := lines(t, `{"user":"ada","id":"1","content":"x"}`, `{"user":"bob","id":"1","content":"y"}`)
 	require.Contains(t, d.ok("import", two), "2 memories added", "an id is a user's own")

@@ -73,7 +73,8 @@ func v1Sample(d on) {
 // v1Bad adds rows that Oxbow refuses.
 func v1Bad(d on) {
 	// Only json stores values that jsonb rejects.
-	d.exec(`alter table embeddings alter metadata type json; insert into embeddings (id, user_id, content, memory_type, metadata, valid_from, valid_until, created_at) values
+	d.exec(`alter table embeddings alter metadata type json;
+		insert into embeddings (id, user_id, content, memory_type, metadata, valid_from, valid_until, created_at) values
 		('` + v1id(101) + `', null, 'x', 'fact', '{}', null, null, now()),
 		('` + v1id(102) + `', repeat('u', 256), 'x', 'fact', '{}', null, null, now()),
 		('` + v1id(103) + `', 'ada', E' \n\t', 'fact', '{}', null, null, now()),
@@ -137,13 +138,18 @@ func TestImportV1(t *testing.T) {
 	require.Equal(t, `("2020-01-01 00:00:00+00",,t)`, of(10, "invalid_at, superseded_by, expired_at is not null"))
 
 	require.Equal(t, `["C", "B", "D"]`,
-		d.text(`select jsonb_agg(quality order by direction desc, memory_id)::text from oxbow.trait_evidence where trait_id = $1`, v1id(7)))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_evidence where trait_id = $1 and memory_id = $2 and session_key = 'chat-2' and context = 'personal' and not stated`, v1id(7), v1id(3)))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_evidence where trait_id = $1 and memory_id = $2 and session_key = 'day 2024-03-09' and stated`, v1id(7), v1id(4)))
+		d.text(`select jsonb_agg(quality order by direction desc, memory_id)::text from oxbow.trait_evidence
+			where trait_id = $1`, v1id(7)))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_evidence where trait_id = $1 and memory_id = $2
+		and session_key = 'chat-2' and context = 'personal' and not stated`, v1id(7), v1id(3)))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_evidence where trait_id = $1 and memory_id = $2
+		and session_key = 'day 2024-03-09' and stated`, v1id(7), v1id(4)))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_evidence where trait_id = $1`, v1id(6)))
 	require.Equal(t, 2, d.number(`select count(*) from oxbow.memory_sources where memory_id = $1`, v1id(4)))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memory_links where from_id = $1 and to_id = $2 and relation = 'supersedes'`, v1id(2), v1id(1)))
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memory_history where memory_id = $1 and event = 'SUPERSEDE' and actor = 'import'`, v1id(1)))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memory_links where from_id = $1 and to_id = $2
+		and relation = 'supersedes'`, v1id(2), v1id(1)))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memory_history where memory_id = $1 and event = 'SUPERSEDE'
+		and actor = 'import'`, v1id(1)))
 	require.Contains(t, d.ok("check"), "no problems")
 
 	before := d.v1Imported()

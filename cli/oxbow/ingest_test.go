@@ -54,7 +54,8 @@ func TestIngestOfStandardInput(t *testing.T) {
 		"text/markdown")
 	require.Zero(t, r.code, r.err)
 	require.Equal(t, "https://example.com/a: 1 chunk\n", r.out)
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where metadata @> '{"file_name": "a", "heading": "A"}'`))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories
+		where metadata @> '{"file_name": "a", "heading": "A"}'`))
 }
 
 // A bad file does not keep the other files from being ingested.

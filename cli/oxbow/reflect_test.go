@@ -57,12 +57,15 @@ func TestReflect(t *testing.T) {
 	require.Equal(t, "No memories to reflect on.", d.ok("reflect", "ada"))
 
 	// A memory that denies a pattern before it is found counts when it is found.
-	d.exec(`insert into oxbow.memories (user_id, content, valid_at, session_id) values ('林', '我不再打篮球了。', '2025-06-20', 'later')`)
+	d.exec(`insert into oxbow.memories (user_id, content, valid_at, session_id)
+		values ('林', '我不再打篮球了。', '2025-06-20', 'later')`)
 	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林'))`)
 	require.Contains(t, d.ok("reflect", "林", "--now", "2025-07-01"), "1 clue kept for later")
 	d.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
-		select '林', 'episodic', '和朋友打篮球，第' || n || '次', '2025-03-01 10:00+00'::timestamptz + n * interval '10 days', 's' || n from generate_series(1, 5) n`)
-	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林' and memory_type = 'episodic'))`)
+		select '林', 'episodic', '和朋友打篮球，第' || n || '次', '2025-03-01 10:00+00'::timestamptz + n * interval '10 days', 's' || n
+		from generate_series(1, 5) n`)
+	d.exec(`select oxbow.index_memories(array['林'], array(select id from oxbow.memories where user_id = '林'
+		and memory_type = 'episodic'))`)
 	require.Regexp(t, `(?s)created +经常打篮球.*contradicted +经常打篮球`, d.ok("reflect", "林", "--now", "2025-07-01"))
 
 	d.exec(`update oxbow.users set opted_out = true`)

@@ -48,7 +48,8 @@ func TestStatusOfJobs(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	d.ok("remember", "ada", "x")
-	d.exec(`update oxbow.river_job set state = 'discarded', attempt = 25, finalized_at = now(), created_at = now() - interval '3 days',
+	d.exec(`update oxbow.river_job
+		set state = 'discarded', attempt = 25, finalized_at = now(), created_at = now() - interval '3 days',
 		errors = array['{"at": "2025-01-01T00:00:00Z", "attempt": 25, "error": "the disk is full", "trace": ""}']::jsonb[]`)
 	text := d.ok("status")
 	require.Regexp(t, `embed +discarded +1 +3\.0 days +the disk is full`, text)
@@ -60,7 +61,8 @@ func TestStatusOfReasoner(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	require.NotContains(t, d.ok("status"), "reasoner", "the rules answer always")
-	call := `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error) values ('ada', 'reflect', 'openai/m', 1, now() - interval '`
+	call := `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
+		values ('ada', 'reflect', 'openai/m', 1, now() - interval '`
 	d.exec(call + `3 hours', '1 s', null)`)
 	require.Regexp(t, `reasoner +openai/m answered 3\.0 h ago\n`, d.ok("status"))
 	d.exec(call + `30 minutes', '1 s', 'the server is away')`)
@@ -77,7 +79,8 @@ func TestStatusOfMessages(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	require.NotContains(t, d.ok("status"), "extraction")
-	d.exec(`insert into oxbow.messages (user_id, session_id, content) select 'ada', 's1', 'number ' || n from generate_series(1, 3) n`)
+	d.exec(`insert into oxbow.messages (user_id, session_id, content) select 'ada', 's1', 'number ' || n
+		from generate_series(1, 3) n`)
 	require.Regexp(t, `messages +3 waiting for extraction\n`, d.ok("status"))
 	d.exec(`update oxbow.messages set extract_failures = 2, extract_error = 'that is prose' where content = 'number 1'`)
 	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)

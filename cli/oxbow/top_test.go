@@ -20,13 +20,16 @@ func TestTopOnce(t *testing.T) {
 
 	d.exec(threeMemories)
 	d.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 's', '我搬到了上海')`)
-	d.exec(`update oxbow.river_job set scheduled_at = now() - interval '5 minutes', created_at = now() - interval '5 minutes' where kind = 'embed'`)
+	d.exec(`update oxbow.river_job
+		set scheduled_at = now() - interval '5 minutes', created_at = now() - interval '5 minutes' where kind = 'embed'`)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at, errors) values
-		('reflect', 'reflect', '{}', 'retryable', 3, now() - interval '3 minutes', array['{"error": "磁盘已满: the disk\nis full"}']::jsonb[]),
+		('reflect', 'reflect', '{}', 'retryable', 3, now() - interval '3 minutes',
+		array['{"error": "磁盘已满: the disk\nis full"}']::jsonb[]),
 		('extract', 'extract', '{}', 'running', 1, now() - interval '30 seconds', null)`)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, scheduled_at)
 		select 'embed', 'embed', '{}', 'completed', 1, now() + interval '5 seconds', now() from generate_series(1, 50)`)
-	d.exec(`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, metadata) values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 2}')`)
+	d.exec(`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, metadata)
+		values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 2}')`)
 	text = d.ok("top")
 	require.Regexp(t, `embed +2 +0 +1 +0 +0 +5 min +5\.0 +5\.0 s`, text,
 		"waiting, running, later, retryable, discarded; oldest due, done a second, took")

@@ -13,7 +13,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-const threeMemories = `insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'fact', 'tea'), ('ann', 'fact', 'coffee'), ('bob', 'episodic', 'a walk')`
+const threeMemories = `insert into oxbow.memories (user_id, memory_type, content)
+	values ('ann', 'fact', 'tea'), ('ann', 'fact', 'coffee'), ('bob', 'episodic', 'a walk')`
 
 func TestWorkUntilIdle(t *testing.T) {
 	t.Parallel()
