@@ -25,8 +25,9 @@ func (CheckTriggerArgs) Kind() string { return "check_trigger" }
 func (a CheckTriggerArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:   "checks whether a user's inbox is due for reflection",
-	Unique: true,
+	Does:      "checks whether a user's inbox is due for reflection",
+	Unique:    true,
+	Retention: busyRetention,
 }, func(c Config) river.Worker[CheckTriggerArgs] {
 	return &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}}
 })

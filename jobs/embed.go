@@ -43,9 +43,10 @@ func (EmbedArgs) Kind() string { return "embed" }
 func (a EmbedArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "computes vectors and search terms, merges repeated facts",
-	Queue:    QueueEmbed,
-	Embedder: true,
+	Does:      "computes vectors and search terms, merges repeated facts",
+	Queue:     QueueEmbed,
+	Embedder:  true,
+	Retention: busyRetention,
 	// The margin over the worker's own limit keeps River from giving a job that is still running
 	// to another worker.
 	Timeout: func(c Config) time.Duration { return newEmbedWorker(c).limit() + 10*time.Second },

@@ -26,6 +26,7 @@ func (a ExpireTrendArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 var _ = describe(Kind{
 	Does:   "dissolves a trend that was not reinforced enough",
 	Unique: true,
+	Dated:  true,
 }, func(c Config) river.Worker[ExpireTrendArgs] {
 	return &expireTrendWorker{db: c.DB, now: c.Now}
 })

@@ -29,10 +29,11 @@ func (ExtractArgs) Kind() string { return "extract" }
 func (a ExtractArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:     "turns messages into memories",
-	Queue:    QueueExtract,
-	Embedder: true,
-	Reasoner: true,
+	Does:      "turns messages into memories",
+	Queue:     QueueExtract,
+	Embedder:  true,
+	Reasoner:  true,
+	Retention: busyRetention,
 	// The timeout allows for two calls to the extractor, one to the embedder, and the work in the
 	// database.
 	Timeout: func(c Config) time.Duration { return 2*c.ReasonerCallTime + c.CallTime + Timeout },

@@ -20,8 +20,9 @@ func (FlushActivityArgs) Kind() string { return "flush_activity" }
 func (a FlushActivityArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "adds reported uses to their memories",
-	Every: 10 * time.Second,
+	Does:      "adds reported uses to their memories",
+	Every:     10 * time.Second,
+	Retention: busyRetention,
 }, func(c Config) river.Worker[FlushActivityArgs] {
 	return &flushActivityWorker{db: c.DB}
 })

@@ -33,6 +33,12 @@ const (
 // database.
 const Timeout = 30 * time.Second
 
+// MaxRetention is how long completed jobs are kept unless their kind keeps them shorter.
+const MaxRetention = time.Hour
+
+// busyRetention is the retention of kinds with a job for each statement or user.
+const busyRetention = 10 * time.Minute
+
 // live returns the states of unfinished jobs. River's default for unique jobs also counts
 // completed jobs, which would block the next job until they are deleted.
 func live() []rivertype.JobState {

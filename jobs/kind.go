@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +12,8 @@ import (
 )
 
 // Kind describes a kind of job. The kind's file calls describe. Registration, timeouts, schedules,
-// metrics, provider waits and the table in docs/jobs.md derive from the description.
+// retention, metrics, alarms, provider waits and erasure derive from the description; a test compares
+// the table in docs/jobs.md with it.
 type Kind struct {
 	// Name is the kind of the arguments. It is set by describe.
 	Name string
@@ -30,6 +32,12 @@ type Kind struct {
 	// Timeout returns the time limit of a job. Default: 30 seconds, which suits jobs that call
 	// nothing outside the database.
 	Timeout func(Config) time.Duration
+	// Retention is how long completed jobs are kept, at most MaxRetention, which is the default. A
+	// kind of which thousands complete in a minute keeps them shorter.
+	Retention time.Duration
+	// Dated reports that jobs are scheduled for dates that may be far away, so that an idle queue may
+	// contain them.
+	Dated bool
 	// Embedder and Reasoner report which provider the jobs depend on. They wait while it is
 	// unavailable.
 	Embedder, Reasoner bool
@@ -58,6 +66,7 @@ func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kin
 			k.Attempts = 1
 		}
 	}
+	k.Retention = cmp.Or(k.Retention, MaxRetention)
 	if k.Timeout == nil {
 		k.Timeout = func(Config) time.Duration { return Timeout }
 	}
@@ -107,19 +116,22 @@ func Names(match func(*Kind) bool) []string {
 func (k *Kind) Periodic() bool { return k != nil && k.Every > 0 }
 
 // Period returns the period of a periodic kind in words, such as "every 10 seconds".
-func (k *Kind) Period() string {
+func (k *Kind) Period() string { return "every " + strings.TrimPrefix(inWords(k.Every), "1 ") }
+
+// inWords formats a duration in its largest whole unit, such as "1 hour" or "10 seconds".
+func inWords(d time.Duration) string {
 	for _, unit := range []struct {
 		of   time.Duration
 		name string
 	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
 		switch {
-		case k.Every == unit.of:
-			return "every " + unit.name
-		case k.Every%unit.of == 0:
-			return fmt.Sprintf("every %d %ss", k.Every/unit.of, unit.name)
+		case d == unit.of:
+			return "1 " + unit.name
+		case d%unit.of == 0:
+			return fmt.Sprintf("%d %ss", d/unit.of, unit.name)
 		}
 	}
-	return "every " + k.Every.String()
+	return d.String()
 }
 
 // Args returns the arguments of a periodic job.

@@ -3,21 +3,27 @@ package jobs
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The table in the docs lists each kind with its queue and period.
+// The docs list each kind with its queue and period, and say how long its completed jobs are kept.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/jobs.md")
 	require.NoError(t, err)
+	brief := Names(func(k *Kind) bool { return k.Retention < MaxRetention })
+	require.Contains(t, string(page), "Completed jobs are deleted after "+inWords(MaxRetention)+", those of `"+
+		strings.Join(brief, "`, `")+"` after "+inWords(busyRetention)+".")
 	rows := map[string][]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1) {
 		rows[m[1]] = m[2:]
 	}
 	for _, k := range Kinds() {
+		require.Contains(t, []time.Duration{busyRetention, MaxRetention}, k.Retention, k.Name)
 		require.Contains(t, rows, k.Name)
 		require.Equal(t, k.Queue, rows[k.Name][0], k.Name)
 		if k.Periodic() {

@@ -42,6 +42,7 @@ const (
 	sweepForgotten = 200              // memories to erase
 	sweepCounted   = 10               // users whose terms are counted
 	sweepNamed     = 20               // users whose old memories are scanned for entities
+	sweepCompleted = 10000            // completed jobs deleted in a transaction, at most 20 of them
 	sweepLong      = 1000             // with more waiting embed jobs, the workers are behind and nothing is lost
 	sweepAge       = 10 * time.Minute // younger memories are still being processed
 	restorable     = 30 * 24 * time.Hour
@@ -72,6 +73,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 		{"recorded entities of old memories", w.inTx(w.noteEntities)},
+		{"deleted completed jobs", w.deleteCompleted},
 	}
 	var failed error
 	for _, step := range steps {
@@ -240,6 +242,24 @@ func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
 
 func (w *sweepWorker) noteEntities(ctx context.Context, tx pgx.Tx) (int, error) {
 	return store.NoteOldEntities(ctx, tx, sweepNamed)
+}
+
+// deleteCompleted deletes the completed jobs of kinds that keep them shorter than River does.
+func (w *sweepWorker) deleteCompleted(ctx context.Context) (deleted int, err error) {
+	retentions := map[string]time.Duration{}
+	for _, k := range Kinds() {
+		if k.Retention < MaxRetention {
+			retentions[k.Name] = k.Retention
+		}
+	}
+	for range 20 {
+		n, err := store.DeleteCompleted(ctx, w.db, retentions, sweepCompleted)
+		deleted += int(n)
+		if err != nil || n < sweepCompleted {
+			return deleted, err
+		}
+	}
+	return deleted, nil
 }
 
 func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {

@@ -28,8 +28,11 @@ create table oxbow.job_schedules (
   last_run_at  timestamptz,      -- when the last run began
   last_seconds double precision, -- its duration
   last_outcome text,
+  -- when a run last succeeded; until then, when a worker first scheduled the kind
+  succeeded_at timestamptz not null default now(),
   constraint schedule_known check (oxbow.is_schedule(schedule)
-    or oxbow.reject('schedule', schedule, 'must be an interval of at least 1 second, such as 5 minutes, or a cron expression with five fields, such as */5 * * * *'))
+    or oxbow.reject('schedule', schedule, 'must be an interval of at least 1 second, such as 5 minutes, '
+         'or a cron expression with five fields, such as */5 * * * *'))
 );
 
 ---- create above / drop below ----

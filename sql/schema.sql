@@ -267,6 +267,7 @@ CREATE TABLE oxbow.job_schedules (
     last_run_at timestamp with time zone,
     last_seconds double precision,
     last_outcome text,
+    succeeded_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT schedule_known CHECK ((oxbow.is_schedule(schedule) OR oxbow.reject('schedule'::text, schedule, 'must be an interval of at least 1 second, such as 5 minutes, or a cron expression with five fields, such as */5 * * * *'::text)))
 );
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -54,6 +56,22 @@ func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 		)
 		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
 		returning j.id`, ids)
+}
+
+// DeleteCompleted deletes at most limit completed jobs that are older than the retention of their
+// kind, and returns their number.
+func DeleteCompleted(ctx context.Context, db DB, retentions map[string]time.Duration, limit int) (int64, error) {
+	kinds := slices.Sorted(maps.Keys(retentions))
+	ages := make([]time.Duration, len(kinds))
+	for i, kind := range kinds {
+		ages[i] = retentions[kind]
+	}
+	return run(ctx, db, "delete completed jobs", `
+		delete from oxbow.river_job where id in (
+		  select j.id from oxbow.river_job j join unnest($1::text[], $2::interval[]) k(kind, age) using (kind)
+		   where j.state = 'completed' and j.finalized_at < now() - k.age
+		     and j.finalized_at < now() - (select min(age) from unnest($2::interval[]) age)
+		   limit $3 for update of j skip locked)`, kinds, ages, limit)
 }
 
 // PutBackJobs returns running jobs to the queue, due after pause, without counting the attempt,

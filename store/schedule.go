@@ -17,12 +17,14 @@ type Schedule struct {
 	LastRunAt   *time.Time
 	LastSeconds *float64
 	LastOutcome string
+	SucceededAt time.Time // when a run last succeeded; until then, when a worker first scheduled the kind
 }
 
 // Schedules returns the rows of oxbow.job_schedules by kind.
 func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
 	rows, err := list[Schedule](ctx, db, "read the schedules of jobs", `
-		select kind, schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at, last_seconds, last_outcome
+		select kind, schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at, last_seconds, last_outcome,
+		       succeeded_at
 		  from oxbow.job_schedules`)
 	byKind := make(map[string]Schedule, len(rows))
 	for _, row := range rows {
@@ -50,9 +52,10 @@ func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
 // NoteRun stores the time, duration and outcome of a run of a kind.
 func NoteRun(ctx context.Context, db DB, kind string, at time.Time, took time.Duration, outcome string) error {
 	_, err := run(ctx, db, "record a run of "+kind, `
-		insert into oxbow.job_schedules (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)
+		insert into oxbow.job_schedules as s (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)
 		on conflict (kind) do update
-		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds, last_outcome = excluded.last_outcome`,
+		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds, last_outcome = excluded.last_outcome,
+		      succeeded_at = case when excluded.last_outcome = 'completed' then now() else s.succeeded_at end`,
 		kind, at, took.Seconds(), outcome)
 	return err
 }

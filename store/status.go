@@ -13,8 +13,9 @@ type Backlog struct {
 }
 
 // ReadBacklog counts unfinished jobs. Soon counts those due within the duration soon, except for
-// the kinds in waiting, which count as Later. It ignores expire_trend jobs that are not due yet.
-func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []string) (Backlog, error) {
+// the kinds in waiting, which count as Later. It ignores jobs of the kinds in dated that are not due
+// yet.
+func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting, dated []string) (Backlog, error) {
 	return one[Backlog](ctx, db, "count the jobs", `
 		select count(*) filter (where state = 'running' or scheduled_at <= now()) as now,
 		       count(*) filter (where state <> 'running' and scheduled_at > now() and near) as soon,
@@ -23,7 +24,7 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting []strin
 		       lateral (select scheduled_at <= now() + make_interval(secs => $1::double precision)
 		                       and kind <> all($2::text[]) as near) n
 		 where state in ('available', 'retryable', 'running', 'scheduled')
-		   and not (kind = 'expire_trend' and state = 'scheduled' and scheduled_at > now())`, soon.Seconds(), waiting)
+		   and not (kind = any($3::text[]) and state = 'scheduled' and scheduled_at > now())`, soon.Seconds(), waiting, dated)
 }
 
 // WakeJobs makes jobs of the given kinds due now that were put off because a provider was down, the

@@ -88,6 +88,7 @@ func TestDashboardAndAlarms(t *testing.T) {
 	for _, group := range rules.Groups {
 		for _, rule := range group.Rules {
 			asked = append(asked, rule.Expr)
+			require.NotRegexp(t, `kind[!=~]`, rule.Expr, "a rule covers new kinds")
 			require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 			require.NotEmpty(t, rule.Labels["severity"], rule.Alert)
 			require.Contains(t, string(page), "| `"+rule.Alert+"` |", "what it means and what to do")

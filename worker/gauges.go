@@ -45,6 +45,8 @@ var (
 	descDead         = gauge("oxbow_table_dead_rows", "Dead rows not yet vacuumed, by PostgreSQL's statistics.", "table")
 	descLed          = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
 	descProblems     = gauge("oxbow_consistency_problems", "Traits that contradict their events, found by the last round of consistency_check.")
+	descPeriod       = gauge("oxbow_job_period_seconds", "Time between two runs of a periodic kind of jobs, by its schedule.", "kind")
+	descSucceeded    = gauge("oxbow_job_success_age_seconds", "How long ago a periodic kind of jobs last succeeded.", "kind")
 	descTransaction  = gauge("oxbow_oldest_transaction_seconds", "Age of the oldest transaction that the worker's login can see.")
 
 	descProviderUp      = gauge("oxbow_provider_up", "0 if the last call found the provider down, otherwise 1.", "provider", "model")
@@ -58,7 +60,7 @@ var (
 )
 
 var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge, descMessages, descFailing,
-	descRows, descDead, descLed, descProblems, descTransaction, descProviderUp, descProviderFailing,
+	descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction, descProviderUp, descProviderFailing,
 	descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
 
 // Describe implements prometheus.Collector.
@@ -114,6 +116,12 @@ func collectDatabase(now gauges.Gauges, is func(*prometheus.Desc, float64, ...st
 	}
 	for kind, seconds := range due {
 		is(descQueueDue, seconds, kind)
+	}
+	for _, kind := range jobs.Kinds() {
+		if row, known := now.Schedules[kind.Name]; known && kind.Periodic() {
+			is(descPeriod, period(kind, row).Seconds(), kind.Name)
+			is(descSucceeded, max(time.Since(row.SucceededAt), 0).Seconds(), kind.Name)
+		}
 	}
 	is(descEmbedBacklog, now.EmbedSeconds())
 	is(descInbox, float64(now.Inbox))

@@ -72,9 +72,10 @@ func (w *Worker) waitUntilIdle(
 ) (store.Backlog, error) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+	dated := jobs.Names(func(k *jobs.Kind) bool { return k.Dated })
 	var folded int64
 	for idle := 0; ; {
-		left, err := store.ReadBacklog(ctx, w.pool, soon, w.waitingKinds())
+		left, err := store.ReadBacklog(ctx, w.pool, soon, w.waitingKinds(), dated)
 		if err != nil {
 			return left, err
 		}

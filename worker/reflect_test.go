@@ -241,6 +241,7 @@ func TestCheckAfterCheck(t *testing.T) {
 	require.NoError(t, hold.Commit(t.Context()))
 	require.NoError(t, <-embedded)
 	require.NoError(t, <-worked)
+	require.NoError(t, b.drain()) // the worker may have been idle before the insertion was committed
 	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where memories_scanned = 6`))
 }
 

@@ -52,6 +52,16 @@ func parseSchedule(kind *jobs.Kind, row store.Schedule) (Schedule, error) {
 	return Schedule{Cron: parsed}, err
 }
 
+// period returns the time between the next two runs of a kind.
+func period(kind *jobs.Kind, row store.Schedule) time.Duration {
+	schedule, err := parseSchedule(kind, row)
+	if err != nil {
+		return kind.Every // see periodic.follow
+	}
+	next := schedule.Next(time.Now())
+	return schedule.Next(next).Sub(next)
+}
+
 // KindStatus describes a kind of job and, for a periodic kind, its schedule and runs.
 type KindStatus struct {
 	Kind        string     `json:"kind"`

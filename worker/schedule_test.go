@@ -53,6 +53,17 @@ func TestFollowSchedule(t *testing.T) {
 	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and last_outcome = 'completed'`)
 	stop()
 	require.NoError(t, <-done)
+
+	// A failed run counts as a run, but not as a success. The alarm about periodic jobs is on these metrics.
+	b.exec(`update oxbow.job_schedules set succeeded_at = now() - interval '1 hour'`)
+	require.NoError(t, store.NoteRun(t.Context(), b.pool, "sweep", time.Now(), time.Second, "failed"))
+	values, _ := scrape(t, w)
+	require.Equal(t, 1.0, values[`oxbow_job_period_seconds{kind="sweep"}`])
+	require.Equal(t, 86400.0, values[`oxbow_job_period_seconds{kind="consistency_check"}`])
+	require.InDelta(t, 3600, values[`oxbow_job_success_age_seconds{kind="sweep"}`], 600)
+	require.NoError(t, store.NoteRun(t.Context(), b.pool, "sweep", time.Now(), time.Second, "completed"))
+	values, _ = scrape(t, w)
+	require.InDelta(t, 300, values[`oxbow_job_success_age_seconds{kind="sweep"}`], 300)
 }
 
 func TestRunNow(t *testing.T) {

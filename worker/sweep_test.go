@@ -192,6 +192,20 @@ func TestSweepErasesTheForgotten(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where args::text like '%' || $1 || '%'`, ids[0].String()))
 }
 
+// Sweep deletes the completed jobs that are older than the retention of their kind, and no others. River deletes those
+// older than jobs.MaxRetention.
+func TestSweepDeletesCompletedJobs(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.river_job (kind, queue, args, max_attempts, state, finalized_at)
+		select k, 'default', '{}', 1, s::oxbow.river_job_state, now() - a * interval '1 minute'
+		  from unnest('{embed,flush_activity,reflect}'::text[]) k, unnest('{completed,cancelled,discarded}'::text[]) s,
+		       unnest('{9,11}'::integer[]) a`)
+	b.sweep()
+	require.Zero(t, b.count(`oxbow.river_job where kind in ('embed', 'flush_activity') and state = 'completed'
+		and finalized_at < now() - interval '10 minutes'`))
+	require.Equal(t, 16, b.count(`oxbow.river_job where kind <> 'sweep'`))
+}
+
 func TestSweepCorrectsStatistics(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "one two three", "four")

@@ -33,9 +33,6 @@ const (
 	// rescueAfter is how long a job may run before River assumes that its worker was killed. Kinds
 	// with a longer timeout use that instead. River checks every 30 seconds.
 	rescueAfter = 45 * time.Second
-
-	// completedRetention is how long River keeps completed jobs.
-	completedRetention = time.Hour
 )
 
 // Worker works jobs. New makes one for a single Run or RunUntilIdle; Close releases its connections.
@@ -231,7 +228,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		PollOnly:                    w.cfg.PollOnly,
 		JobTimeout:                  jobs.Timeout,
 		RescueStuckJobsAfter:        rescueAfter,
-		CompletedJobRetentionPeriod: completedRetention,
+		CompletedJobRetentionPeriod: jobs.MaxRetention,
 		ErrorHandler:                errorHandler{w.log},
 		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &noting{Worker: w}, &endings{}},
 		Logger:                      riverLogger(w.log, w.cfg.riverLevel),

@@ -61,10 +61,10 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
 	}, 2*time.Minute, 50*time.Millisecond)
-	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "queue", "backlog", "traits")
+	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "periodic jobs", "queue", "backlog", "traits")
 	text := d.run("doctor").out
-	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one leads$`, text)
-	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes are there and valid$`, text)
+	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one is the leader$`, text)
+	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes exist and are valid$`, text)
 	stop()
 	require.Zero(t, (<-ended).code)
 	d.exec(`delete from oxbow.river_leader`)
@@ -108,35 +108,36 @@ func TestDoctorFinds(t *testing.T) {
 		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at,
 			errors)
 			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(),
-			array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "settle failed when it ran last: 磁盘已满", doctor.LevelWarning},
-		"given up beside periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts,
-			finalized_at, errors) values
-			('sweep', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(), array['{"error": "表被锁定"}']::jsonb[]),
-			('sweep', 'default', '{}', '{}', 'discarded', 1, 1, now() - interval '1 hour', array['{"error": "磁盘已满"}']::jsonb[])`,
-			"queue", "1 job of kind sweep given up: 磁盘已满", doctor.LevelWarning},
+			array['{"error": "磁盘已满"}']::jsonb[]);
+			insert into oxbow.job_schedules (kind, last_run_at, last_outcome) values ('settle', now(), 'discarded')`,
+			"periodic jobs", "the last run of settle 0 s ago: discarded: 磁盘已满", doctor.LevelWarning},
+		"periodic late": {`insert into oxbow.river_leader (elected_at, expires_at, leader_id)
+			values (now(), now() + interval '1 hour', 'x');
+			insert into oxbow.job_schedules (kind, next_run_at) values ('sweep', now() - interval '30 minutes')`,
+			"periodic jobs", "sweep should have run 30 min ago", doctor.LevelWarning},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
-			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be tried again: no sense", doctor.LevelAdvice},
+			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be retried: no sense", doctor.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
 			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", doctor.LevelWarning},
 		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at)
 			values ('extract', 'extract', '{}', now() - interval '1 hour')`,
-			"queue", "the oldest job of kind extract is due for 60 min", doctor.LevelWarning},
+			"queue", "the oldest job of kind extract has been due for 60 min; 1 job waits", doctor.LevelWarning},
 		"not embedded": {`insert into oxbow.river_job (kind, queue, args, state, scheduled_at, created_at)
 			values ('embed', 'embed', '{}', 'scheduled', now() + interval '1 minute', now() - interval '1 hour')`,
-			"backlog", "memories wait for their vectors for 60 min", doctor.LevelWarning},
+			"backlog", "memories have waited to be embedded for 60 min", doctor.LevelWarning},
 		"not extracted": {`insert into oxbow.messages (user_id, session_id, content, extract_failures)
 			values ('ann', 's', '你好', 3)`,
 			"backlog", "1 message could not be extracted", doctor.LevelAdvice},
 		"not reflected": {`insert into oxbow.memories (user_id, content) values ('ann', 'tea');
 			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at)
 			select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
-			"backlog", "memories wait for reflection for 5.0 days (1 in all)", doctor.LevelAdvice},
+			"backlog", "memories have waited to be reflected on for 5.0 days (1 in all)", doctor.LevelAdvice},
 		"inconsistent": {`insert into oxbow.settings (key, value)
 			values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
-			"traits", "2 problems with traits", doctor.LevelError},
+			"traits", "the last check found 2 inconsistent traits", doctor.LevelError},
 		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}'
 			where key = 'embedding'`,
-			"model", "the vectors are of openai:m with 1024 dimensions, and local-v1 with 1024 dimensions is configured here",
+			"model", "the vectors are of openai:m with 1024 dimensions, but local-v1 with 1024 dimensions is configured here",
 			doctor.LevelWarning},
 		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0',
 			current_database());
@@ -158,10 +159,9 @@ func TestDoctorForgivesPeriodicJobs(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at)
-		values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '10 minutes'),
-			('settle', 'default', '{}', '{"periodic": true}', 'completed', 1, 1, now()),
-		       ('consistency_check', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '2 days')`)
-	d.fine("queue")
+		values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now() - interval '10 minutes');
+		insert into oxbow.job_schedules (kind, last_run_at, last_outcome) values ('settle', now(), 'completed')`)
+	d.fine("queue", "periodic jobs")
 }
 
 func TestDoctorFindsOpenTransactions(t *testing.T) {
@@ -201,8 +201,8 @@ func TestDoctorTimeout(t *testing.T) {
 	d := onDatabase(t)
 	r := d.run("doctor", "--json", "--timeout", "1ms")
 	require.Contains(t, decoded[diagnosis](t, r.out).Findings, doctor.Finding{Level: doctor.LevelUnseen, About: "rights",
-		What: "this could not be looked at: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
-		Why:  "PostgreSQL took longer than --timeout, 1ms.", Do: "oxbow doctor --timeout 10ms"})
+		What: "this part could not be examined: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
+		Why:  "A query took longer than --timeout, 1ms.", Do: "Run oxbow doctor --timeout 10ms."})
 	for _, timeout := range []string{"0s", "1ns", "-1s", "61m", "1000h"} {
 		r = d.run("doctor", "--timeout", timeout)
 		require.Equal(t, exitUsage, r.code)

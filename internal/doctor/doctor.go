@@ -65,7 +65,8 @@ func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 	}{
 		{"server", e.server}, {"settings", e.settings}, {"connections", e.connections}, {"transactions", e.transactions},
 		{"rights", e.rights}, {"indexes", e.indexes}, {"tables", e.tables},
-		{"model", e.model}, {"workers", e.workers}, {"queue", e.queue}, {"backlog", e.backlog}, {"traits", e.traits},
+		{"model", e.model}, {"workers", e.workers}, {"periodic jobs", e.periodic}, {"queue", e.queue}, {"backlog", e.backlog},
+		{"traits", e.traits},
 	} {
 		e.about = part.about
 		before := len(e.found)
@@ -89,14 +90,21 @@ func (e *examination) add(level Level, what, why, do string) {
 	e.found = append(e.found, Finding{Level: level, About: e.about, What: what, Why: why, Do: do})
 }
 
+// check adds a finding if found is true.
+func (e *examination) check(found bool, level Level, what, why, do string) {
+	if found {
+		e.add(level, what, why, do)
+	}
+}
+
 // unseen reports that a part could not be examined.
 func (e *examination) unseen(err error) {
 	why, do := "", ""
 	if store.IsTimeout(err) {
-		why = fmt.Sprintf("PostgreSQL took longer than --timeout, %s.", e.want.Timeout)
-		do = fmt.Sprintf("oxbow doctor --timeout %s", min(10*e.want.Timeout, time.Hour))
+		why = fmt.Sprintf("A query took longer than --timeout, %s.", e.want.Timeout)
+		do = fmt.Sprintf("Run oxbow doctor --timeout %s.", min(10*e.want.Timeout, time.Hour))
 	}
-	e.add(LevelUnseen, fmt.Sprintf("this could not be looked at: %s", store.Explain(err)), why, do)
+	e.add(LevelUnseen, fmt.Sprintf("this part could not be examined: %s", store.Explain(err)), why, do)
 }
 
 // sum ends a part. If it found nothing, sum reports that.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -17,20 +18,17 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if e.want.Model.Model != "" && e.want.Model != recorded {
-		e.add(LevelWarning, fmt.Sprintf("the vectors are of %s, and %s is configured here", recorded, e.want.Model),
-			"A worker with this configuration refuses to start; a client's queries cannot be compared.",
-			"Configure the database's model, or change the database's with oxbow reembed.")
-	}
 	var reembed store.Reembedding
 	if err := store.ReadSetting(ctx, tx, store.ReembedKey, &reembed); err != nil {
 		return err
 	}
-	if reembed.Model != "" {
-		e.add(LevelAdvice, fmt.Sprintf("a change to %s was begun", reembed.EmbeddingModel),
-			"Until it is finished the second table of vectors takes space, and the old model serves.",
-			"Run the same oxbow reembed again: it goes on where it was.")
-	}
+	e.check(e.want.Model.Model != "" && e.want.Model != recorded, LevelWarning,
+		fmt.Sprintf("the vectors are of %s, but %s is configured here", recorded, e.want.Model),
+		"A worker with this configuration does not start, and recall cannot compare its query with the vectors.",
+		"Configure the database's model, or change the database's model with oxbow reembed.")
+	e.check(reembed.Model != "", LevelAdvice, fmt.Sprintf("a change to %s is unfinished", reembed.EmbeddingModel),
+		"Until it ends, the old model is in use and the new vectors take space.",
+		"Run the same oxbow reembed again: it continues.")
 	e.fine = "the vectors are of " + recorded.String()
 	return e.vectorIndex(ctx, tx)
 }
@@ -41,86 +39,98 @@ const slowIndex = 6 * time.Hour
 // vectorIndex examines the vector indexes of the largest users.
 func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
 	users, err := store.IndexedUsers(ctx, tx)
+	for _, u := range users {
+		age := time.Since(u.Since)
+		e.check(u.State != "ready" && u.State != "ending" && age > slowIndex, LevelAdvice,
+			fmt.Sprintf("the index of %s's vectors (%s) is not ready after %s", u.UserID, u.Type, inWords(age.Seconds())),
+			"Until then recall scans the vectors. The build starts when all older transactions have ended, and needs a worker.",
+			"See the findings on transactions, and the errors of vector_index jobs.")
+		e.check(u.State == "ready" && u.Waiting > u.Vectors/5, LevelAdvice,
+			fmt.Sprintf("%d of %d vectors of %s (%s) are not in the index yet", u.Waiting, u.Vectors, u.UserID, u.Type),
+			"Every recall scans them.", "None is needed after an import if a worker runs: vector_index jobs move them.")
+	}
+	return err
+}
+
+func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
+	led, err := gauges.Led(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for _, u := range users {
-		switch {
-		case u.State != "ready" && u.State != "ending" && time.Since(u.Since) > slowIndex:
-			e.add(LevelAdvice, fmt.Sprintf("the index of %s's vectors (%s) is not ready after %s", u.UserID, u.Type,
-				inWords(time.Since(u.Since).Seconds())),
-				"They are scanned meanwhile. It begins when transactions that are older are over, and goes on while a worker runs.",
-				"See the findings on transactions, and jobs of the kind vector_index.")
-		case u.State == "ready" && u.Waiting > u.Vectors/5:
-			e.add(LevelAdvice, fmt.Sprintf("%d of %d vectors of %s (%s) wait for their index", u.Waiting, u.Vectors, u.UserID,
-				u.Type),
-				"Those that wait are scanned by every recall.",
-				"Nothing after an import: the job vector_index moves them. See that a worker runs.")
-		}
+	is, err := store.CollectOne[struct {
+		Standby, Due               bool
+		Workers, Listening, Hidden int64
+	}](ctx, tx, `
+		select pg_is_in_recovery() as standby, count(distinct (application_name, client_addr)) filter (where worker)
+		  as workers,
+		       count(*) filter (where worker and (query ilike 'listen %' or query = '-- ping')) as listening,
+		         -- River's listener pings
+		       count(*) filter (where backend_type is null) as hidden,
+		       exists (select from oxbow.river_job where state = 'available' and scheduled_at <= now()) as due
+		  from (select *, application_name like 'oxbow worker%' as worker from pg_stat_activity
+		         where datname = current_database()) a`)
+	if err != nil {
+		return err
 	}
+	if is.Standby {
+		e.fine = "workers connect to the primary"
+		return nil
+	}
+	if is.Workers == 0 && !led {
+		if is.Due {
+			e.add(LevelError, "no worker is running, and jobs are due", "New memories cannot be recalled.", "Run oxbow work.")
+		} else {
+			e.add(LevelWarning, "no worker is running", "New memories will not be embedded or reflected on.", "Run oxbow work.")
+		}
+		return nil
+	}
+	e.check(!led, LevelWarning, "no worker is the leader",
+		"Periodic jobs do not start. An election takes seconds; if it fails, workers cannot write to oxbow.river_leader.",
+		"Repeat in a minute; then see the worker's log.")
+	e.check(is.Listening == 0 && is.Hidden == 0 && is.Workers > 0, LevelAdvice, "no worker listens for notifications",
+		"Workers poll instead: jobs start up to a second later.",
+		"Nothing if a pooler is in use; otherwise run oxbow work without --poll-only.")
+	e.fine = numberOf(max(is.Workers, 1), "worker is", "workers are") + " running, one is the leader"
 	return nil
 }
 
-// sweepPause is how many seconds may pass without a run of sweep, which runs every minute.
-const sweepPause = 10 * 60
+// lateStart is how much later than planned a periodic job may start.
+const lateStart = 10 * time.Minute
 
-func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
-	var led, standby bool
-	if err := tx.QueryRow(ctx, `select pg_is_in_recovery()`).Scan(&standby); err != nil {
-		return err
-	}
-	if standby { // river_leader is unlogged and cannot be read on a standby
-		e.fine = "workers are connected to the primary, if any are running"
-		return nil
-	}
-	var processes, listening, hidden, due int64
-	var swept float64
-	err := tx.QueryRow(ctx, `
-		select exists (select from oxbow.river_leader where expires_at > now()),
-		       (select count(distinct (application_name, client_addr)) from pg_stat_activity
-		         where datname = current_database() and application_name like 'oxbow worker%'),
-		       (select count(*) from pg_stat_activity where datname = current_database()
-		         and application_name like 'oxbow worker%'
-		           and (query ilike 'listen %' or query = '-- ping')), -- River's listener pings
-		       (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null),
-		       (select count(*) from (select from oxbow.river_job where state = 'available' and scheduled_at <= now()
-		         limit 1000) j),
-		       coalesce((select extract(epoch from now() - finalized_at) from oxbow.river_job
-		                  where kind = 'sweep' and state = 'completed' order by id desc limit 1), -1)::float8`).
-		Scan(&led, &processes, &listening, &hidden, &due, &swept)
+// periodic reports kinds of periodic jobs that do not run or whose last run failed. Discarded jobs
+// of these kinds are not reported one by one: the next run does the same work.
+func (e *examination) periodic(ctx context.Context, tx pgx.Tx) error {
+	led, err := gauges.Led(ctx, tx)
 	if err != nil {
 		return err
 	}
-	switch {
-	case processes == 0 && !led && due > 0:
-		e.add(LevelError, "no worker is running, and jobs are due", "What was stored cannot be recalled until one comes.",
-			"Run oxbow work.")
-		return nil
-	case processes == 0 && !led:
-		e.add(LevelWarning, "no worker is running", "What is stored is not embedded, and nothing is reflected on.",
-			"Run oxbow work.")
-		return nil
-	case !led:
-		e.add(LevelWarning, "no worker leads",
-			"What is periodic (sweep, settle, days of the sensory stream) is not started. An election takes seconds; where "+
-				"it lasts, workers cannot write to oxbow.river_leader.",
-			"Look again in a minute; then see the worker's log.")
+	schedules, err := store.Schedules(ctx, tx)
+	if err != nil {
+		return err
 	}
-	if swept < 0 || swept > sweepPause {
-		what := "sweep has not run lately"
-		if swept >= 0 {
-			what = "sweep last ran " + inWords(swept) + " ago"
+	for _, kind := range jobs.Names((*jobs.Kind).Periodic) {
+		s := schedules[kind]
+		if next := s.NextRunAt; next != nil {
+			late := time.Since(*next)
+			e.check(led && late > lateStart, LevelWarning,
+				fmt.Sprintf("%s should have run %s ago", kind, inWords(late.Seconds())),
+				"No worker has started it since, or the last run has not ended.",
+				"See the log of the workers; oxbow top lists running jobs.")
 		}
-		e.add(LevelAdvice, what,
-			"It runs every minute and repairs what was lost. A worker that has just started is about to run it; finished "+
-				"jobs are kept for an hour.", "Look again in a minute; then at jobs of the kind sweep in oxbow.river_job.")
+		if s.LastRunAt == nil || s.LastOutcome == "completed" || s.LastOutcome == "snoozed" {
+			continue
+		}
+		last, err := lastError(ctx, tx, kind, "discarded")
+		if err != nil {
+			return err
+		}
+		e.add(LevelWarning, fmt.Sprintf("the last run of %s %s ago: %s: %s", kind,
+			inWords(time.Since(*s.LastRunAt).Seconds()),
+			s.LastOutcome, last),
+			"It last succeeded "+inWords(time.Since(s.SucceededAt).Seconds())+" ago.",
+			"Remove the cause; the next run does the work of those that failed.")
 	}
-	if listening == 0 && hidden == 0 && processes > 0 {
-		e.add(LevelAdvice, "no worker listens for notifications",
-			"Jobs are found by polling: embedding begins within 100 ms, what follows within a second.",
-			"Fine behind a pooler; else run oxbow work without --poll-only.")
-	}
-	e.fine = numberOf(max(processes, 1), "worker is", "workers are") + " running, one leads"
+	e.fine = "the last run of each kind succeeded, and none is late"
 	return nil
 }
 
@@ -136,94 +146,56 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 	}
 	var waiting int64
 	for _, q := range g.Queue {
-		switch {
-		case q.State == "discarded":
-			if err := e.givenUp(ctx, tx, q.Kind); err != nil {
-				return err
-			}
-		case q.State == "retryable":
-			last, err := lastError(ctx, tx, q.Kind, q.State, false)
-			if err != nil {
-				return err
-			}
-			e.add(LevelAdvice, fmt.Sprintf("%s of kind %s failed and will be tried again: %s", numberOf(q.Jobs, "job", "jobs"),
-				q.Kind, last), "Each time a job fails it waits longer.",
-				"When the cause is gone they succeed; oxbow status shows them.")
-		case q.State == "available" && q.DueSeconds > lateJob:
-			e.add(LevelWarning, fmt.Sprintf("the oldest job of kind %s is due for %s, and %s", q.Kind, inWords(q.DueSeconds),
-				numberOf(q.Jobs, "waits", "wait")),
-				"The workers do not keep up, or none works that queue.",
-				"Run more workers, or raise --concurrency; see the findings on workers.")
-		}
 		if q.State != "discarded" {
 			waiting += q.Jobs
 		}
+		number := numberOf(q.Jobs, "job", "jobs") + " of kind " + q.Kind
+		switch {
+		case q.State == "discarded" && !jobs.KindOf(q.Kind).Periodic():
+			last, err := lastError(ctx, tx, q.Kind, q.State)
+			if err != nil {
+				return err
+			}
+			e.add(LevelWarning, number+" given up: "+last,
+				"All attempts failed. Sweep embeds memories whose embed job was given up.",
+				"Remove the cause; then: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = "+
+					"null where kind = '"+q.Kind+"' and state = 'discarded'.")
+		case q.State == "retryable":
+			last, err := lastError(ctx, tx, q.Kind, q.State)
+			if err != nil {
+				return err
+			}
+			e.add(LevelAdvice, number+" failed and will be retried: "+last, "The pause grows with each attempt.",
+				"Remove the cause; oxbow status shows the jobs.")
+		case q.State == "available" && q.DueSeconds > lateJob:
+			e.add(LevelWarning, fmt.Sprintf("the oldest job of kind %s has been due for %s; %s", q.Kind,
+				inWords(q.DueSeconds), numberOf(q.Jobs, "job waits", "jobs wait")),
+				"The workers do not keep up, or none serves the queue.",
+				"Run more workers, or raise --concurrency; see the findings on workers.")
+		}
 	}
-	var stuck int64
-	var kind string
-	var age float64
-	err := tx.QueryRow(ctx, `
-		select count(*), coalesce(min(kind), ''), coalesce(extract(epoch from now() - min(attempted_at)), 0)::float8
+	stuck, err := store.CollectOne[struct {
+		Jobs int64
+		Kind string
+		Age  float64
+	}](ctx, tx, `
+		select count(*) as jobs, min(kind) as kind, extract(epoch from now() - min(attempted_at))::float8 as age
 		  from (select kind, attempted_at from oxbow.river_job
-		         where state = 'running' and attempted_at < now() - make_interval(secs => $1) limit 1000) j`, stuckJob).
-		Scan(&stuck, &kind, &age)
-	if err != nil {
-		return err
-	}
-	if stuck > 0 {
-		e.add(LevelWarning, fmt.Sprintf("%s said to be running for up to %s, such as one of kind %s",
-			numberOf(stuck, "job is", "jobs are"), inWords(age), kind),
-			"No job takes so long: its worker was killed, and nobody has taken it up, which the leading worker does after "+
-				"the job's timeout.", "See the findings on workers.")
-	}
-	e.fine = numberOf(waiting, "job is", "jobs are") + " under way or waiting; none failed, none is stuck"
-	return nil
+		         where state = 'running' and attempted_at < now() - make_interval(secs => $1) limit 1000) j`, stuckJob)
+	e.check(stuck.Jobs > 0, LevelWarning, fmt.Sprintf("%s running for up to %s, such as one of kind %s",
+		numberOf(stuck.Jobs, "job has been", "jobs have been"), inWords(stuck.Age), stuck.Kind),
+		"No job takes so long: its worker was killed, and the leader has not rescued it.", "See the findings on workers.")
+	e.fine = numberOf(waiting, "job is", "jobs are") + " running or waiting; none failed, none is stuck"
+	return err
 }
 
-// givenUp reports discarded jobs of a kind. A periodic job may fail once, because the next one
-// does the same work, so only the latest counts.
-func (e *examination) givenUp(ctx context.Context, tx pgx.Tx, kind string) error {
-	var jobs int64
-	var failing bool
-	err := tx.QueryRow(ctx, `
-		select count(*) filter (where not j.metadata ? 'periodic'),
-		       coalesce(max(j.finalized_at) filter (where j.metadata ? 'periodic') > greatest(now() - interval '25 hours', -- the rarest come once a day
-		         (select max(c.finalized_at) from oxbow.river_job c where c.kind = $1 and c.state = 'completed'
-		           and c.metadata ? 'periodic')), false)
-		  from (select metadata, finalized_at from oxbow.river_job where kind = $1 and state = 'discarded' limit $2) j`,
-		kind, gauges.Limit).Scan(&jobs, &failing)
-	if err != nil {
-		return err
-	}
-	if jobs > 0 {
-		last, err := lastError(ctx, tx, kind, "discarded", false)
-		if err != nil {
-			return err
-		}
-		e.add(LevelWarning, fmt.Sprintf("%s of kind %s given up: %s", numberOf(jobs, "job", "jobs"), kind, last),
-			"It failed as often as it may. What embed gave up, sweep takes up again.",
-			"When the cause is gone: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = "+
-				"null where kind = '"+kind+"' and state = 'discarded' and not metadata ? 'periodic'.")
-	}
-	if failing {
-		last, err := lastError(ctx, tx, kind, "discarded", true)
-		if err != nil {
-			return err
-		}
-		e.add(LevelWarning, fmt.Sprintf("%s failed when it ran last: %s", kind, last),
-			"It comes back with the clock, and has not succeeded since.",
-			"When the cause is gone, nothing: the next one does what this one was to do.")
-	}
-	return nil
-}
-
-// lastError returns the error of the latest job of a kind in a state, periodic or not.
-func lastError(ctx context.Context, tx pgx.Tx, kind, state string, periodic bool) (text string, err error) {
-	err = tx.QueryRow(ctx, `
+// lastError returns the error of the latest job of a kind in a state.
+func lastError(ctx context.Context, tx pgx.Tx, kind, state string) (string, error) {
+	text, err := store.CollectOne[string](ctx, tx, `
 		select coalesce((select errors[cardinality(errors)] ->> 'error' from oxbow.river_job
-		                  where state = $2::oxbow.river_job_state and kind = $1 and metadata ? 'periodic' = $3
+		                  where state = $2::oxbow.river_job_state and kind = $1
 		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1), 'no error is recorded')`,
-		kind, state, periodic).Scan(&text)
+		kind, state)
 	return store.Shorten(text, 200), err
 }
 
@@ -240,23 +212,18 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 	if err := g.ReadWaiting(ctx, tx); err != nil {
 		return err
 	}
-	if s := g.EmbedSeconds(); s > lateEmbedding {
-		e.add(LevelWarning, "memories wait for their vectors for "+inWords(s),
-			"Those without any search terms cannot be recalled; the others by their words alone.",
-			"oxbow status tells whether the provider answers.")
-	}
-	if g.FailingMessages > 0 {
-		e.add(LevelAdvice, numberOf(g.FailingMessages, "message", "messages")+" could not be extracted so far",
-			"The extractor's answers about them made no sense; they are tried again one by one.",
-			"select session_id, extract_failures, extract_error from oxbow.messages where extracted_at is null and "+
-				"extract_failures > 0")
-	}
-	if g.InboxSeconds > lateReflection {
-		e.add(LevelAdvice, fmt.Sprintf("memories wait for reflection for %s (%d in all)", inWords(g.InboxSeconds), g.Inbox),
-			"Reflection is due after 24 hours at the latest: it does not keep up, or its provider or a limit of tokens "+
-				"holds it.",
-			"oxbow status tells how the reasoner fares; see --reasoner-daily-tokens.")
-	}
+	e.check(g.EmbedSeconds() > lateEmbedding, LevelWarning,
+		"memories have waited to be embedded for "+inWords(g.EmbedSeconds()),
+		"Recall finds them only by their words, or not at all.", "oxbow status shows whether the provider responds.")
+	e.check(g.FailingMessages > 0, LevelAdvice,
+		numberOf(g.FailingMessages, "message", "messages")+" could not be extracted so far",
+		"The extractor's answers about them were invalid; they are retried one by one.",
+		"select session_id, extract_failures, extract_error from oxbow.messages where extracted_at is null and "+
+			"extract_failures > 0")
+	e.check(g.InboxSeconds > lateReflection, LevelAdvice,
+		fmt.Sprintf("memories have waited to be reflected on for %s (%d in all)", inWords(g.InboxSeconds), g.Inbox),
+		"Reflection is due after 24 hours at the latest: it does not keep up, its provider is down, or users have reached "+
+			"their limit of tokens.", "oxbow status shows the state of the reasoner; see --reasoner-daily-tokens.")
 	e.fine = fmt.Sprintf("%s to be reflected on, %s to be extracted", numberOf(g.Inbox, "memory waits", "memories wait"),
 		numberOf(g.Messages, "message waits", "messages wait"))
 	return nil
@@ -264,18 +231,12 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 
 func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
 	c, err := consistency.ReadState(ctx, tx)
-	if err != nil {
-		return err
-	}
-	if c.Problems > 0 {
-		e.add(LevelError, fmt.Sprintf("the last check found %s", numberOf(c.Problems, "trait that contradicts its events",
-			"problems with traits and their events")),
-			"Somebody changed rows by hand, or restored without triggers.",
-			"Look at them with oxbow check, then run oxbow check --repair.")
-	}
+	e.check(c.Problems > 0, LevelError, "the last check found "+
+		numberOf(c.Problems, "inconsistent trait", "inconsistent traits"),
+		"Rows were changed by hand, or restored without triggers.", "Run oxbow check, then oxbow check --repair.")
 	e.fine = "traits agree with their events"
 	if c.At.IsZero() {
-		e.fine = "traits were not checked yet: consistency_check does it once a day"
+		e.fine = "traits have not been checked yet: consistency_check runs daily"
 	}
-	return nil
+	return err
 }

@@ -20,69 +20,62 @@ func few(names []string) string {
 
 // rights examines row-level security and the group roles.
 func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
-	var app, worker bool
-	var open, forced, noApp, noWorker, ungranted, above []string
-	err := tx.QueryRow(ctx, `
+	is, err := store.CollectOne[struct {
+		App, Worker                          bool
+		Unsecured, Forced, Ungranted, Beyond []string
+		NoAppPolicy                          []string
+	}](ctx, tx, `
 		with users as (
 		  select c.oid, c.relname::text as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
 		    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		   where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p')),
 		groups as (select (select oid from pg_roles where rolname = 'oxbow_app') as app,
 		  (select oid from pg_roles where rolname = 'oxbow_worker') as worker)
-		select g.app is not null, g.worker is not null,
-		       array(select name from users where not secured order by 1),
-		       array(select name from users where forced order by 1),
+		select g.app is not null as app, g.worker is not null as worker,
+		       array(select name from users where not secured order by 1) as unsecured,
+		       array(select name from users where forced order by 1) as forced,
 		       array(select name from users u where g.app is not null
 		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.app = any(p.polroles))
-		                 order by 1),
-		       array(select name from users u where g.worker is not null
-		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.worker = any(p.polroles))
-		                 order by 1),
-		       array(select c.relname::text from pg_class c where g.worker is not null
-		         and c.relnamespace = 'oxbow'::regnamespace
-		               and (c.oid in (select oid from users) or c.relname in ('settings', 'river_job', 'river_leader',
-		                 'river_queue', 'river_notification'))
-		               and not (select bool_and(has_table_privilege(g.worker, c.oid, p))
-		                 from unnest('{select,insert,update,delete}'::text[]) p) order by 1),
+		                 order by 1) as no_app_policy,
+		       array(select c.relname::text from pg_class c left join users u on u.oid = c.oid where g.worker is not null
+		               and c.relnamespace = 'oxbow'::regnamespace
+		               and (u.oid is not null and not exists (select from pg_policy p
+		                      where p.polrelid = u.oid and g.worker = any(p.polroles))
+		                 or (u.oid is not null or c.relname in ('settings', 'river_job', 'river_leader', 'river_queue',
+		                      'river_notification'))
+		                    and not (select bool_and(has_table_privilege(g.worker, c.oid, p))
+		                      from unnest('{select,insert,update,delete}'::text[]) p)) order by 1) as ungranted,
 		       array(select r.rolname::text from pg_roles r where g.app is not null and r.rolcanlogin and not r.rolsuper
 		         and pg_has_role(r.oid, g.app, 'MEMBER')
 		               and (r.rolbypassrls or pg_has_role(r.oid, (select relowner from pg_class
 		                 where oid = 'oxbow.memories'::regclass), 'MEMBER')
-		                    or coalesce(pg_has_role(r.oid, g.worker, 'MEMBER'), false)) order by 1)
-		  from groups g`).Scan(&app, &worker, &open, &forced, &noApp, &noWorker, &ungranted, &above)
-	if err != nil {
-		return err
+		                    or coalesce(pg_has_role(r.oid, g.worker, 'MEMBER'), false)) order by 1) as beyond
+		  from groups g`)
+	const migrate = "Run oxbow migrate up as the owner: it restores what is missing."
+	for _, x := range []struct {
+		level     Level
+		names     []string
+		what      string
+		why, does string
+	}{
+		{LevelError, is.Unsecured, "row-level security is off on ", "Logins of oxbow_app can read every user's rows there.",
+			"Run alter table … enable row level security. " + migrate},
+		{LevelWarning, is.Forced, "row-level security is forced on ",
+			"The owner does not see all rows: pg_dump and migrations fail or omit rows.",
+			"Run alter table … no force row level security."},
+		{LevelError, is.NoAppPolicy, "oxbow_app has no policy on ", "Its logins see no rows there.", migrate},
+		{LevelError, is.Ungranted, "oxbow_worker lacks rights on ", "Workers with a login of that role fail.", migrate},
+		{LevelWarning, is.Beyond, "members of oxbow_app can read every user's rows: ",
+			"They are also members of oxbow_worker or of the owner, or bypass row-level security.",
+			"Give applications a login that is only a member of oxbow_app."},
+	} {
+		e.check(len(x.names) > 0, x.level, x.what+few(x.names), x.why, x.does)
 	}
-	const again = "Run oxbow migrate up as the owner: it makes what is missing."
-	if len(open) > 0 {
-		e.add(LevelError, "row-level security is off on "+few(open),
-			"Logins of oxbow_app see the rows of every user there.",
-			"alter table … enable row level security, then "+strings.ToLower(again[:1])+again[1:])
-	}
-	if len(forced) > 0 {
-		e.add(LevelWarning, "row-level security is forced on "+few(forced),
-			"The owner does not see all rows then: pg_dump and migrations fail or leave rows out.",
-			"alter table … no force row level security")
-	}
-	if len(noApp) > 0 {
-		e.add(LevelError, "oxbow_app has no policy on "+few(noApp), "Its logins see nothing there.", again)
-	}
-	if len(noWorker)+len(ungranted) > 0 {
-		e.add(LevelError, "oxbow_worker lacks rights on "+few(append(noWorker, ungranted...)),
-			"A worker with a login of that group fails there.", again)
-	}
-	if len(above) > 0 {
-		e.add(LevelWarning, "members of oxbow_app may see every user: "+few(above),
-			"They are the owner's or the worker's too, or may bypass row-level security.",
-			"Give applications a login of oxbow_app alone.")
-	}
-	if !app || !worker {
-		e.add(LevelAdvice, "the group roles oxbow_app and oxbow_worker are not there",
-			"Everybody who uses Oxbow has to be its owner, which row-level security does not hold.",
-			"oxbow migrate up makes them, or says which statements an administrator has to run.")
-	}
+	e.check(!is.App || !is.Worker, LevelAdvice, "the roles oxbow_app and oxbow_worker do not exist",
+		"Every application connects as the owner, to whom row-level security does not apply.",
+		"Run oxbow migrate up: it creates them, or prints the statements for an administrator.")
 	e.fine = "row-level security is on for every table of users' data, and the roles have their rights"
-	return nil
+	return err
 }
 
 // indexes compares the indexes with those that the migrations create.
@@ -129,19 +122,14 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 			foreign = append(foreign, x.Name+" on "+x.Table)
 		}
 	}
-	if len(missing) > 0 {
-		e.add(LevelError, "indexes are missing: "+few(missing), "What they serve reads whole tables, or lets doubles in.",
-			"Make them again as sql/schema.sql of this version has them, with create index concurrently.")
-	}
-	if len(invalid) > 0 {
-		e.add(LevelError, "indexes are not valid: "+few(invalid),
-			"They cost each write and serve no query: making them was interrupted.", "reindex index concurrently oxbow.…")
-	}
-	if len(foreign) > 0 {
-		e.add(LevelAdvice, "indexes that are not Oxbow's have never been used: "+few(foreign), "They cost each write.",
-			"Drop them if no replica uses them.")
-	}
-	e.fine = fmt.Sprintf("all %d indexes are there and valid", len(e.want.Indexes))
+	e.check(len(missing) > 0, LevelError, "indexes are missing: "+few(missing),
+		"Queries read whole tables, or duplicates are not refused.",
+		"Create them as in sql/schema.sql of this version, with create index concurrently.")
+	e.check(len(invalid) > 0, LevelError, "indexes are invalid: "+few(invalid),
+		"Creating them was interrupted: they slow down writes and serve no query.", "Run reindex index concurrently oxbow.…")
+	e.check(len(foreign) > 0, LevelAdvice, "indexes that are not Oxbow's have never been used: "+few(foreign),
+		"They slow down writes.", "Drop them if no replica uses them.")
+	e.fine = fmt.Sprintf("all %d indexes exist and are valid", len(e.want.Indexes))
 	return e.bloat(ctx, tx)
 }
 
@@ -154,23 +142,19 @@ const (
 
 // bloat compares the size of the queue with its number of rows.
 func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
-	var live, table, indexes int64
-	err := tx.QueryRow(ctx, `
-		select greatest(pg_stat_get_live_tuples(c.oid), 0), c.relpages::bigint * 8192,
+	queue, err := store.CollectOne[struct{ Jobs, Table, Indexes int64 }](ctx, tx, `
+		select greatest(pg_stat_get_live_tuples(c.oid), 0) as jobs, c.relpages::bigint * 8192 as "table",
 		       (select sum(x.relpages)::bigint * 8192 from pg_index i join pg_class x on x.oid = i.indexrelid
-		         where i.indrelid = c.oid)
-		  from pg_class c where c.oid = 'oxbow.river_job'::regclass`).Scan(&live, &table, &indexes)
-	if err != nil {
-		return err
-	}
-	if table+indexes > bloatedBytes && table+indexes > live*rowBytes {
-		e.add(LevelAdvice, fmt.Sprintf("the queue takes %s and its indexes %s for about %d jobs", megabytes(table),
-			megabytes(indexes), live),
-			"It was longer once, or vacuum was held back: fetching reads pages with nothing in them.",
-			"When it is short: reindex table concurrently oxbow.river_job; vacuum full oxbow.river_job gives the space "+
-				"back, and stops all work meanwhile.")
-	}
-	return nil
+		         where i.indrelid = c.oid) as indexes
+		  from pg_class c where c.oid = 'oxbow.river_job'::regclass`)
+	size := queue.Table + queue.Indexes
+	e.check(size > bloatedBytes && size > queue.Jobs*rowBytes, LevelAdvice,
+		fmt.Sprintf("the queue takes %s and its indexes %s for about %d jobs", megabytes(queue.Table),
+			megabytes(queue.Indexes), queue.Jobs),
+		"It was once longer, or vacuum was held back: fetching jobs reads empty pages.",
+		"When few jobs wait: reindex table concurrently oxbow.river_job. vacuum full oxbow.river_job also frees the space "+
+			"of the table, but blocks all jobs.")
+	return err
 }
 
 // tables examines dead rows, statistics and autovacuum.
@@ -201,7 +185,7 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows and %d live ones; it was last vacuumed %s", t.Name, t.Dead,
 				t.Live, when),
 				"Every scan reads the dead rows, and the table grows.",
-				"See the findings on transactions; then: vacuum (analyze) oxbow."+t.Name)
+				"See the findings on transactions; then run vacuum (analyze) oxbow."+t.Name+".")
 		}
 		if t.Unanalyzed && t.Live > 10_000 {
 			fresh = append(fresh, t.Name)
@@ -210,14 +194,10 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 			disabled = append(disabled, t.Name)
 		}
 	}
-	if len(fresh) > 0 {
-		e.add(LevelAdvice, "nothing is known of the contents of "+few(fresh),
-			"The planner guesses: after a bulk load or a restore that may be slow.", "analyze oxbow.…")
-	}
-	if len(disabled) > 0 {
-		e.add(LevelError, "autovacuum is off for "+few(disabled), "Dead rows stay.",
-			"alter table oxbow.… reset (autovacuum_enabled)")
-	}
+	e.check(len(fresh) > 0, LevelAdvice, "no statistics exist for "+few(fresh),
+		"The planner guesses, which may be slow after a bulk load or a restore.", "Run analyze oxbow.…")
+	e.check(len(disabled) > 0, LevelError, "autovacuum is off for "+few(disabled), "Dead rows accumulate.",
+		"Run alter table oxbow.… reset (autovacuum_enabled).")
 	e.fine = "few dead rows"
 	return nil
 }

@@ -11,32 +11,27 @@ import (
 )
 
 func (e *examination) server(ctx context.Context, tx pgx.Tx) error {
-	var version string
-	var number int
-	var standby bool
-	var outdated []string
-	err := tx.QueryRow(ctx, `
-		select current_setting('server_version'), current_setting('server_version_num')::integer, pg_is_in_recovery(),
-		       array(select format('%s %s (the server has %s)', x.extname, x.extversion, a.default_version)
+	is, err := store.CollectOne[struct {
+		Version  string
+		Number   int
+		Standby  bool
+		Outdated []string
+	}](ctx, tx, `
+		select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+		       pg_is_in_recovery() as standby,
+		       array(select format('%s is %s, and the server has %s', x.extname, x.extversion, a.default_version)
 		               from pg_extension x join pg_available_extensions a on a.name = x.extname
-		              where x.extname in ('vector', 'btree_gin') and a.default_version <> x.extversion)`).
-		Scan(&version, &number, &standby, &outdated)
-	if err != nil {
-		return err
-	}
-	if number < 150000 {
-		e.add(LevelError, "PostgreSQL is "+version, "Oxbow needs 15 or newer.", "Upgrade the server.")
-	}
-	if standby {
-		e.add(LevelWarning, "this is a standby",
-			"oxbow.recall works here; memories cannot be stored and jobs cannot be worked.", "Connect to the primary.")
-	}
-	for _, x := range outdated {
-		e.add(LevelAdvice, "the extension is older than what the server has: "+x, "Newer versions repair mistakes.",
+		              where x.extname in ('vector', 'btree_gin') and a.default_version <> x.extversion) as outdated`)
+	e.check(is.Number < 150000, LevelError, "PostgreSQL is "+is.Version, "Oxbow requires version 15.",
+		"Upgrade the server.")
+	e.check(is.Standby, LevelWarning, "the server is a standby",
+		"Recall works; memories cannot be stored and jobs do not run.", "Connect to the primary.")
+	for _, x := range is.Outdated {
+		e.add(LevelAdvice, "the extension "+x, "Newer versions fix bugs.",
 			"As the extension's owner: alter extension … update.")
 	}
-	e.fine = "PostgreSQL " + version + ", the extensions are the server's"
-	return nil
+	e.fine = "PostgreSQL " + is.Version + "; the extensions are up to date"
+	return err
 }
 
 // settings examines the settings that affect Oxbow.
@@ -67,76 +62,70 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 		level         Level
 		what, why, do string
 	}{
-		{is["fsync"] == "off", LevelError, "fsync is off", "After a crash of the machine the database may be destroyed.",
+		{is["fsync"] == "off", LevelError, "fsync is off", "A crash of the machine may corrupt the database.",
 			"Set fsync = on."},
 		{is["full_page_writes"] == "off", LevelWarning, "full_page_writes is off",
-			"After a crash of the machine pages may be torn.", "Set full_page_writes = on."},
+			"A crash of the machine may corrupt pages.", "Set full_page_writes = on."},
 		{is["synchronous_commit"] == "off", LevelAdvice, "synchronous_commit is off",
-			"A crash loses the last moments of what was committed, memories and the jobs they caused together.",
-			"Leave it if that is meant."},
+			"A crash loses the last commits: memories together with their jobs.",
+			"Nothing if that is acceptable."},
 		{is["autovacuum"] == "off", LevelError, "autovacuum is off",
-			"The queue's rows are each updated twice and deleted: without vacuum fetching jobs becomes slower and slower.",
+			"Each job is updated twice and deleted: without vacuum, fetching jobs slows down steadily.",
 			"Set autovacuum = on."},
 		{is["track_counts"] == "off", LevelError, "track_counts is off", "Autovacuum does not work without it.",
 			"Set track_counts = on."},
 		{is["default_transaction_read_only"] == "on", LevelError, "transactions are read-only by default",
-			"Nothing can be stored, and no job worked.", "Set default_transaction_read_only = off for these roles."},
+			"Memories cannot be stored and jobs do not run.", "Set default_transaction_read_only = off for these roles."},
 		{is["default_transaction_isolation"] != "read committed", LevelWarning,
 			"transactions are " + is["default_transaction_isolation"] + " by default",
-			"Oxbow's statements are written for read committed: workers will fail to serialize and repeat their jobs.",
+			"Oxbow is written for read committed: jobs fail with serialization errors and are retried.",
 			"Set default_transaction_isolation = 'read committed' for the worker's role."},
 		{is["session_replication_role"] == "replica", LevelError, "session_replication_role is replica",
-			"Triggers do not fire: memories are stored without the jobs that make them recallable.", "Set it to origin."},
+			"Triggers do not fire: memories are stored without the jobs that embed them.", "Set it to origin."},
 		{number("random_page_cost") > 2, LevelAdvice, "random_page_cost is " + is["random_page_cost"],
-			"On SSDs that makes the planner avoid indexes that would be faster.", "On SSDs, set random_page_cost = 1.1."},
+			"On SSDs the planner then avoids indexes that would be faster.", "On SSDs, set random_page_cost = 1.1."},
 		{number("idle_in_transaction_session_timeout") == 0, LevelAdvice, "idle_in_transaction_session_timeout is not set",
-			"A forgotten open transaction holds back vacuum for every table, the queue's first.",
+			"An open transaction that nobody ends holds back vacuum, first of all for the queue.",
 			"Set it for the application's role, for example to 5min."},
 		{number("shared_buffers")*8192 < 0.1*float64(size) && number("shared_buffers")*8192 <= 256<<20, LevelAdvice,
 			fmt.Sprintf("shared_buffers is %s, and Oxbow's tables take about %s",
 				megabytes(int64(number("shared_buffers"))*8192), megabytes(size)),
-			"Recall reads all vectors of a user: what is not in memory is read from disk.",
-			"A quarter of the machine's memory is a good beginning."},
+			"Recall reads all vectors of a user, from disk if they are not cached.",
+			"Start with a quarter of the machine's memory."},
 		{number("work_mem") < 4096, LevelAdvice, fmt.Sprintf("work_mem is %.0f kB", number("work_mem")),
-			"Sorting what recall has found may go to disk.", "Set work_mem to 4MB or more."},
+			"Recall may sort on disk.", "Set work_mem to 4MB or more."},
 		{number("maintenance_work_mem") < 65536 && size > 1<<30, LevelAdvice,
 			fmt.Sprintf("maintenance_work_mem is %.0f MB", number("maintenance_work_mem")/1024),
-			"Vacuum goes through the indexes of large tables several times.", "Set maintenance_work_mem to 64MB or more."},
+			"Vacuum scans the indexes of large tables several times.", "Set maintenance_work_mem to 64MB or more."},
 	} {
 		if s.bad {
 			e.add(s.level, s.what, s.why, s.do)
 		}
 	}
-	e.fine = "durability, autovacuum, memory and costs are set sensibly"
+	e.fine = "the settings for durability, autovacuum, memory and costs are suitable"
 	return nil
 }
 
 func (e *examination) connections(ctx context.Context, tx pgx.Tx) error {
-	var most, used, reserved int
-	var pid int
-	err := tx.QueryRow(ctx, `
-		select current_setting('max_connections')::integer, (select count(*) from pg_stat_activity
-		  where backend_type = 'client backend'),
-		       current_setting('superuser_reserved_connections')::integer, pg_backend_pid()`).
-		Scan(&most, &used, &reserved, &pid)
+	is, err := store.CollectOne[struct{ Most, Used, PID int }](ctx, tx, `
+		select current_setting('max_connections')::integer
+		         - current_setting('superuser_reserved_connections')::integer as most,
+		       (select count(*) from pg_stat_activity where backend_type = 'client backend') as used,
+		       pg_backend_pid() as pid`)
 	if err != nil {
 		return err
 	}
-	if free := most - reserved - used; free < most/5 {
-		level := LevelWarning
-		if free < 3 {
-			level = LevelError
-		}
-		e.add(level, fmt.Sprintf("%d of %d connections are in use", used, most-reserved),
-			"A worker takes about 20 (pool_max_conns in its URL says how many); whoever comes last is refused.",
-			"Raise max_connections, put a pooler before the applications, or limit the pools.")
+	level := LevelWarning
+	if is.Most-is.Used < 3 {
+		level = LevelError
 	}
-	if own := tx.Conn().PgConn().PID(); own != uint32(pid) {
-		e.add(LevelAdvice, "there is a pooler between here and PostgreSQL",
-			"One that shares connections by transaction passes no notifications on.",
-			"Connect the worker directly, or run oxbow work --poll-only; connect oxbow migrate and oxbow reembed directly.")
-	}
-	e.fine = fmt.Sprintf("%d of %d connections are in use", used, most-reserved)
+	e.fine = fmt.Sprintf("%d of %d connections are in use", is.Used, is.Most)
+	e.check(is.Used > is.Most-is.Most/5, level, e.fine,
+		"A worker uses about 20 (pool_max_conns in its URL); further connections will be refused.",
+		"Raise max_connections, use a pooler for the applications, or limit their pools.")
+	e.check(tx.Conn().PgConn().PID() != uint32(is.PID), LevelAdvice, "this connection goes through a pooler",
+		"A pooler in transaction mode does not forward notifications.",
+		"Connect the worker directly, or run oxbow work --poll-only; connect oxbow migrate and oxbow reembed directly.")
 	return nil
 }
 
@@ -166,35 +155,27 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 		}
 		e.add(level, fmt.Sprintf("a transaction of %s (%s, process %d, %s) has been open for %s", x.User, x.Application,
 			x.PID, x.State, inWords(x.Age)),
-			"Vacuum cannot remove rows that died since then, and dead rows of the queue slow down every fetch.",
+			"Vacuum cannot remove rows deleted since then, and dead rows slow down fetching jobs.",
 			fmt.Sprintf("Find out why it is open; select pg_terminate_backend(%d) ends it.", x.PID))
 	}
-	var hidden, prepared int64
-	var frozen int64
-	err = tx.QueryRow(ctx, `
-		select (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null),
+	is, err := store.CollectOne[struct{ Hidden, Prepared, Frozen int64 }](ctx, tx, `
+		select (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null) as hidden,
 		       (select count(*) from pg_prepared_xacts where database = current_database()
-		         and prepared < now() - make_interval(secs => $1)),
-		       (select age(datfrozenxid) from pg_database where datname = current_database())`,
-		e.want.OldTransaction.Seconds()).Scan(&hidden, &prepared, &frozen)
+		         and prepared < now() - make_interval(secs => $1)) as prepared,
+		       (select age(datfrozenxid) from pg_database where datname = current_database()) as frozen`,
+		e.want.OldTransaction.Seconds())
 	if err != nil {
 		return err
 	}
-	if prepared > 0 {
-		e.add(LevelWarning, numberOf(prepared, "prepared transaction is", "prepared transactions are")+" left open",
-			"They hold back vacuum, also after a restart.",
-			"See pg_prepared_xacts; commit prepared, or rollback prepared.")
-	}
-	if frozen > 1_000_000_000 {
-		e.add(LevelWarning, fmt.Sprintf("the oldest row is %d transactions old", frozen),
-			"At about 2 billion PostgreSQL stops to take new ones.",
-			"Find out why autovacuum does not come to an end; run vacuum (freeze).")
-	}
-	if hidden > 0 {
-		e.add(LevelUnseen, "what "+numberOf(hidden, "session of another role does",
-			"sessions of other roles do")+" is not shown to this login", "One of them may hold a transaction open.",
-			"As a superuser: grant pg_read_all_stats to the login, for looking.")
-	}
+	e.check(is.Prepared > 0, LevelWarning, numberOf(is.Prepared, "prepared transaction is", "prepared transactions are")+
+		" open",
+		"They hold back vacuum, even after a restart.", "See pg_prepared_xacts; run commit prepared or rollback prepared.")
+	e.check(is.Frozen > 1_000_000_000, LevelWarning, fmt.Sprintf("the oldest row is %d transactions old", is.Frozen),
+		"At about 2 billion PostgreSQL refuses new transactions.",
+		"Find out why autovacuum does not finish; run vacuum (freeze).")
+	e.check(is.Hidden > 0, LevelUnseen,
+		numberOf(is.Hidden, "session", "sessions")+" of other roles cannot be examined by this login",
+		"One of them may hold a transaction open.", "As a superuser: grant pg_read_all_stats to the login.")
 	if err := e.slots(ctx, tx); err != nil {
 		return err
 	}
@@ -214,10 +195,10 @@ func (e *examination) slots(ctx context.Context, tx pgx.Tx) error {
 		  from pg_replication_slots where database is null or database = current_database()`)
 	for _, s := range slots {
 		if (!s.Active && s.WAL > 1<<30) || s.Age > 1_000_000 {
-			e.add(LevelWarning, fmt.Sprintf("the replication slot %s keeps %s of WAL, and rows of the last %d transactions",
+			e.add(LevelWarning, fmt.Sprintf("the replication slot %s retains %s of WAL and the rows of %d transactions",
 				s.Name, megabytes(s.WAL), s.Age),
-				"Without its replica the disk fills up, and vacuum cannot remove dead rows.",
-				"Bring its replica back, or drop the slot with pg_drop_replication_slot.")
+				"The disk fills up, and vacuum cannot remove dead rows.",
+				"Restart its replica, or drop the slot with pg_drop_replication_slot.")
 		}
 	}
 	return err

@@ -54,6 +54,8 @@ type Gauges struct {
 	FailingMessages int64 `json:"failing_messages"`
 	// Tables lists the tables of schema oxbow, including the queue.
 	Tables []TableGauge `json:"tables"`
+	// Schedules lists the schedules and runs of periodic kinds of jobs.
+	Schedules map[string]store.Schedule `json:"schedules"`
 	// Led reports whether a worker is the leader, which enqueues periodic jobs.
 	Led bool `json:"led"`
 	// Inconsistencies is the number of problems that consistency_check found in its current or
@@ -144,16 +146,26 @@ func (g *Gauges) readRest(ctx context.Context, db store.DB) error {
 		return err
 	}
 	g.Inconsistencies = c.Problems
-	var standby bool
-	err = db.QueryRow(ctx, `
-		select pg_is_in_recovery(),
-		       (select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
-		         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')`).
-		Scan(&standby, &g.TransactionSeconds)
-	if err != nil || standby { // river_leader is unlogged and cannot be read on a standby
+	if g.Schedules, err = store.Schedules(ctx, db); err != nil {
 		return err
 	}
-	return db.QueryRow(ctx, `select exists (select from oxbow.river_leader where expires_at > now())`).Scan(&g.Led)
+	if g.Led, err = Led(ctx, db); err != nil {
+		return err
+	}
+	g.TransactionSeconds, err = store.CollectOne[float64](ctx, db, `
+		select greatest(extract(epoch from now() - min(xact_start)), 0)::float8 from pg_stat_activity
+		 where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`)
+	return err
+}
+
+// Led reports whether a worker is the leader. On a standby it returns false, because the table is unlogged and cannot
+// be read there.
+func Led(ctx context.Context, db store.DB) (bool, error) {
+	standby, err := store.CollectOne[bool](ctx, db, `select pg_is_in_recovery()`)
+	if err != nil || standby {
+		return false, err
+	}
+	return store.CollectOne[bool](ctx, db, `select exists (select from oxbow.river_leader where expires_at > now())`)
 }
 
 // Of returns the statistics of a table, or the zero value if there are none.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -126,14 +127,15 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 	found, err := store.Collect[ReasonerState](ctx, db, `
 		select l.model, w.started_at as worked_at, f.since as down_since, f.failures, l.error as last_error,
 		       (select count(*) from oxbow.river_job
-		         where kind in ('reflect', 'contradiction_review', 'extract', 'summarize')
-		           and state in ('available', 'scheduled') and metadata ? 'snoozes') as waiting
+		         where kind = any($1) and state in ('available', 'scheduled') and metadata ? 'snoozes') as waiting
 		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
 		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w
 		  on true
 		cross join lateral (
 		  select min(started_at) as since, count(*) as failures
-		    from (select started_at from oxbow.llm_calls where started_at > coalesce(w.started_at, '-infinity') order by started_at limit 1000) c) f`)
+		    from (select started_at from oxbow.llm_calls
+		           where started_at > coalesce(w.started_at, '-infinity') order by started_at limit 1000) c) f`,
+		jobs.Names(func(k *jobs.Kind) bool { return k.Reasoner }))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}

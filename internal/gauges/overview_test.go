@@ -19,7 +19,8 @@ func TestOverview(t *testing.T) {
 		require.NoError(t, err)
 	}
 	exec(`insert into oxbow.memories (user_id, content) select 'ada', 'fact ' || n from generate_series(1, 5) n`)
-	exec(`insert into oxbow.memories (user_id, memory_type, content) select 'ada', 'document', 'x' from generate_series(1, 300)`)
+	exec(`insert into oxbow.memories (user_id, memory_type, content) select 'ada', 'document', 'x'
+		from generate_series(1, 300)`)
 	exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories_fact order by id limit 2))`)
 	exec(`update oxbow.memories_fact set forgotten_at = now() where content = 'fact 1'`)
 	exec(`update oxbow.memories_fact set expired_at = now() where content = 'fact 2'`)
@@ -40,8 +41,10 @@ func TestOverview(t *testing.T) {
 	facts := TypeCount{Type: store.Fact, Current: 3, Superseded: 1, Forgotten: 1, Waiting: waiting}
 	require.Equal(t, facts, exact.Memories[0])
 	require.Equal(t, facts, estimated.Memories[0], "few are counted")
-	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299}, exact.Memories[3])
-	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299, Estimated: true}, estimated.Memories[3])
+	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299},
+		exact.Memories[3])
+	require.Equal(t, TypeCount{Type: store.Document, Current: 298, Superseded: 1, Forgotten: 1, Waiting: 299,
+		Estimated: true}, estimated.Memories[3])
 	require.Equal(t, int64(4), exact.Jobs[0].Jobs, "one of the facts, three of the documents")
 	require.Equal(t, "embed", exact.OldestWaiting.Kind)
 	require.Positive(t, exact.EmbeddingLagSeconds)
@@ -54,8 +57,10 @@ func TestReasonerState(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	call := func(minutesAgo int, failure *string) {
-		_, err := tx.Exec(t.Context(), `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
-			values ($1, 'reflect', 'm' || $2::integer, 1, date_trunc('minute', now()) - $2::integer * interval '1 minute', '1 s', $3)`,
+		_, err := tx.Exec(t.Context(), `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency,
+			error)
+			values ($1, 'reflect', 'm' || $2::integer, 1, date_trunc('minute', now()) - $2::integer * interval '1 minute', '1 s',
+			  $3)`,
 			fmt.Sprintf("user of %s", t.Name()), minutesAgo, failure)
 		require.NoError(t, err)
 	}
@@ -66,7 +71,8 @@ func TestReasonerState(t *testing.T) {
 	}
 	minutes := func(n int) time.Time {
 		var at time.Time
-		require.NoError(t, tx.QueryRow(t.Context(), `select date_trunc('minute', now()) - $1::integer * interval '1 minute'`, n).Scan(&at))
+		require.NoError(t, tx.QueryRow(t.Context(), `select date_trunc('minute', now()) - $1::integer * interval '1 minute'`,
+			n).Scan(&at))
 		return at
 	}
 	first, last := "it is overloaded", "it does not answer"
@@ -82,9 +88,11 @@ func TestReasonerState(t *testing.T) {
 	call(50, &first)
 	call(40, &first)
 	call(30, &last)
-	_, err := tx.Exec(t.Context(), `insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
+	_, err := tx.Exec(t.Context(), `insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at,
+		metadata)
 		select k, 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', m::jsonb
-		  from (values ('reflect', '{"snoozes": 3}'), ('contradiction_review', '{"snoozes": 1}'), ('reflect', '{}'), ('embed', '{"snoozes": 1}')) j(k, m)`)
+		  from (values ('reflect', '{"snoozes": 3}'), ('contradiction_review', '{"snoozes": 1}'), ('reflect', '{}'),
+		    ('embed', '{"snoozes": 1}')) j(k, m)`)
 	require.NoError(t, err)
 	s = state()
 	require.True(t, s.DownSince.Equal(minutes(50)))
