@@ -143,8 +143,8 @@ func (st state) check(files []codeFile) error {
 			ErrBehind, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
 	}
 	if len(st.bare) > 0 {
-		return fmt.Errorf("%w: %s lacks privileges in schema oxbow of database %q, as after a restore before the role "+
-			"existed; run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
+		return fmt.Errorf("%w: privileges of %s in schema oxbow of database %q are missing, as after a restore before the "+
+			"role existed; run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
 	}
 	if changed, gone := st.changedCode(files); len(changed)+len(gone) > 0 {
 		return fmt.Errorf("%w: %w: database %q, files %s; run oxbow migrate up with the newest oxbow in use",

@@ -109,8 +109,8 @@ func TestDoctorFinds(t *testing.T) {
 			errors)
 			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(),
 			array['{"error": "磁盘已满"}']::jsonb[]);
-			insert into oxbow.job_schedules (kind, last_run_at, last_outcome) values ('settle', now(), 'discarded')`,
-			"periodic jobs", "the last run of settle 0 s ago: discarded: 磁盘已满", doctor.LevelWarning},
+			insert into oxbow.job_schedules (kind, last_run_at, last_outcome) values ('settle', now() - interval '5 hours', 'discarded')`,
+			"periodic jobs", "the last run of settle 5.0 h ago: discarded: 磁盘已满", doctor.LevelWarning},
 		"periodic late": {`insert into oxbow.river_leader (elected_at, expires_at, leader_id)
 			values (now(), now() + interval '1 hour', 'x');
 			insert into oxbow.job_schedules (kind, next_run_at) values ('sweep', now() - interval '30 minutes')`,

@@ -32,7 +32,8 @@ func sentence(err error) string {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "25006" {
-		return "the database is read-only: connect to the primary (" + printable(err.Error()) + ")"
+		return "the database is a read-only replica, or read-only by default: connect to the primary (" +
+			printable(err.Error()) + ")"
 	}
 	return printable(err.Error())
 }

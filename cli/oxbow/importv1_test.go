@@ -272,10 +272,6 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 			"public.late"},
 		`--from: cannot connect to PostgreSQL on`: {"--from",
 			"postgres://h@127.0.0.1:1/d"},
-		`--map note=trade: expected fact, episodic, trait or document`: {"--map",
-			"note=trade"},
-		`invalid --importance-scale 5: expected 1 or 10`:                 {"--importance-scale", "5"},
-		`invalid --batch "0": expected a whole number from 1 to 1000000`: {"--batch", "0"},
 	} {
 		r := d.run(append([]string{"import-v1"}, args...)...)
 		require.NotZero(t, r.code, args)

@@ -149,27 +149,15 @@ func TestRememberRefuses(t *testing.T) {
 		{`content must not be blank, got ""`, []string{"u", "-"}},
 		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`user_id must have 1 to 255 bytes`, []string{strings.Repeat("u", 256), "x"}},
-		{`invalid --type "trait": expected fact, episodic or document`, []string{"u", "x", "--type", "trait"}},
-		{`invalid --type "insight": expected fact, episodic or document`, []string{"u", "x", "--type", "insight"}},
 		{`content must be valid UTF-8, got "caf\xe9"`, []string{"u", "caf\xe9"}},
 		{`content must not contain a NUL character, got "a\x00b"`, []string{"u", "a\x00b"}},
 		{`user_id must be valid UTF-8, got "\xff"`, []string{"\xff", "x"}},
 		{`importance must be between 0 and 1, got 1.5`, []string{"u", "x", "--importance", "1.5"}},
 		{`importance must be between 0 and 1, got NaN`, []string{"u", "x", "--importance", "NaN"}},
-		{`invalid --importance "much": expected a number`, []string{"u", "x", "--importance", "much"}},
-		{`invalid --metadata "[1]": expected a JSON object such as {"city": "Lund"}`,
-			[]string{"u", "x", "--metadata", "[1]"}},
-		{`invalid --metadata "{": expected a JSON object`, []string{"u", "x", "--metadata", "{"}},
 		{`invalid_at must not be before valid_at (2025-02-01T00:00:00Z), got "2025-01-01T00:00:00Z"`,
 			[]string{"u", "x", "--at", "2025-02", "--until", "2025-01"}},
-		{`invalid --at "yesterday": expected a day`, []string{"u", "x", "--at", "yesterday"}},
-		{`invalid --at "2025-02-30": expected a day`, []string{"u", "x", "--at", "2025-02-30"}},
 		{`session_id must have at most 1024 bytes`, []string{"u", "x", "--session", strings.Repeat("s", 1025)}},
-		{`invalid --supersedes "7": expected a UUID`, []string{"u", "x", "--supersedes", "7"}},
 		{`user 'u' has no memory ` + id, []string{"u", "x", "--supersedes", id}},
-		{`[importance supersedes] were all set`, []string{"u", "x", "--supersedes", id, "--importance", "1"}},
-		{`--reason requires --supersedes`, []string{"u", "x", "--reason", "because"}},
-		{`accepts 2 arg(s), received 1`, []string{"u"}},
 	} {
 		r := d.run(append([]string{"remember"}, bad.args...)...)
 		require.NotZero(t, r.code, bad.args)
@@ -223,19 +211,7 @@ func TestRecallRefuses(t *testing.T) {
 		args []string
 	}{
 		{`text must not be blank when there is no embedding, got " "`, []string{"ada", " "}},
-		{`user_id must have 1 to 255 bytes, got ""`, []string{"", "x"}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
-		{`invalid --type "fact,insight": expected fact, episodic, trait or document`,
-			[]string{"ada", "x", "--type", "fact,insight"}},
-		{`invalid --limit "0": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "0"}},
-		{`invalid --limit "1001": expected a whole number from 1 to 1000`, []string{"ada", "x", "--limit", "1001"}},
-		{`invalid --metadata "3": expected a JSON object`, []string{"ada", "x", "--metadata", "3"}},
-		{`invalid --as-of "May 2024": expected a day (2024-05-17), a month (2024-05)`,
-			[]string{"ada", "x", "--as-of", "May 2024"}},
-		{`invalid --believed-as-of "2024-13": expected a day`, []string{"ada", "x", "--believed-as-of", "2024-13"}},
-		{`embedding provider "acme" is not known: use local, openai or ollama`,
-			[]string{"ada", "x", "--embedding-provider", "acme"}},
-		{`[explain json] were all set`, []string{"ada", "x", "--json", "--explain"}},
 	} {
 		r := d.run(append([]string{"recall"}, bad.args...)...)
 		require.NotZero(t, r.code, bad.args)

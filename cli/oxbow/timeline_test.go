@@ -43,15 +43,6 @@ func TestTimeline(t *testing.T) {
 	d.ok("erase", "--memory", oslo, "--user", "mia", "--yes")
 	require.NotContains(t, d.ok("timeline", "mia", "Oslo live", "--json"), "Oslo")
 
-	for says, args := range map[string][]string{
-		"invalid --limit \"0\": expected a whole number from 1 to 1000": {"timeline", "mia", "x", "--limit", "0"},
-		`invalid --type "document": expected fact or episodic`:          {"timeline", "mia", "x", "--type", "document"},
-		"accepts 2 arg(s), received 1":                                  {"timeline", "mia"},
-	} {
-		r := d.run(args...)
-		require.Equal(t, exitUsage, r.code)
-		require.Contains(t, r.err, says)
-	}
 	require.Contains(t, d.run("timeline", "mia", " ").err, "topic must not be blank")
 }
 

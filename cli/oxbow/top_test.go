@@ -82,10 +82,3 @@ func TestTopCutsWhatDoesNotFit(t *testing.T) {
 	require.Equal(t, 23, strings.Count(out.String(), newLine), "24 lines where the terminal does not tell")
 	require.Contains(t, out.String(), strings.Repeat("很", 39)+"…"+newLine)
 }
-
-func TestTopRefuses(t *testing.T) {
-	t.Parallel()
-	r := onDatabase(t).run("top", "--every", "1ms")
-	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "invalid --every 1ms: expected at least 100ms")
-}

@@ -137,27 +137,6 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 		d.run("traits", "ada").err)
 }
 
-func TestTraitsRefuse(t *testing.T) {
-	t.Parallel()
-	d := onDatabase(t)
-	for says, args := range map[string][]string{
-		`invalid --now "soon": expected a day`:      {"traits", "ada", "--now", "soon"},
-		`invalid --as-of "2025-13": expected a day`: {"traits", "ada", "--as-of", "2025-13"},
-		`[as-of now] were all set`:                  {"traits", "ada", "--as-of", "2025", "--now", "2025"},
-		`accepts 1 arg(s), received 0`:              {"traits"},
-		`accepts 1 arg(s), received 2`:              {"traits", "ada", "bob"},
-		`invalid trait id "7": expected a UUID`:     {"trait", "7", "--user", "ada"},
-	} {
-		r := d.run(args...)
-		require.Contains(t, r.err, says)
-		require.Equal(t, exitUsage, r.code, r.err)
-		require.Empty(t, r.out)
-	}
-	r := d.run("traits", "")
-	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "user_id must have 1 to 255 bytes")
-}
-
 // In a corrupt database every trait is listed exactly once.
 func TestTree(t *testing.T) {
 	t.Parallel()

@@ -365,7 +365,7 @@ func (l *load) restoreDump(transactions []int32) {
 	l.exec(fresh.DSN("postgres"), `create role oxbow_app; create role oxbow_worker; create role `+appName+` login in role oxbow_app`)
 	out, err = l.withProvider(early, "work", "--until-idle").CombinedOutput()
 	require.Error(l, err)
-	require.Contains(l, string(out), "rights of oxbow_app and oxbow_worker in schema oxbow of database \"early\" are missing")
+	require.Contains(l, string(out), "privileges of oxbow_app and oxbow_worker in schema oxbow of database \"early\" are missing")
 	l.oxbow(early, "migrate", "up")
 	l.isolated(early)
 
@@ -417,7 +417,7 @@ func (l *load) promote(dsn string, written []ack) {
 	require.Positive(l, l.count(dsn, `(select where oxbow.context('person 1', '打羽毛球') like '%打羽毛球%') c`))
 	out := l.run(l.withProvider(dsn, "recall", "person 1", "climbing"))
 	require.Contains(l, out, "Went climbing")
-	require.Contains(l, l.run(l.command(dsn, "top", "--once")), "none leads")
+	require.Contains(l, l.run(l.command(dsn, "top", "--once")), "no leader")
 	for _, cmd := range []*exec.Cmd{l.withProvider(dsn, "work"), l.command(dsn, "remember", "person 1", "x")} {
 		out, err := cmd.CombinedOutput()
 		require.Error(l, err)
