@@ -89,7 +89,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job
 			set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
-		  where args @> jsonb_build_object('user_id', $1::text) and finalized_at is not null`,
+		  where args ->> 'user_id' = $1 and finalized_at is not null`,
 	} {
 		_, err := b.pool.Exec(ctx, sql, user)
 		require.NoError(t, err, sql)

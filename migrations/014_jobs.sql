@@ -8,6 +8,10 @@ alter table oxbow.river_job
        autovacuum_analyze_scale_factor = 0.05),
   alter args set storage external;
 
+-- Only River's job lists use its GIN indexes, and every INSERT pays for them. Erasure looks up a user's jobs.
+drop index oxbow.river_job_args_index, oxbow.river_job_metadata_index;
+create index river_job_user_idx on oxbow.river_job ((args ->> 'user_id'));
+
 -- Every extraction looks up the jobs of its session.
 create index river_job_extract_idx on oxbow.river_job ((args ->> 'user_id'), (args ->> 'session_id'))
   where kind = 'extract' and state in ('available', 'scheduled', 'retryable', 'running');
@@ -40,7 +44,9 @@ create table oxbow.job_schedules (
 drop table oxbow.job_schedules;
 drop function oxbow.is_schedule, oxbow.schedule_seconds;
 
-drop index oxbow.river_job_extract_idx;
+drop index oxbow.river_job_extract_idx, oxbow.river_job_user_idx;
+create index river_job_args_index on oxbow.river_job using gin (args);
+create index river_job_metadata_index on oxbow.river_job using gin (metadata);
 alter table oxbow.river_job
   reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor),
   alter args set storage extended;

@@ -1175,19 +1175,17 @@ ALTER TABLE ONLY oxbow.river_job ALTER COLUMN id SET DEFAULT nextval('oxbow.rive
 ALTER TABLE ONLY oxbow.river_job
     ADD CONSTRAINT river_job_pkey PRIMARY KEY (id);
 
-CREATE INDEX river_job_args_index ON oxbow.river_job USING gin (args);
-
 CREATE INDEX river_job_extract_idx ON oxbow.river_job USING btree (((args ->> 'user_id'::text)), ((args ->> 'session_id'::text))) WHERE ((kind = 'extract'::text) AND (state = ANY (ARRAY['available'::oxbow.river_job_state, 'scheduled'::oxbow.river_job_state, 'retryable'::oxbow.river_job_state, 'running'::oxbow.river_job_state])));
 
 CREATE INDEX river_job_kind ON oxbow.river_job USING btree (kind);
-
-CREATE INDEX river_job_metadata_index ON oxbow.river_job USING gin (metadata);
 
 CREATE INDEX river_job_prioritized_fetching_index ON oxbow.river_job USING btree (state, queue, priority, scheduled_at, id);
 
 CREATE INDEX river_job_state_and_finalized_at_index ON oxbow.river_job USING btree (state, finalized_at) WHERE (finalized_at IS NOT NULL);
 
 CREATE UNIQUE INDEX river_job_unique_idx ON oxbow.river_job USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (unique_states IS NOT NULL) AND oxbow.river_job_state_in_bitmask(unique_states, state));
+
+CREATE INDEX river_job_user_idx ON oxbow.river_job USING btree (((args ->> 'user_id'::text)));
 
 -- river_job_id_seq
 

@@ -273,7 +273,7 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running',
 		                          'pending')
 		                          and (j.args ? 'retry') = failed
-		                          and j.args @> jsonb_build_object('user_id', p.user_id, 'session_id', p.session_id)) as lost
+		                          and j.args ->> 'user_id' = p.user_id and j.args ->> 'session_id' = p.session_id) as lost
 		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
 		from.UserID, from.SessionID, before, limit)
 	if err != nil {

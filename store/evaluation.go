@@ -19,7 +19,7 @@ func HideFromWorkers(ctx context.Context, tx pgx.Tx, users []string) error {
 		return err
 	}
 	_, err = run(ctx, tx, "delete the jobs of an evaluation", `
-		delete from oxbow.river_job j using unnest($1::text[]) u where j.args @> jsonb_build_object('user_id', u)`, users)
+		delete from oxbow.river_job j using unnest($1::text[]) u where j.args ->> 'user_id' = u`, users)
 	return err
 }
 
@@ -41,7 +41,7 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 		  from oxbow.memories where user_id = any($1) order by seq, id`, users)
 	for _, sql := range []string{
 		`delete from oxbow.memories where user_id = any($1)`,
-		`delete from oxbow.river_job j using unnest($1::text[]) u where j.args @> jsonb_build_object('user_id', u)`,
+		`delete from oxbow.river_job j using unnest($1::text[]) u where j.args ->> 'user_id' = u`,
 		`update oxbow.users set opted_out = false where user_id = any($1)`,
 	} {
 		if err == nil {

@@ -110,7 +110,7 @@ func WorkOf(ctx context.Context, db DB, m Memory) (MemoryWork, error) {
 		select id, kind, state::text, attempt, max_attempts, created_at, scheduled_at, finalized_at,
 		       errors[cardinality(errors)] ->> 'error' as last_error
 		from oxbow.river_job
-		where args @> jsonb_build_object('user_id', $1::text) and strpos(args::text, $2::text) > 0
+		where args ->> 'user_id' = $1 and strpos(args::text, $2::text) > 0
 		order by id`, m.UserID, m.ID.String())
 	return w.MemoryWork, err
 }

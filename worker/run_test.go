@@ -87,7 +87,7 @@ func TestPeriodicJobs(t *testing.T) {
 	b.run()
 	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, ids[0]) // by the sweep
 	b.eventually(`select access_count = 1 from oxbow.memories where id = $1`, ids[0])
-	b.eventually(`select count(*) = 12 from pg_inherits where inhparent = 'oxbow.sensory'::regclass`)
+	b.eventually(`select count(*) = 7 from pg_inherits where inhparent = 'oxbow.sensory'::regclass`)
 }
 
 func TestGracefulStop(t *testing.T) {

@@ -35,6 +35,11 @@ const (
 	rescueAfter = 45 * time.Second
 )
 
+// riverIndexes are the indexes of River's table that River rebuilds daily. Its default list has two more, which
+// migrations/014_jobs.sql drops.
+var riverIndexes = []string{"river_job_kind", "river_job_pkey", "river_job_prioritized_fetching_index",
+	"river_job_state_and_finalized_at_index", "river_job_unique_idx", "river_job_user_idx"}
+
 // Worker works jobs. New makes one for a single Run or RunUntilIdle; Close releases its connections.
 type Worker struct {
 	cfg           Config
@@ -229,6 +234,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], e
 		JobTimeout:                  jobs.Timeout,
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: jobs.MaxRetention,
+		ReindexerIndexNames:         riverIndexes,
 		ErrorHandler:                errorHandler{w.log},
 		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &noting{Worker: w}, &endings{}},
 		Logger:                      riverLogger(w.log, w.cfg.riverLevel),

@@ -1,9 +1,9 @@
 -- enqueue_embed enqueues embed jobs for inserted memories in the same transaction, one job per user and 128
--- memories. The ids are one string, because River's GIN index on args makes a JSON array expensive. It
--- touches no unique key and no shared row, so open transactions never wait for each other; the worker
--- handles duplicates. The doorbell is the body of ring_doorbell, inlined because the call would add a tenth
--- to the cost of the trigger. A caller that embeds in the same transaction sets oxbow.embed to 'off'; a
--- traced caller sets oxbow.traceparent.
+-- memories. The ids are one string, because a JSON array takes longer to build and to read. It touches no
+-- unique key and no shared row, so open transactions never wait for each other; the worker handles
+-- duplicates. The doorbell is the body of ring_doorbell, inlined because the call would add a tenth to the
+-- cost of the trigger. A caller that embeds in the same transaction sets oxbow.embed to 'off'; a traced
+-- caller sets oxbow.traceparent.
 create or replace function oxbow.enqueue_embed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -11,8 +11,9 @@ declare
   cjk constant text := '\u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF';
   words text := left(content, 50000);
   chars text[];
+  vector tsvector;
 begin
-  if words ~ '[^\u0001-\u007F]' then
+  if octet_length(words) > length(words) then -- not only ASCII
     words := left(normalize(words, NFKC), 50000);
     if words ~ ('[' || cjk || ']') then
       chars := string_to_array(' ' || regexp_replace(words, '[^' || cjk || ']+', ' ', 'g') || ' ', null);
@@ -22,11 +23,20 @@ begin
   end if;
   words := regexp_replace(words, '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F]+', ' ', 'g');
 
+  vector := to_tsvector('pg_catalog.english', words);
+  if chars is null then
+    len := length(vector) + octet_length(vector::text) - octet_length(replace(vector::text, ',', ''));
+    if len = length(vector) then -- no comma, so no term has two positions
+      tsv := strip(vector);
+      return;
+    end if;
+  end if;
+
   select coalesce(sum(n), 0),
          array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1 and octet_length(term) < 2047), '{}'))
     into len, tsv
     from (select lexeme as term, cardinality(positions) as n
-            from unnest(to_tsvector('pg_catalog.english', words))
+            from unnest(vector)
           union all
           select term, count(*)
             from (select case when a = ' ' then null when b <> ' ' then a || b when before = ' ' then a end as term

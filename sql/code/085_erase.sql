@@ -233,15 +233,15 @@ declare
   _deleted bigint;
 begin
   delete from oxbow.river_job j
-   where j.args @> jsonb_build_object('user_id', _user_id)
+   where j.args ->> 'user_id' = _user_id
      and strpos(j.args::text, _id::text) > 0
      and (j.args ->> 'ids' is null or j.args ->> 'ids' = _id::text);
   get diagnostics _deleted = row_count;
   update oxbow.river_job j
      set args = jsonb_set(j.args, '{ids}', to_jsonb(array_to_string(array_remove(string_to_array(j.args ->> 'ids', ','), _id::text), ',')))
-   where j.args @> jsonb_build_object('user_id', _user_id) and strpos(j.args ->> 'ids', _id::text) > 0;
+   where j.args ->> 'user_id' = _user_id and strpos(j.args ->> 'ids', _id::text) > 0;
   update oxbow.river_job j set errors = null
-   where j.args @> jsonb_build_object('user_id', _user_id) and strpos(j.errors::text, _id::text) > 0;
+   where j.args ->> 'user_id' = _user_id and strpos(j.errors::text, _id::text) > 0;
   return _deleted;
 end $$;
 
@@ -317,7 +317,7 @@ begin
     perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
     for i in 1 .. cardinality(_tables) loop
       if _tables[i] = 'oxbow.river_job'::regclass then
-        delete from oxbow.river_job j where j.args @> jsonb_build_object('user_id', _user_id);
+        delete from oxbow.river_job j where j.args ->> 'user_id' = _user_id;
       else
         execute format('delete from %s t where t.user_id = $1', _tables[i]) using _user_id;
       end if;

@@ -170,7 +170,7 @@ begin
   with named as (
     select j.id as job, i.id, i.nth
       from oxbow.river_job j, unnest(string_to_array(j.args ->> 'ids', ',')) with ordinality i(id, nth)
-     where j.args @> jsonb_build_object('user_id', _user_id)
+     where j.args ->> 'user_id' = _user_id
   ), left_over as materialized (
     select n.job, string_agg(n.id, ',' order by n.nth) filter (where g.id is null) as ids
       from named n left join unnest(_ids) g(id) on g.id::text = n.id
