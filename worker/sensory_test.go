@@ -49,5 +49,5 @@ func TestSensoryJobIsNotTheOwners(t *testing.T) {
 	require.NoError(t, err)
 	var made, moved int
 	require.NoError(t, tx.QueryRow(t.Context(), `select made, moved from oxbow.sensory_partitions()`).Scan(&made, &moved))
-	require.Equal(t, []int{11, 1}, []int{made, moved})
+	require.Equal(t, []int{6, 1}, []int{made, moved})
 }
