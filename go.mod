@@ -37,6 +37,8 @@ require (
 	golang.org/x/text v0.43.0
 )
 
+require github.com/vgarvardt/pgx-google-uuid/v5 v5.6.0
+
 require (
 	dario.cat/mergo v1.0.2 // indirect
 	github.com/Masterminds/goutils v1.1.1 // indirect

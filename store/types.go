@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/pgvector/pgvector-go"
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // RegisterTypes lets a connection send and receive halfvec in binary form, whichever schema the
@@ -31,7 +32,7 @@ func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	// For the query modes of pgx that do not ask the server for parameter types.
 	types.RegisterDefaultPgType(pgvector.HalfVector{}, "halfvec")
 	types.RegisterDefaultPgType([]pgvector.HalfVector{}, "_halfvec")
-	types.RegisterDefaultPgType(uuid.UUID{}, "uuid")
+	pgxuuid.Register(types) // binary, where pgx would send and scan text
 	types.RegisterDefaultPgType([]uuid.UUID{}, "_uuid")
 	return nil
 }
