@@ -15,12 +15,17 @@ import (
 )
 
 // introduced is an import of a user with traits and memories.
-const introduced = `{"user":"ann","content":"Is introverted","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7}
-{"user":"ann","content":"Prefers tea","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5,"trait_context":"work"}
-{"user":"ann","content":"Rows at dawn","memory_type":"trait","trait_subtype":"behavior","trait_stage":"core","trait_confidence":0.9}
+const introduced = `
+{"user":"ann","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7,` +
+	`"content":"Is introverted"}
+{"user":"ann","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5,` +
+	`"content":"Prefers tea","trait_context":"work"}
+{"user":"ann","memory_type":"trait","trait_subtype":"behavior","trait_stage":"core","trait_confidence":0.9,` +
+	`"content":"Rows at dawn"}
 {"user":"ann","content":"The boat is called Heron.","memory_type":"fact","agent_id":"coach"}
 {"user":"ann","content":"We painted the boat.","speaker":"Ann","at":"2025-10-12T08:00:00Z"}
-{"user":"bob","content":"Likes boats","memory_type":"trait","trait_subtype":"core","trait_stage":"core","trait_confidence":0.9}
+{"user":"bob","memory_type":"trait","trait_subtype":"core","trait_stage":"core","trait_confidence":0.9,` +
+	`"content":"Likes boats"}
 `
 
 func introduce(t *testing.T, b *bundle) {
@@ -38,7 +43,8 @@ func TestContext(t *testing.T) {
 	found, err := b.client.Context(t.Context(), q)
 	require.NoError(t, err)
 	require.NoError(t, found.Degraded)
-	require.Equal(t, "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n## Behaviors\n- Rows at dawn\n"+
+	require.Equal(t, "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n"+
+		"## Behaviors\n- Rows at dawn\n"+
 		"## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ann: We painted the boat.", found.Text)
 	first := found.Parts[0]
 	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.TypeTrait, Stage: "established",

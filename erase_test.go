@@ -108,7 +108,8 @@ func TestEraseUser(t *testing.T) {
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic')
 			on conflict do nothing;
-		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories`) // an idle worker folds the earlier ones
+		insert into oxbow.activity (user_id, memory_id) select user_id, id from `+
+		`oxbow.memories`) // an idle worker folds the earlier ones
 	require.NoError(t, err)
 	before := b.dump(t)
 	for table, text := range before {

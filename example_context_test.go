@@ -21,10 +21,13 @@ func ExampleClient_Context() {
 	defer client.Close(ctx)
 
 	const lines = `
-{"user":"told","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.8,"content":"Likes to plan ahead"}
-{"user":"told","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5,"content":"Prefers vegetarian food"}
+{"user":"told","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.8,` +
+		`"content":"Likes to plan ahead"}
+{"user":"told","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5,` +
+		`"content":"Prefers vegetarian food"}
 {"user":"told","memory_type":"fact","content":"Ann is allergic to peanuts."}
-{"user":"told","memory_type":"episodic","speaker":"Ann","at":"2025-10-12T18:00:00Z","content":"I cooked a pumpkin soup."}`
+{"user":"told","memory_type":"episodic","speaker":"Ann","at":"2025-10-12T18:00:00Z","content":"I cooked a pumpkin ` +
+		`soup."}`
 	if _, err := client.Import(ctx, strings.NewReader(lines), oxbow.ImportOptions{Traits: true}); err != nil {
 		panic(err)
 	}
@@ -65,8 +68,10 @@ func ExampleClient_Context_chinese() {
 		panic(err)
 	}
 	const lines = `
-{"user":"林","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.8,"content":"性格比较内向"}
-{"user":"林","memory_type":"trait","trait_subtype":"behavior","trait_stage":"emerging","trait_confidence":0.5,"content":"周末常去爬山"}
+{"user":"林","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.8,` +
+		`"content":"性格比较内向"}
+{"user":"林","memory_type":"trait","trait_subtype":"behavior","trait_stage":"emerging","trait_confidence":0.5,` +
+		`"content":"周末常去爬山"}
 {"user":"林","memory_type":"episodic","at":"2025-10-12T18:00:00Z","content":"和同事去黄山爬山，看了日出。"}`
 	if _, err := client.Import(ctx, strings.NewReader(lines), oxbow.ImportOptions{Traits: true}); err != nil {
 		panic(err)

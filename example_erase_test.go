@@ -120,8 +120,10 @@ func ExampleClient_Import() {
 	defer client.Close(ctx)
 
 	file := `
-{"user": "imported", "id": "1", "session": "chat 1", "seq": 1, "speaker": "Ann", "at": "2025-10-12T08:30:00Z", "content": "I adopted a cat."}
-{"user": "imported", "id": "2", "session": "chat 1", "seq": 2, "speaker": "Mel", "at": "2025-10-12T08:30:20Z", "content": ""}
+{"user": "imported", "id": "1", "session": "chat 1", "seq": 1, "speaker": "Ann", "at": "2025-10-12T08:30:00Z", ` +
+		`"content": "I adopted a cat."}
+{"user": "imported", "id": "2", "session": "chat 1", "seq": 2, "speaker": "Mel", "at": "2025-10-12T08:30:20Z", ` +
+		`"content": ""}
 `
 	_, err = client.Import(ctx, strings.NewReader(file), oxbow.ImportOptions{})
 	fmt.Println(err)

@@ -135,7 +135,8 @@ func TestTrait(t *testing.T) {
 	parent := traittest.Trait{Content: "Ann is disciplined.", Subtype: lifecycle.Preference}.Insert(t, b.pool)
 	trait := early()
 	trait.Parent = parent
-	trait.Tendencies = `{"work": {"tendency": "early", "confidence": 0.7}, "personal": {"tendency": "late", "confidence": 0.4}}`
+	trait.Tendencies = `{"work": {"tendency": "early", "confidence": 0.7}, "personal": {"tendency": "late", ` +
+		`"confidence": 0.4}}`
 	trait.Events[1].Cycle, trait.Events[1].Reason = uuid.New(), "she said so"
 	id := trait.Insert(t, b.pool)
 	child := traittest.Trait{Content: "Ann swims at six.", Parent: id}.Insert(t, b.pool)

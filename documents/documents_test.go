@@ -19,7 +19,8 @@ import (
 )
 
 // guide is a Markdown file of three chunks.
-const guide = "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red.\n\n## Engine\n\nThe engine runs on diesel.\n"
+const guide = "# Boats\n\nHeron is a wooden sloop.\n\n## Sails\n\nThe jib is red.\n\n## Engine\n\n" +
+	"The engine runs on diesel.\n"
 
 // ingest ingests a Markdown file of ann's.
 func (b *bundle) ingest(t *testing.T, path, content string) documents.Report {
@@ -116,7 +117,8 @@ func TestIngestOfAChangedFile(t *testing.T) {
 	jobs := b.count(t, `select count(*) from oxbow.river_job`)
 
 	report := b.ingest(t, "boats.md",
-		"# Boats\n\nHeron is a wooden sloop.\n\n## Anchor\n\nIt weighs ten kilos.\n\n## Engine\n\nThe engine runs on diesel.\n\n## Engine\n\nThe engine runs on diesel.\n")
+		"# Boats\n\nHeron is a wooden sloop.\n\n## Anchor\n\nIt weighs ten kilos.\n\n## Engine\n\n"+
+			"The engine runs on diesel.\n\n## Engine\n\nThe engine runs on diesel.\n")
 	require.Equal(t, []int{4, 2, 2, 1}, []int{report.Chunks, report.Added, report.Kept, report.Removed})
 	contents, ids := b.chunks(t, "boats.md")
 	require.Equal(t, "## Anchor\n\nIt weighs ten kilos.", contents[1])

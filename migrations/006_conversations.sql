@@ -38,8 +38,8 @@ create table oxbow.messages (
   sealed           bytea,
   sealed_key       text,                       -- the id of the key that opens it
   primary key (user_id, id),
-  constraint valid check (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity, sealed,
-    sealed_key))
+  constraint valid check (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity,
+    sealed, sealed_key))
 );
 create index messages_session_idx     on oxbow.messages (user_id, session_id, seq);
 create index messages_unextracted_idx on oxbow.messages (user_id, session_id, seq) where extracted_at is null;

@@ -50,7 +50,8 @@ func TestManyAtOnce(t *testing.T) {
 func TestWaitingDoesNotBlockConcurrentIndexes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.migrations["003_index.sql"] = file("---- tern: disable-tx ----\ncreate index concurrently memories_note on oxbow.memories (note);\n")
+	b.migrations["003_index.sql"] = file("---- tern: disable-tx ----\ncreate index concurrently memories_note on " +
+		"oxbow.memories (note);\n")
 	var group sync.WaitGroup
 	errs := make(chan error, 5)
 	for range 5 {
@@ -113,7 +114,8 @@ func TestInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.migrations["002_second.sql"] = file("alter table oxbow.memories add column note text;\nselect pg_advisory_xact_lock(42);")
+			b.migrations["002_second.sql"] = file("alter table oxbow.memories add column note text;\nselect " +
+				"pg_advisory_xact_lock(42);")
 			holder := b.conn(t)
 			exec(t, holder, `select pg_advisory_lock(42)`)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -202,7 +202,8 @@ func TestOlderDatabaseIsToldFromNewer(t *testing.T) {
 func TestErrorsNameFileAndLine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.code["20_views.sql"] = file("-- Überschrift\nselect 1;\ncreate view oxbow.bad as select nothing from oxbow.memories;")
+	b.code["20_views.sql"] = file("-- Überschrift\nselect 1;\ncreate view oxbow.bad as select nothing from " +
+		"oxbow.memories;")
 	err := migrations.Up(t.Context(), b.dsn, b.opts)
 	require.ErrorContains(t, err, "sql/code/20_views.sql line 3 (create view oxbow.bad")
 	b.migrations["002_second.sql"] = file("select 1;\n\nselect * from oxbow.absent;")

@@ -9,10 +9,11 @@ import (
 // introduce stores a user with traits and memories.
 func (d on) introduce() {
 	d.t.Helper()
-	r := d.input(`{"user":"ada","content":"Is introverted","memory_type":"trait","trait_subtype":"core","trait_stage":"established","trait_confidence":0.7}
-{"user":"ada","content":"Prefers tea","memory_type":"trait","trait_subtype":"preference","trait_stage":"emerging","trait_confidence":0.5}
-{"user":"ada","content":"Rows at dawn","memory_type":"trait","trait_subtype":"behavior","trait_stage":"core","trait_confidence":0.9}
-{"user":"ada","content":"Whistles","memory_type":"trait","trait_subtype":"behavior","trait_stage":"candidate","trait_confidence":0.2}
+	const trait = `{"user":"ada","memory_type":"trait","trait_subtype":`
+	r := d.input(trait+`"core","trait_stage":"established","trait_confidence":0.7,"content":"Is introverted"}
+`+trait+`"preference","trait_stage":"emerging","trait_confidence":0.5,"content":"Prefers tea"}
+`+trait+`"behavior","trait_stage":"core","trait_confidence":0.9,"content":"Rows at dawn"}
+`+trait+`"behavior","trait_stage":"candidate","trait_confidence":0.2,"content":"Whistles"}
 {"user":"ada","content":"The boat is called Heron.","memory_type":"fact"}
 {"user":"ada","content":"We painted the boat.","speaker":"Ada","at":"2025-10-12T08:00:00Z"}
 `, "import", "-", "--traits")
@@ -24,7 +25,8 @@ func TestContext(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	d.introduce()
-	const traits = "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n## Behaviors\n- Rows at dawn"
+	const traits = "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n" +
+		"## Behaviors\n- Rows at dawn"
 	require.Equal(t, traits+"\n## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ada: We painted the boat.",
 		d.ok("context", "ada", "What is the boat called?"))
 	require.Equal(t, traits, d.ok("context", "ada", "--type", "trait"))

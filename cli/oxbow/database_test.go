@@ -159,8 +159,8 @@ func TestAppLogin(t *testing.T) {
 	for _, args := range [][]string{{"status"}, {"eval", sampleFile}, {"work", "--until-idle"}} {
 		r := app.run(args...)
 		require.Equal(t, exitFailed, r.code)
-		require.Equal(t, "oxbow: \"oxbow "+args[0]+"\" requires the owner of the schema or a member of oxbow_worker, but this login is \""+
-			login+"\": check the user in the database URL\n", r.err)
+		require.Equal(t, "oxbow: \"oxbow "+args[0]+"\" requires the owner of the schema or a member of "+
+			"oxbow_worker, but this login is \""+login+"\": check the user in the database URL\n", r.err)
 	}
 	require.Contains(t, app.run("show", id).err, "add --user if this login may see only one user")
 	require.Contains(t, app.ok("erase", "林", "--yes"), "Erased user")

@@ -61,7 +61,8 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
 	}, 2*time.Minute, 50*time.Millisecond)
-	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "periodic jobs", "queue", "backlog", "traits")
+	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "periodic jobs", "queue", "backlog",
+		"traits")
 	text := d.run("doctor").out
 	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one is the leader$`, text)
 	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes exist and are valid$`, text)
@@ -94,7 +95,8 @@ func TestDoctorFinds(t *testing.T) {
 		"policy forced": {`alter table oxbow.messages force row level security`, "rights", "forced on messages",
 			doctor.LevelWarning},
 		"policy gone": {`drop policy app_select on oxbow.sessions; drop policy app_insert on oxbow.sessions;
-			drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`, "rights", "oxbow_app has no policy on sessions", doctor.LevelError},
+			drop policy app_update on oxbow.sessions; drop policy app_delete on oxbow.sessions`,
+			"rights", "oxbow_app has no policy on sessions", doctor.LevelError},
 		"right gone": {`revoke insert on oxbow.river_job from oxbow_worker`, "rights",
 			"oxbow_worker lacks rights on river_job", doctor.LevelError},
 		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables",
@@ -104,21 +106,25 @@ func TestDoctorFinds(t *testing.T) {
 		"older schema": {`update oxbow.schema_version set version = 1`, "schema", "run oxbow migrate up",
 			doctor.LevelError},
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
-			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`, "queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
+			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`,
+			"queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
 		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at,
 			errors)
 			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(),
 			array['{"error": "磁盘已满"}']::jsonb[]);
-			insert into oxbow.job_schedules (kind, last_run_at, last_outcome) values ('settle', now() - interval '5 hours', 'discarded')`,
+			insert into oxbow.job_schedules (kind, last_run_at, last_outcome)
+			values ('settle', now() - interval '5 hours', 'discarded')`,
 			"periodic jobs", "the last run of settle 5.0 h ago: discarded: 磁盘已满", doctor.LevelWarning},
 		"periodic late": {`insert into oxbow.river_leader (elected_at, expires_at, leader_id)
 			values (now(), now() + interval '1 hour', 'x');
 			insert into oxbow.job_schedules (kind, next_run_at) values ('sweep', now() - interval '30 minutes')`,
 			"periodic jobs", "sweep should have run 30 min ago", doctor.LevelWarning},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
-			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`, "queue", "1 job of kind reflect failed and will be retried: no sense", doctor.LevelAdvice},
+			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`,
+			"queue", "1 job of kind reflect failed and will be retried: no sense", doctor.LevelAdvice},
 		"stuck": {`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at)
-			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`, "queue", "running for up to 60 min", doctor.LevelWarning},
+			values ('embed', 'embed', '{}', 'running', 1, now() - interval '1 hour')`,
+			"queue", "running for up to 60 min", doctor.LevelWarning},
 		"late": {`insert into oxbow.river_job (kind, queue, args, scheduled_at)
 			values ('extract', 'extract', '{}', now() - interval '1 hour')`,
 			"queue", "the oldest job of kind extract has been due for 60 min; 1 job waits", doctor.LevelWarning},

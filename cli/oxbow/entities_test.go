@@ -15,9 +15,11 @@ func TestEntities(t *testing.T) {
 	require.Equal(t, "[]", d.ok("entities", "ada", "--json"))
 	d.exec(`insert into oxbow.memories (user_id, content, valid_at, metadata) values
 		('ada', 'Her sister Anna lives in Porto.', '2024-05-01T12:00Z',
-		 '{"entities": [{"name": "Anna", "kind": "person"}, {"name": "Porto", "kind": "place"}], "relations": [{"relation": "sister", "to": "Anna"}]}'),
+		 '{"entities": [{"name": "Anna", "kind": "person"}, {"name": "Porto", "kind": "place"}], "relations": ` +
+		`[{"relation": "sister", "to": "Anna"}]}'),
 		('林', '她姐姐小红在北京。', '2024-05-02T12:00Z',
-		 '{"entities": [{"name": "小红", "kind": "person"}, {"name": "北京", "kind": "place"}], "relations": [{"relation": "sister", "to": "小红"}, {"from": "小红", "relation": "lives in", "to": "北京"}]}')`)
+		 '{"entities": [{"name": "小红", "kind": "person"}, {"name": "北京", "kind": "place"}], "relations": [{"relation": ` +
+		`"sister", "to": "小红"}, {"from": "小红", "relation": "lives in", "to": "北京"}]}')`)
 	d.work()
 
 	listed := d.ok("entities", "ada")

@@ -64,7 +64,8 @@ func (d on) live(user, word string) (trait string) {
 		       'chat ' || $2::text || n, $2::text, $2::text || n, $2::text, jsonb_build_object('entities',
 		       jsonb_build_array(jsonb_build_object('name', $2::text, 'kind', 'place')))
 		  from generate_series(1, 5) n`, user, word)
-	require.Zero(t, d.input(fmt.Sprintf(`{"user": %q, "id": "i1", "session": "s %s", "speaker": "Ann", "at": "2025-10-12T08:30:00Z", "content": "I adopted a cat in %s."}`, user, word, word)+"\n", "import", "-").code)
+	require.Zero(t, d.input(fmt.Sprintf(`{"user": %q, "id": "i1", "session": "s %s", "speaker": "Ann", "at": `+
+		`"2025-10-12T08:30:00Z", "content": "I adopted a cat in %s."}`, user, word, word)+"\n", "import", "-").code)
 	file := files(t, map[string]string{"of-" + word + ".md": "# Boats of " + word + "\n\nThey sail to " + word + ".\n"})
 	d.ok("ingest", filepath.Join(file, "of-"+word+".md"), "--user", user)
 	d.exec(`insert into oxbow.sensory (user_id, content) select $1::text, 'opened ' || $2::text
@@ -108,7 +109,8 @@ func (d on) live(user, word string) (trait string) {
 	for _, says := range []string{fmt.Sprintf("user %s: %s", user, word), fmt.Sprintf("user %q: %s", user, word)} {
 		d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, errors, state, finalized_at)
 			select kind, 'default', 1, '{}', array[jsonb_build_object('error', $1::text)], 'discarded', now()
-			  from unnest(array['sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index']) kind`, says)
+			  from unnest(array['sweep', 'settle', 'flush_activity', 'consistency_check', 'sensory', 'vector_index']) `+
+			`kind`, says)
 	}
 	for key, value := range map[string]string{
 		"sweep.inbox": `%s`, "sweep.stats": `%s`, "sweep.reviews": `%s`, "sweep.entities": `%s`,

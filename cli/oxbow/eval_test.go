@@ -57,7 +57,8 @@ func TestEvalByHand(t *testing.T) {
 		`{"type":"memory","user":"ada","id":"0B6F0F0E-6A0A-4F0B-9E0D-1F2A3B4C5D6E","content":"Grandmother sang tango."}`,
 		`{"type":"question","user":"ada","question":"heron boat","gold":["1"],"category":"found"}`,
 		`{"type":"question","user":"bob","question":"wolves night","gold":["1"],"category":"found"}`,
-		`{"type":"question","user":"ada","question":"grandmother tango","gold":["0b6f0f0e-6a0a-4f0b-9e0d-1f2a3b4c5d6e"],"category":"found"}`,
+		`{"type":"question","user":"ada","question":"grandmother `+
+			`tango","gold":["0b6f0f0e-6a0a-4f0b-9e0d-1f2a3b4c5d6e"],"category":"found"}`,
 		`{"type":"question","user":"ada","question":"bees shed","gold":["2","9"],"category":"half"}`,
 		`{"type":"question","user":"bob","question":"wolves","gold":["2"],"category":"absent"}`,
 		`{"type":"question","user":"bob","question":"nothing","gold":[]}`)

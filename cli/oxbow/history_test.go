@@ -16,7 +16,8 @@ func (d on) say(user, session, at string, messages ...string) {
 	d.t.Helper()
 	for i, text := range messages {
 		d.exec(`insert into oxbow.messages (user_id, session_id, speaker, content, created_at, seq)
-			values ($1, $2, $3, $4, $5::text::timestamptz, extract(epoch from $5::text::timestamptz) * 1000000 + $6)`, user, session, "Mia", text, at, i)
+			values ($1, $2, $3, $4, $5::text::timestamptz, extract(epoch from $5::text::timestamptz) * 1000000 `+
+			`+ $6)`, user, session, "Mia", text, at, i)
 	}
 	require.Contains(d.t, d.ok("end-session", user, session), "The session has ended.")
 	d.work()

@@ -43,32 +43,34 @@ func TestImportBadLines(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	const good = `{"user":"ada","content":"A good line."}`
-	for bad, says := range map[string]string{
-		`{"user":"ada","content":"x","importance":7}`:                                                        `line 2: importance must be between 0 and 1, got 7`,
-		`{"user":"ada","content":" "}`:                                                                       `line 2: content must not be blank, got " "`,
-		`{"user":"","content":"x"}`:                                                                          `line 2: user_id must have 1 to 255 bytes, got ""`,
-		`{"user":"ada","content":"x","memory_type":"insight"}`:                                               `line 2: memory_type must be fact, episodic, trait or document, got "insight"`,
-		`{"user":"ada","content":"x","memory_type":"trait"}`:                                                 `line 2: memory_type must be fact, episodic or document`,
-		`{"user":"ada","content":"x","metadata":[1]}`:                                                        `line 2: metadata must be a JSON object, got [1]`,
-		`{"user":"ada","content":"x","at":"tomorrow"}`:                                                       `line 2: at must be a time like 2025-10-12T08:00:00Z`,
-		`{"user":"ada","content":"x","valid_at":"2025-02-01T00:00:00Z","invalid_at":"2025-01-01T00:00:00Z"}`: `line 2: invalid_at must not be before valid_at`,
-		`{"user":"ada","content":"a\u0000b"}`:                                                                `line 2: content must not contain a NUL character`,
-		`{"user":"ada","content":"x","color":"red"}`:                                                         `line 2: color is no field of a memory`,
-		`{"user":"ada","content":`:                                                                           `line 2: must be a JSON object`,
-		`{"type":"diary","user":"ada"}`:                                                                      `line 2: type must be memory, question`,
-		"{\"user\":\"ada\",\"content\":\"caf\xe9\"}":                                                         `line 2: must be valid UTF-8`,
+	for _, line := range []struct{ bad, says string }{
+		{`{"user":"ada","content":"x","importance":7}`, `importance must be between 0 and 1, got 7`},
+		{`{"user":"ada","content":" "}`, `content must not be blank, got " "`},
+		{`{"user":"","content":"x"}`, `user_id must have 1 to 255 bytes, got ""`},
+		{`{"user":"ada","content":"x","memory_type":"insight"}`,
+			`memory_type must be fact, episodic, trait or document, got "insight"`},
+		{`{"user":"ada","content":"x","memory_type":"trait"}`, `memory_type must be fact, episodic or document`},
+		{`{"user":"ada","content":"x","metadata":[1]}`, `metadata must be a JSON object, got [1]`},
+		{`{"user":"ada","content":"x","at":"tomorrow"}`, `at must be a time like 2025-10-12T08:00:00Z`},
+		{`{"user":"ada","content":"x","valid_at":"2025-02-01T00:00:00Z","invalid_at":"2025-01-01T00:00:00Z"}`,
+			`invalid_at must not be before valid_at`},
+		{`{"user":"ada","content":"a\u0000b"}`, `content must not contain a NUL character`},
+		{`{"user":"ada","content":"x","color":"red"}`, `color is no field of a memory`},
+		{`{"user":"ada","content":`, `must be a JSON object`},
+		{`{"type":"diary","user":"ada"}`, `type must be memory, question`},
+		{"{\"user\":\"ada\",\"content\":\"caf\xe9\"}", `must be valid UTF-8`},
 	} {
-		name := lines(t, good, bad, good)
+		name := lines(t, good, line.bad, good)
 		r := d.run("import", name)
-		require.Equal(t, exitFailed, r.code, bad)
-		require.Contains(t, r.err, name+": "+says)
+		require.Equal(t, exitFailed, r.code, line.bad)
+		require.Contains(t, r.err, name+": line 2: "+line.says)
 		require.Contains(t, r.err, "nothing was imported from the file (--skip-bad skips invalid lines)")
 		require.Empty(t, r.out)
-		require.Zero(t, d.rows(), bad)
+		require.Zero(t, d.rows(), line.bad)
 
 		skipped := d.run("import", name, "--skip-bad")
 		require.Zero(t, skipped.code, skipped.err)
-		require.Contains(t, skipped.err, says, "what is left out is shown")
+		require.Contains(t, skipped.err, "line 2: "+line.says, "what is left out is shown")
 		require.Contains(t, skipped.out, "2 memories added; 1 invalid line skipped.")
 		require.Contains(t, d.ok("erase", "ada", "--yes"), `Erased user "ada"`)
 	}

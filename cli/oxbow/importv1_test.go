@@ -51,12 +51,18 @@ func v1Sample(d on) {
 			`valid_from = '2024-03-09 00:30+00', created_at = '2024-03-09'`},
 		5: {"document", "Chapter one", `{"file_name": "book.md", "chunk_index": 0}`, ``},
 		6: {"insight", "Ada thinks of a new job", `{"evidence": [{"id": "` + v1id(3) + `"}]}`, ``},
-		7: {"trait", "Ada is active late at night", `{"trait_subtype": "behavior", "trait_stage": "emerging", "confidence": 0.5, "context": "personal", "reinforcement_count": 2, "contradiction_count": 0, "first_observed": "2024-03-01", "last_reinforced": "2024-03-09", "derived_from": "reflection", "note": "kept",
-		      "evidence": {"supporting": [{"id": "` + v1id(3) + `", "quality": "C"}, {"id": "` + v1id(4) + `", "quality": "B"}, {"id": "` + v1id(999) + `", "quality": "A"}], "contradicting": [{"id": "` + v1id(2) + `", "quality": "D"}], "parent_trait": "` + v1id(8) + `"}}`, `created_at = '2024-03-10'`},
+		7: {"trait", "Ada is active late at night", `{"trait_subtype": "behavior", "trait_stage": "emerging", ` +
+			`"confidence": 0.5, "context": "personal", "reinforcement_count": 2, "contradiction_count": 0, "first_observed": ` +
+			`"2024-03-01", "last_reinforced": "2024-03-09", "derived_from": "reflection", "note": "kept",
+		      "evidence": {"supporting": [{"id": "` + v1id(3) + `", "quality": "C"}, {"id": "` + v1id(4) + `", "quality": ` +
+			`"B"}, {"id": "` + v1id(999) + `", "quality": "A"}], "contradicting": [{"id": "` + v1id(2) + `", "quality": ` +
+			`"D"}], "parent_trait": "` + v1id(8) + `"}}`, `created_at = '2024-03-10'`},
 		8: {"trait", "Ada prefers the night",
-			`{"trait_subtype": "preference", "trait_stage": "established", "confidence": 0.7, "last_reinforced": "2024-02-31", "evidence": {"child_traits": ["` + v1id(7) + `"]}}`, `created_at = '2024-03-11'`},
+			`{"trait_subtype": "preference", "trait_stage": "established", "confidence": 0.7, "last_reinforced": ` +
+				`"2024-02-31", "evidence": {"child_traits": ["` + v1id(7) + `"]}}`, `created_at = '2024-03-11'`},
 		9: {"trait", "Ada used to paint",
-			`{"importance": 1e999, "reinforcement_count": -1e999, "confidence": "high", "trait_stage": "dissolved", "trait_subtype": "core"}`, ``},
+			`{"importance": 1e999, "reinforcement_count": -1e999, "confidence": "high", "trait_stage": "dissolved", ` +
+				`"trait_subtype": "core"}`, ``},
 		10: {"fact", "Ada had a dog", `{}`, `superseded_by = '` + v1id(777) + `', valid_until = '2020-01-01'`},
 	} {
 		if row.kind == "" {
@@ -118,7 +124,8 @@ func TestImportV1(t *testing.T) {
 	}
 	require.Equal(t, `(fact,"Ada lives in Lisbon",0.8,home,chat-1,"{""tags"": [""x""], ""emotion"": {""arousal"": 0.4}}")`,
 		of(1, "memory_type, content, importance, category, session_id, metadata"))
-	require.Equal(t, `("2023-01-01 00:00:00+00","2024-05-01 00:00:00+00","2023-01-02 00:00:00+00","2024-05-02 00:00:00+00",`+v1id(2)+`)`,
+	require.Equal(t, `("2023-01-01 00:00:00+00","2024-05-01 00:00:00+00","2023-01-02 00:00:00+00","2024-05-02 `+
+		`00:00:00+00",`+v1id(2)+`)`,
 		of(1, "valid_at, invalid_at, created_at, expired_at, superseded_by"),
 		"true until the next was, believed until that came")
 	require.Equal(t, `(fact,0.5,3,"2024-06-01 10:00:00+00",{})`, of(2,
@@ -128,8 +135,11 @@ func TestImportV1(t *testing.T) {
 	require.Equal(t, `(document,"{""file_name"": ""book.md"", ""chunk_index"": 0}")`, of(5, "memory_type, metadata"))
 	require.Equal(t, `(trait,trend,behavior,t)`,
 		of(6, "memory_type, trait_stage, trait_subtype, trait_window_end > now() + interval '29 days'"))
-	require.Equal(t, `(emerging,behavior,0.5,personal,2,1,"2024-03-01 00:00:00+00","2024-03-09 00:00:00+00",reflection,`+v1id(8)+`,"{""note"": ""kept""}")`,
-		of(7, "trait_stage, trait_subtype, trait_confidence, trait_context, trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_last_reinforced, trait_derived_from, trait_parent_id, metadata"))
+	require.Equal(t, `(emerging,behavior,0.5,personal,2,1,"2024-03-01 00:00:00+00","2024-03-09 `+
+		`00:00:00+00",reflection,`+v1id(8)+`,"{""note"": ""kept""}")`,
+		of(7, "trait_stage, trait_subtype, trait_confidence, trait_context, trait_reinforcement_count, "+
+			"trait_contradiction_count, trait_first_observed, trait_last_reinforced, trait_derived_from, trait_parent_id, "+
+			"metadata"))
 	require.Equal(t, `(established,preference,)`, of(8, "trait_stage, trait_subtype, trait_last_reinforced"),
 		"there is no 31 February")
 	require.Equal(t, `(dissolved,core,0.5,0,t)`,

@@ -207,9 +207,11 @@ func secretOf(t *testing.T, keyset string) string {
 func TestWrongKeyURI(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "")
 	for uri, says := range map[string]string{
-		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: expected aws-kms://arn:… or hcvault://",
-		"密钥":                                        "OXBOW_KMS_URI: 密钥: expected aws-kms://",
-		"aws-kms://alias/oxbow":                     "expected a URI like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
+		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "OXBOW_KMS_URI: " +
+			"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k: expected aws-kms://arn:… or hcvault://",
+		"密钥": "OXBOW_KMS_URI: 密钥: expected aws-kms://",
+		"aws-kms://alias/oxbow": "expected a URI like " +
+			"aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID",
 		"hcvault://vault:8200/transit/seal":         "expected a URI like hcvault://vault.example.com:8200/transit/keys/NAME",
 		"hcvault://me:pw@vault:8200/transit/keys/a": "a URI with a user or a password is not supported",
 		"hcvault://vault:8200/transit/keys/%zz":     "expected a URI like hcvault://vault.example.com:8200/transit/keys/NAME",
@@ -277,12 +279,17 @@ func TestCheckSecrets(t *testing.T) {
 			require.NotContains(t, r.out, "swordfish")
 			require.Zero(t, d.run("check", "ada").code, "that of another user")
 			d.exec(`set local session_replication_role = replica;
-				delete from oxbow.memory_vectors where memory_id = '` + id + `'; delete from oxbow.memory_terms where memory_id = '` + id + `';
-				delete from oxbow.reflection_inbox where memory_id = '` + id + `'; delete from oxbow.entity_mentions where memory_id = '` + id + `';
+				delete from oxbow.memory_vectors where memory_id = '` + id + `'; delete from oxbow.memory_terms where ` +
+				`memory_id = '` + id + `';
+				delete from oxbow.reflection_inbox where memory_id = '` + id + `'; delete from oxbow.entity_mentions where ` +
+				`memory_id = '` + id + `';
 				delete from oxbow.entities where user_id = '林'; delete from oxbow.entity_edges where memory_id = '` + id + `';
-				delete from oxbow.trait_evidence where memory_id = '` + id + `'; delete from oxbow.trait_clues where memory_id = '` + id + `';
-				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id + `' and old_content <> '[sealed]';
-				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where m.id = '` + id + `'; drop table public.saved`)
+				delete from oxbow.trait_evidence where memory_id = '` + id + `'; delete from oxbow.trait_clues where ` +
+				`memory_id = '` + id + `';
+				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id + `' and old_content <> ` +
+				`'[sealed]';
+				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where ` +
+				`m.id = '` + id + `'; drop table public.saved`)
 			require.Equal(t, "Checked 1 trait and 1 secret of 1 user: no problems.", d.ok("check", "林"))
 		})
 	}

@@ -180,10 +180,12 @@ func TestNoConnection(t *testing.T) {
 	closed := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	for url, says := range map[string]string{
-		"postgres://u:secret@" + closed + "/d":           "cannot connect to PostgreSQL on " + closed,
-		"host=/no/such/directory user=u password=secret": "cannot connect to PostgreSQL on socket /no/such/directory/.s.PGSQL.5432",
-		"postgres://u:secret@no-such-host.invalid/d":     `cannot resolve the host "no-such-host.invalid" in the database URL`,
-		"postgres://u:secret@h:port/d":                   "invalid database URL",
+		"postgres://u:secret@" + closed + "/d": "cannot connect to PostgreSQL on " + closed,
+		"host=/no/such/directory user=u password=secret": "cannot connect to PostgreSQL on socket " +
+			"/no/such/directory/.s.PGSQL.5432",
+		"postgres://u:secret@no-such-host.invalid/d": `cannot resolve the host "no-such-host.invalid" in the ` +
+			`database URL`,
+		"postgres://u:secret@h:port/d": "invalid database URL",
 	} {
 		for _, command := range []string{"up", "status"} {
 			r := cli(t, "migrate", command, "--database-url", url)

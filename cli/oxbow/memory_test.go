@@ -25,7 +25,8 @@ func TestForgetRestoreErase(t *testing.T) {
 	require.Equal(t, "Restored.", d.ok("restore", "ada", boat))
 	require.Len(t, d.recall("ada", "boat"), 2)
 
-	require.Regexp(t, `(?s)^table .*memories +1\n.*\nErased memory `+boat+`: \d+ rows\.\nReceipt \S+ of .*, requested by \S+\.\nProof, .*: \w{26}$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
+	require.Regexp(t, `(?s)^table .*memories +1\n.*\nErased memory `+boat+`: \d+ rows\.\nReceipt \S+ of .*, requested `+
+		`by \S+\.\nProof, .*: \w{26}$`, d.ok("erase", "--memory", boat, "--user", "ada", "--yes"))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	d.ok("remember", "bob", "Bob keeps bees.")
 	require.Contains(t, d.ok("erase", "ada", "--yes"), "memories", "the tables are named")

@@ -75,7 +75,8 @@ func TestMigrateNewerDatabase(t *testing.T) {
 	for _, args := range [][]string{{"up"}, {"down", "--yes"}} {
 		r := cli(t, append([]string{"migrate", "--database-url", dsn}, args...)...)
 		require.Equal(t, exitFailed, r.code)
-		require.Regexp(t, `^oxbow: the database is newer than this version of oxbow: database ".*" is at version 99 \(River 8\), this version of oxbow knows version \d+ \(River 8\)`, r.err)
+		require.Regexp(t, `^oxbow: the database is newer than this version of oxbow: database ".*" is at version 99 `+
+			`\(River 8\), this version of oxbow knows version \d+ \(River 8\)`, r.err)
 	}
 }
 

@@ -27,7 +27,8 @@ func TestSensory(t *testing.T) {
 		now(), now())`)
 	out := d.ok("sensory", "林")
 	yesterday := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
-	require.Regexp(t, `(?s)^at +kind +content\n─+\n\S+ \S+ +input +later\n`+yesterday+` 08:00:00 +page +打开 日历\n\nCandidates\n\ntimes +first +last +content\n─+\n +4 +2025-10-01 08:00:00 +2025-10-02 08:00:00 +打开日历$`, out)
+	require.Regexp(t, `(?s)^at +kind +content\n─+\n\S+ \S+ +input +later\n`+yesterday+` 08:00:00 +page +打开 `+
+		`日历\n\nCandidates\n\ntimes +first +last +content\n─+\n +4 +2025-10-01 08:00:00 +2025-10-02 08:00:00 +打开日历$`, out)
 
 	found := decoded[struct {
 		Latest     []oxbow.SensoryItem

@@ -67,10 +67,12 @@ func TestStatusOfReasoner(t *testing.T) {
 	require.Regexp(t, `reasoner +openai/m answered 3\.0 h ago\n`, d.ok("status"))
 	d.exec(call + `30 minutes', '1 s', 'the server is away')`)
 	d.exec(call + `20 minutes', '1 s', 'the server is still away')`)
-	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; no job waits for it\n`, d.ok("status"))
+	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; no job waits `+
+		`for it\n`, d.ok("status"))
 	d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at, metadata)
 		values ('reflect', 'reflect', 25, '{}', 'scheduled', now() + interval '1 minute', '{"snoozes": 3}')`)
-	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; waiting for it: 1 job\n`, d.ok("status"))
+	require.Regexp(t, `reasoner +openai/m: 2 calls failed in the last 30 min: the server is still away; waiting for `+
+		`it: 1 job\n`, d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.WithinDuration(t, time.Now().Add(-30*time.Minute), *s.Reasoner.DownSince, time.Minute)
 }

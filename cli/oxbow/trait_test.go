@@ -91,14 +91,22 @@ func TestTraitNext(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	pool := d.pool()
-	for says, event := range map[string]traittest.Event{
-		`next          decays to established on 2025-01-\d\d without new evidence`:                                                           traittest.Created(traittest.Day(1, 1), 0.9),
-		`next          dissolves on 2025-10-\d\d without new evidence`:                                                                       traittest.Created(traittest.Day(1, 1), 0.2),
-		`next          its window ends on 2025-01-31; it dissolves then unless two reflections reinforce it first`:                           traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31)),
-		`stage         candidate, decayed from emerging on 2024-01-01 12:00\nconfidence    0\.09\d, decayed from 0\.600 on 2024-01-01 12:00`: traittest.Created(traittest.Day(1, 1).AddDate(-1, 0, 0), 0.599999),
+	for _, trait := range []struct {
+		event traittest.Event
+		says  string
+	}{
+		{traittest.Created(traittest.Day(1, 1), 0.9),
+			`next          decays to established on 2025-01-\d\d without new evidence`},
+		{traittest.Created(traittest.Day(1, 1), 0.2),
+			`next          dissolves on 2025-10-\d\d without new evidence`},
+		{traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31)),
+			`next          its window ends on 2025-01-31; it dissolves then unless two reflections reinforce it first`},
+		{traittest.Created(traittest.Day(1, 1).AddDate(-1, 0, 0), 0.599999),
+			`stage         candidate, decayed from emerging on 2024-01-01 12:00\n` +
+				`confidence    0\.09\d, decayed from 0\.600 on 2024-01-01 12:00`},
 	} {
-		id := traittest.Trait{UserID: "ada", Events: []traittest.Event{event}}.Insert(t, pool)
-		require.Regexp(t, says, d.ok("trait", id.String(), "--now", "2025-01-02"))
+		id := traittest.Trait{UserID: "ada", Events: []traittest.Event{trait.event}}.Insert(t, pool)
+		require.Regexp(t, trait.says, d.ok("trait", id.String(), "--now", "2025-01-02"))
 	}
 	gone := traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.4),
 		{Event: lifecycle.Event{Kind: lifecycle.Dissolution, At: traittest.Day(1, 2)}, Actor: "user"}}}.Insert(t, pool)
@@ -114,7 +122,8 @@ func TestCorrectTrait(t *testing.T) {
 	require.Equal(t, "Corrected: Ann gets up early.\nSubtype behavior, stage emerging, confidence 0.50, context work.",
 		d.ok("trait", "edit", id, "--context", "work", "--confidence", "0.5", "--reason", "less so"))
 	text := d.ok("trait", "edit", id[:8], "--user", "ada", "--content", "早起的人")
-	require.Regexp(t, `^Corrected: 早起的人\nSubtype behavior, stage core, confidence 0\.90, context work\.\nNew id: [0-9a-f-]{36}\.$`, text)
+	require.Regexp(t, `^Corrected: 早起的人\nSubtype behavior, stage core, confidence 0\.90, context work\.\n`+
+		`New id: [0-9a-f-]{36}\.$`, text)
 	newer := text[len(text)-37 : len(text)-1]
 	log := d.ok("trait", newer)
 	require.Regexp(t, `edited +0\.40 → 0\.50 +emerging +user +less so; context work\n`, log)

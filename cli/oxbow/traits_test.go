@@ -35,7 +35,8 @@ func lin(t *testing.T, pool *pgxpool.Pool) (core, preference, behavior uuid.UUID
 		Events: made(april, 0.9)}.Insert(t, pool)
 	preference = traittest.Trait{UserID: "林", Content: "喜欢清晨", Subtype: lifecycle.Preference, Parent: core,
 		Context: "contextual", Events: made(april, 0.65),
-		Tendencies: `{"work": {"tendency": "早到公司", "confidence": 0.7}, "personal": {"tendency": "周末睡懒觉", "confidence": 0.4}}`}.Insert(t, pool)
+		Tendencies: `{"work": {"tendency": "早到公司", "confidence": 0.7}, "personal": {"tendency": "周末睡懒觉", "confidence": ` +
+			`0.4}}`}.Insert(t, pool)
 	traittest.Trait{UserID: "林", Content: "Tea rather than coffee", Subtype: lifecycle.Preference,
 		Events: made(april, 0.8)}.Insert(t, pool)
 	behavior = traittest.Trait{UserID: "林", Content: "每天五点起床。", Parent: preference, Context: "personal",
@@ -184,10 +185,13 @@ func TestTraitsOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	var traits []oxbow.Trait
 	require.NoError(t, json.Unmarshal([]byte(`[
-		{"id": "11111111-2222-4333-8444-555555555555", "subtype": "core", "stage": "core", "confidence": 0.9, "stored_confidence": 0.95, "context": "general",
+		{"id": "11111111-2222-4333-8444-555555555555", "subtype": "core", "stage": "core", "confidence": 0.9, `+
+		`"stored_confidence": 0.95, "context": "general",
 		 "content": "她做事有条理，喜欢把一周的安排提前写下来，而且很少临时改变计划，除非家里有急事，或者朋友需要她的帮助。"},
-		{"id": "21111111-2222-4333-8444-555555555555", "subtype": "behavior", "stage": "trend", "window_end": "2025-04-19T12:00:00Z",
-		 "last_reinforced": "2025-03-01T12:00:00Z", "supporting": 2, "parent_id": "11111111-2222-4333-8444-555555555555", "content": "Paints in the evenings",
+		{"id": "21111111-2222-4333-8444-555555555555", "subtype": "behavior", "stage": "trend", "window_end": `+
+		`"2025-04-19T12:00:00Z",
+		 "last_reinforced": "2025-03-01T12:00:00Z", "supporting": 2, "parent_id": "11111111-2222-4333-8444-555555555555", `+
+		`"content": "Paints in the evenings",
 		 "tendencies": {"work": {"tendency": "draws in meetings", "confidence": 0.4}}}]`), &traits))
 	var out bytes.Buffer
 	u := &user{database: &database{app: &app{out: &out}}, zone: time.UTC}

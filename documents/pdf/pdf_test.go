@@ -22,7 +22,8 @@ type pdfPage struct {
 }
 
 // The objects of page n are numbered from 10·n.
-const plainFont = `<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >> >> >>`
+const plainFont = `<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding ` +
+	`>> >> >>`
 
 // pdfOf writes a PDF with the pages.
 func pdfOf(pages ...pdfPage) []byte { return pdfWith("", pages...) }
@@ -135,12 +136,14 @@ func TestPDFFonts(t *testing.T) {
 			first+2)
 	}
 	table := func(body string) string {
-		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+
+		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> "+
+			"endcodespacerange\n"+
 			body+"\nendcmap end end", "")
 	}
 	chunks := mustRead(t, pdfOf(
 		pdfPage{text: "BT /F1 10 Tf 100 700 Td <00010002> Tj 0 -12 Td <0003> Tj ET", resources: composite(10),
-			objects: []string{table("2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> endbfrange")}},
+			objects: []string{table("2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> " +
+				"endbfrange")}},
 		pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(20),
 			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}}))
 	require.Equal(t, []document.Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
@@ -165,9 +168,10 @@ func TestUnreadablePDFs(t *testing.T) {
 	t.Parallel()
 	whole := pdfOf(pdfPage{text: "BT /F1 10 Tf (some text) Tj ET"})
 	for says, content := range map[string][]byte{
-		"is a broken PDF":        whole[:len(whole)/2],
-		"is a broken PDF: ":      bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
-		"is an encrypted PDF":    pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
+		"is a broken PDF":   whole[:len(whole)/2],
+		"is a broken PDF: ": bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
+		"is an encrypted PDF": pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 "+
+			"/O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
 		"is a PDF without text":  pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
 		"is a PDF without pages": pdfOf(),
 		"is a PDF whose fonts": pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET",

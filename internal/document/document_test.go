@@ -102,8 +102,10 @@ func TestMarkdownIsCutAtHeadings(t *testing.T) {
 func TestHTMLShowsWhatAReaderSees(t *testing.T) {
 	t.Parallel()
 	chunks := mustRead(t, "a.html", `<html><head><title>T</title><style>p{}</style></head><body><h1>The
-		guide</h1><p>Fish &amp; chips &lt;b&gt;.</p><p>Three<br>four <b>bold</b>word.</p><script>evil()</script><p hidden>no</p>
-		<h2>Setup</h2><ul><li>one</li><li><p>two</p></li></ul><table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td></tr></table>
+		guide</h1><p>Fish &amp; chips &lt;b&gt;.</p><p>Three<br>four <b>bold</b>word.</p><script>evil()</script><p `+
+		`hidden>no</p>
+		<h2>Setup</h2><ul><li>one</li><li><p>two</p></li></ul><table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td>`+
+		`</tr></table>
 		<pre>x  y
   z</pre>中文<span>段落</span></body></html>`)
 	require.Equal(t, []Chunk{

@@ -77,8 +77,8 @@ func (t timed) Decrypt(ctx context.Context, in *kms.DecryptInput, o ...func(*kms
 	return t.Client.Decrypt(ctx, in, o...)
 }
 
-// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. If VAULT_ADDR has the host of the URI and the scheme
-// http, http is used.
+// vault reads VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT and so on. It uses http if VAULT_ADDR has the host of the URI
+// and the scheme http.
 func vault(uri string) (registry.KMSClient, error) {
 	at, err := url.Parse(uri)
 	if err != nil {
