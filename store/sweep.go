@@ -3,12 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -78,41 +76,36 @@ const (
 	sweepEntitiesKey = "sweep.entities" // exists until all are done
 )
 
-// recentTime limits the duration of LostRecently.
-const recentTime = 5 * time.Second
+// recentPage is how many recent memories LostRecently looks at, not counting those created at the same moment
+// as the last one.
+const recentPage = 20_000
 
 // LostRecently returns memories created since the last call (at first, within a day) and before the
-// given time that are neither embedded nor named by a job. If limit memories are found, the next
-// call starts at the same place. If the search takes longer than recentTime, it returns none and
-// leaves them to LostAnywhere.
+// given time that are neither embedded nor named by a job. The next call continues where this one
+// ends, or starts at the same place if limit memories are found.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
 	after := before.Add(-24 * time.Hour)
 	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
 		return nil, err
 	}
-	var refs []MemoryRef
-	err := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) (err error) {
-		_, err = savepoint.Exec(ctx, `select set_config('statement_timeout', $1, true)`,
-			fmt.Sprintf("%dms", recentTime.Milliseconds()))
-		if err != nil {
-			return err
-		}
-		refs, err = list[MemoryRef](ctx, savepoint, notEmbedded, `
-			select m.user_id, m.id from oxbow.memories m
-			 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
-			   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
-			   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
-			 order by m.user_id, m.id
-			 limit $4::integer`, after, before, model, limit)
-		return err
-	})
-	if err != nil && !IsTimeout(err) {
+	until, err := one[time.Time](ctx, tx, notEmbedded, `
+		select coalesce((select m.created_at from oxbow.memories m
+		                  where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz
+		                  order by m.created_at offset $3 limit 1), $2::timestamptz)`, after, before, recentPage)
+	if err != nil {
 		return nil, err
 	}
-	if len(refs) == limit || before.Before(after) {
-		return refs, nil
+	refs, err := list[MemoryRef](ctx, tx, notEmbedded, `
+		select m.user_id, m.id from oxbow.memories m
+		 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
+		   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
+		   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+		 order by m.user_id, m.id
+		 limit $4::integer`, after, until, model, limit)
+	if err != nil || len(refs) == limit || before.Before(after) {
+		return refs, err
 	}
-	return refs, WriteSetting(ctx, tx, sweepRecentKey, before)
+	return refs, WriteSetting(ctx, tx, sweepRecentKey, until)
 }
 
 // IsTimeout reports whether err is PostgreSQL's query_canceled.
