@@ -60,9 +60,5 @@ func CountMemories(ctx context.Context, db DB) (int64, error) {
 // PendingMemoryJobs returns the number of due, available jobs that extract or embed memories. It
 // counts at most limit.
 func PendingMemoryJobs(ctx context.Context, db DB, limit int) (int64, error) {
-	return one[int64](ctx, db, "count jobs of new memories", `
-		select count(*) from (
-		  select from oxbow.river_job
-		   where state = 'available' and queue in ('embed', 'extract') and priority = 1 and scheduled_at <= now()
-		   limit $1::integer) w`, limit)
+	return one[int64](ctx, db, "count jobs of new memories", `select oxbow.waiting_jobs($1)`, limit)
 }

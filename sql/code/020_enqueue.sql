@@ -57,3 +57,22 @@ begin
                     execute function oxbow.enqueue_embed()', t);
   end loop;
 end $$;
+
+-- waiting_jobs returns the number of due jobs that embed or extract, at most _limit. It counts from the
+-- latest, because the index entries of jobs that were taken come first.
+create or replace function oxbow.waiting_jobs(_limit integer) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return (
+    select count(*) from (
+      (select from oxbow.river_job j
+        where j.state = 'available' and j.queue = 'embed' and j.priority = 1 and j.scheduled_at <= now()
+        order by j.scheduled_at desc limit _limit)
+      union all
+      (select from oxbow.river_job j
+        where j.state = 'available' and j.queue = 'extract' and j.priority = 1 and j.scheduled_at <= now()
+        order by j.scheduled_at desc limit _limit)
+      limit _limit) w);
+end $$;
+call oxbow.grant_worker('waiting_jobs');

@@ -78,8 +78,7 @@ begin
   select array_agg(memory_id) into _fresh from fresh;
   -- A bulk load leaves its terms in the pending list, which is cheaper. A small batch with few jobs
   -- behind it empties the list.
-  if cardinality(_fresh) < 64 and not exists (
-    select from oxbow.river_job j where j.state = 'available' and j.queue in ('embed', 'extract') and j.priority = 1 and j.scheduled_at <= now() offset 3) then
+  if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
   end if;
   return query select unnest(_fresh);

@@ -7,7 +7,7 @@
 -- summary_after (default 30) are not yet summarized, or the conversation ended with any that its current
 -- summary lacks. Only extracted messages count.
 create or replace function oxbow.summary_due(_user_id text, _session_id text) returns boolean
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   _enough constant integer := coalesce((select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
   _session oxbow.sessions;
