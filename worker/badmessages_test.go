@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/gauges"
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
@@ -58,7 +57,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 func TestLongestMessages(t *testing.T) {
 	server := llmtest.New(t)
 	server.Answer(llmtest.Remember("I have a cat named Milo.", "Milo"))
-	for name, reasoner := range map[string]llm.Config{"rules": {}, "model": {Provider: llm.ProviderOpenAI, Model: "m", URL: server.URL(), APIKey: "k"}} {
+	for name, reasoner := range map[string]ReasonerConfig{"rules": {}, "model": {Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
 			b.cfg.Reasoner = reasoner
@@ -80,7 +79,7 @@ func TestLongestMessages(t *testing.T) {
 func TestModelInventsThings(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)
-	b.cfg.Reasoner = llm.Config{Provider: llm.ProviderOpenAI, Model: "m", URL: server.URL(), APIKey: "k"}
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
 	var log logRecords
 	b.cfg.Logger = log.logger()
 	b.cfg.Concurrency = 1
@@ -134,7 +133,7 @@ func TestModelInventsThings(t *testing.T) {
 func TestModelAnswersNonsense(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)
-	b.cfg.Reasoner = llm.Config{Provider: llm.ProviderOpenAI, Model: "m", URL: server.URL(), APIKey: "k"}
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
 	server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.BrokenJSON() })
 	b.say("ann", "s1", "I live in Lisbon.", "我养了一只猫。")
 	b.say("bob", "s1", "I live in Rome.")

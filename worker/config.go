@@ -19,11 +19,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -62,8 +62,6 @@ type Config struct {
 	// TracerProvider records the traces of jobs and of the calls that they make. Default: the
 	// global provider of OpenTelemetry, which does nothing unless the program has set it.
 	TracerProvider trace.TracerProvider
-	// CheckSchema returns an error if the schema does not fit this program. Default: no check.
-	CheckSchema func(ctx context.Context, db store.DB) error
 	// Logger is the worker's logger. Default: nothing is logged.
 	Logger *slog.Logger
 
@@ -78,12 +76,51 @@ type Config struct {
 	riverLevel     slog.Level          // of River's messages; default: warning
 }
 
-// EmbeddingConfig selects one of the built-in embedding providers.
-type EmbeddingConfig = providers.Config
+// EmbeddingConfig selects one of the built-in embedding providers. The zero value selects the local one.
+type EmbeddingConfig struct {
+	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
+	Provider string
+	// Model is the provider's name for the model. Required, except for local.
+	Model string
+	// Dimension is the length of the vectors, 1 to 3584. Required, except for local, whose default is 1024.
+	Dimension int
+	// SendDimension asks an OpenAI-compatible server for vectors of that length. Models that have only
+	// one length refuse. OpenAI's text-embedding-3 models, which support any, are always asked.
+	SendDimension bool
+	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	URL string
+	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
+	APIKey string
+	// Timeout limits one request. Default: 30 seconds, or 2 minutes for Ollama, which may have to load
+	// the model first.
+	Timeout time.Duration
+	// BatchSize is the number of texts in a request, 1 to 2048. Default: 128. Ollama always gets one.
+	BatchSize int
+}
 
-// ReasonerConfig selects one of the built-in language model providers. Client accepts any model of
-// langchaingo; Model then is its name.
-type ReasonerConfig = llm.Config
+// ReasonerConfig selects the reasoner: the built-in rules, a language model provider, or Client.
+type ReasonerConfig struct {
+	// Provider is "rules" (default), "openai" (any server that speaks OpenAI's /chat/completions) or
+	// "ollama".
+	Provider string
+	// Model is the provider's name for the model. Required, except for rules.
+	Model string
+	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
+	URL string
+	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
+	APIKey string
+	// Timeout limits one request. Default: 2 minutes.
+	Timeout time.Duration
+	// MaxTokens limits an answer, including any thinking before it, to 256 to 1,000,000 tokens.
+	// Default: 8192.
+	MaxTokens int
+	// ContextTokens is the context size requested from Ollama for prompt and answer, at least 2,048.
+	// Default: 16384. Other servers set their own.
+	ContextTokens int
+	// Client is any language model of langchaingo. It replaces the server; Provider and Model then only
+	// name it.
+	Client llms.Model
+}
 
 // Embedder turns texts into vectors; see oxbow.Embedder. A job fails with the error of its embedder,
 // which counts as an attempt.
@@ -115,9 +152,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.CheckSchema == nil {
-		c.CheckSchema = func(context.Context, store.DB) error { return nil }
 	}
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 1000:

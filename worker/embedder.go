@@ -32,5 +32,5 @@ func (c Config) openEmbedder() (embedding.Embedder, error) {
 	if c.Embedder != nil {
 		return c.Embedder, nil
 	}
-	return providers.Open(c.Embedding)
+	return providers.Open(providers.Config(c.Embedding))
 }

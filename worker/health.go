@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/migrations"
 )
 
 // Health is the response of /readyz.
@@ -41,7 +43,7 @@ func (w *Worker) Health(ctx context.Context) Health {
 func (w *Worker) checkStill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := w.cfg.CheckSchema(ctx, w.pool); err != nil {
+	if err := migrations.Check(ctx, w.pool); err != nil {
 		return err
 	}
 	return w.cfg.checkModel(ctx, w.pool, w.embedder)

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
@@ -46,7 +45,7 @@ func TestMetrics(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
 	chat := llmtest.New(t)
-	b.cfg.Reasoner = llm.Config{Provider: "openai", Model: "m", URL: chat.URL(), APIKey: "k"}
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: chat.URL(), APIKey: "k"}
 	server.Next(embeddingtest.Status(500, "try later, 暂不可用"))
 	b.insert("zoë-秘密", "Ada plays the cello", "周末去植物园看兰花")
 	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('zoë-秘密', 's', 'I moved to 里斯本'); select oxbow.end_session('zoë-秘密', 's')`)

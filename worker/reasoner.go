@@ -36,7 +36,7 @@ func (c Config) openReasoner() (reasoners, error) {
 	if c.byRules() {
 		return reasoners{rules.New(), local, local}, nil
 	}
-	model, err := llm.Open(c.Reasoner)
+	model, err := llm.Open(llm.Config(c.Reasoner))
 	return reasoners{model, model, model}, err
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
-	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -37,7 +36,7 @@ const smallPage = 64
 func (b *bundle) target(dimension int) Config {
 	cfg := b.cfg
 	cfg.reembedPage = smallPage
-	cfg.Embedding = providers.Config{Dimension: dimension}
+	cfg.Embedding = EmbeddingConfig{Dimension: dimension}
 	return cfg
 }
 
@@ -111,7 +110,7 @@ func TestReembedResumes(t *testing.T) {
 	require.NoError(t, b.drain())
 	server := embeddingtest.New(t, 32)
 	target := b.target(32)
-	target.Embedding = providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
+	target.Embedding = EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 32, URL: server.OpenAIURL()}
 
 	// interrupted after a page
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +155,7 @@ func TestReembedWithProviderThatMisbehaves(t *testing.T) {
 	server := embeddingtest.New(t, 32)
 	server.Always(embeddingtest.Status(503, "busy"))
 	target := b.target(32)
-	target.Embedding = providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 32, URL: server.OpenAIURL()}
+	target.Embedding = EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 32, URL: server.OpenAIURL()}
 	var waited []string
 	result, err := Reembed(t.Context(), target, func(p ReembedProgress) {
 		if p.Waiting == nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
-	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -76,7 +75,7 @@ func (w *logWatcher) Write(line []byte) (int, error) {
 func (b *bundle) remote() *embeddingtest.Server {
 	b.Helper()
 	server := embeddingtest.New(b.T, 1024)
-	b.cfg.Embedding = providers.Config{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
+	b.cfg.Embedding = EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
 	b.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	return server
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
@@ -438,7 +437,7 @@ func TestSummarizerFails(t *testing.T) {
 func TestSummaryByModel(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)
-	b.cfg.Reasoner = llm.Config{Provider: llm.ProviderOpenAI, Model: "m", URL: server.URL(), APIKey: "k"}
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
 	server.Answer(func(r llmtest.Request) llmtest.Reply {
 		if r.Purpose == "summarize" {
 			return llmtest.Say(llmtest.Summary("米娅的对话有" + fmt.Sprint(len(r.Data("messages"))) + "条新消息。"))

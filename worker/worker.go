@@ -19,6 +19,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -56,7 +57,7 @@ type Worker struct {
 }
 
 // New connects to the database and checks that the worker can run there. Errors: invalid values in cfg,
-// a *pgconn.ConnectError, the errors of Config.CheckSchema, and a *store.ModelMismatchError.
+// a *pgconn.ConnectError, the errors of migrations.Check, and a *store.ModelMismatchError.
 func New(ctx context.Context, cfg Config) (*Worker, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -96,7 +97,7 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if err := c.CheckSchema(ctx, conn); err != nil || made == nil {
+	if err := migrations.Check(ctx, conn); err != nil || made == nil {
 		return err
 	}
 	return c.checkModel(ctx, conn, made)

@@ -13,7 +13,7 @@ import (
 )
 
 // embeddingFlags choose the embedding provider.
-type embeddingFlags struct{ cfg providers.Config }
+type embeddingFlags struct{ cfg worker.EmbeddingConfig }
 
 func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	e.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // not a flag: other users could see it in the process list
@@ -36,7 +36,7 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 
 // open returns the chosen embedder. Invalid flags are usage errors.
 func (e *embeddingFlags) open() (oxbow.Embedder, error) {
-	embedder, err := providers.Open(e.cfg)
+	embedder, err := providers.Open(providers.Config(e.cfg))
 	if err != nil {
 		return nil, usageError{err}
 	}

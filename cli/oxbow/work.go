@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -45,7 +44,6 @@ func (w *workFlags) config(dsn string, log *slog.Logger) worker.Config {
 		w.reasoner.complete(&cfg)
 	}
 	cfg.DatabaseURL, cfg.Logger = dsn, log
-	cfg.CheckSchema = func(ctx context.Context, db store.DB) error { return migrations.Check(ctx, db) }
 	return cfg
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -33,28 +32,16 @@ const (
 	defaultContextTokens = 16384
 )
 
-// Config selects a model.
+// Config selects a model. worker.ReasonerConfig has the same fields and documents them.
 type Config struct {
-	// Provider is "openai" (any server that speaks OpenAI's /chat/completions) or "ollama". Required.
-	Provider string
-	// Model is the provider's name for the model. Required.
-	Model string
-	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
-	URL string
-	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
-	APIKey string
-	// Timeout limits one request. Default: DefaultTimeout.
-	Timeout time.Duration
-	// MaxTokens limits an answer, including any thinking before it, to 256 to 1,000,000 tokens.
-	// Default: 8192.
-	MaxTokens int
-	// ContextTokens is the context size requested from Ollama for prompt and answer, at least
-	// 2,048. Default: 16384. Other servers set their own.
+	Provider      string
+	Model         string
+	URL           string
+	APIKey        string
+	Timeout       time.Duration
+	MaxTokens     int
 	ContextTokens int
-	// Client replaces the server. Provider and Model then only name it.
-	Client llms.Model
-	// Transport carries the requests. Default: http.DefaultTransport.
-	Transport http.RoundTripper
+	Client        llms.Model
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -85,9 +72,6 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.ContextTokens == 0 {
 		cfg.ContextTokens = defaultContextTokens
-	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
 	}
 
 	address, err := url.Parse(cfg.URL)

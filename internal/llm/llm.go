@@ -34,7 +34,7 @@ func Open(cfg Config) (*Reasoner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reasoner{cfg: cfg, http: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}}}, nil
+	return &Reasoner{cfg: cfg, http: &transport{provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}}}, nil
 }
 
 // Name returns the provider and the model, such as "openai/gpt-5-mini".

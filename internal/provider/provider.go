@@ -21,7 +21,6 @@ var ErrTimeout = errors.New("timeout")
 
 // Server configures requests to a provider.
 type Server struct {
-	Transport http.RoundTripper
 	APIKey    string        // "": no key is sent
 	Timeout   time.Duration // of the whole exchange
 	MaxAnswer int           // in bytes
@@ -45,7 +44,7 @@ func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
 	if s.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+s.APIKey)
 	}
-	resp, err := s.Transport.RoundTrip(req)
+	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, err
 	}

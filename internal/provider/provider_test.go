@@ -28,7 +28,6 @@ func TestSend(t *testing.T) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, far.URL+path, nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer of the library's")
-		s.Transport = http.DefaultTransport
 		resp, body, err := s.Send(req)
 		if err == nil {
 			require.NoError(t, resp.Body.Close())

@@ -27,8 +27,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 
 func command(ctx context.Context, out io.Writer) error {
 	asJSON := flag.Bool("json", false, "print JSON")
-	var reasoner llm.Config
+	var reasoner worker.ReasonerConfig
 	flag.StringVar(&reasoner.Provider, "reasoner-provider", "", "provider of a model that reflects: openai, ollama (default: the rules)")
 	flag.StringVar(&reasoner.Model, "reasoner-model", "", "the provider's name for the model")
 	flag.StringVar(&reasoner.URL, "reasoner-url", "", "the provider's server")

@@ -16,7 +16,6 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/eval"
-	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/migrations"
@@ -26,7 +25,7 @@ import (
 
 // reflectOn loads the records into a database that is dropped afterwards, and returns what the
 // visible traits of each user say after reflection.
-func reflectOn(ctx context.Context, records string, reasoner llm.Config) (traits map[string][]string, err error) {
+func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) (traits map[string][]string, err error) {
 	dsn, err := pgtest.Create(ctx)
 	if err != nil {
 		return nil, err

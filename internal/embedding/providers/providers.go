@@ -3,7 +3,6 @@ package providers
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -24,31 +23,16 @@ const (
 	ollamaURL = "http://127.0.0.1:11434"
 )
 
-// Config selects an embedder. The zero value selects the local one.
+// Config selects an embedder. worker.EmbeddingConfig has the same fields and documents them.
 type Config struct {
-	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
-	Provider string
-	// Model is the provider's name for the model. Required, except for local.
-	Model string
-	// Dimension is the length of the vectors, 1 to embedding.MaxDimension. Required, except for
-	// local, which has a default.
-	Dimension int
-	// SendDimension asks an OpenAI-compatible server for vectors of that length. Models that have
-	// only one length refuse. OpenAI's text-embedding-3 models, which support any, are always
-	// asked.
+	Provider      string
+	Model         string
+	Dimension     int
 	SendDimension bool
-	// URL is the server's address. Default: https://api.openai.com/v1 or http://127.0.0.1:11434.
-	URL string
-	// APIKey is sent as a bearer token. OpenAI requires it; other servers may not.
-	APIKey string
-	// Timeout limits one request. Default: 30 seconds, or 2 minutes for Ollama, which may have to
-	// load the model first.
-	Timeout time.Duration
-	// BatchSize is the number of texts in a request, 1 to 2048. Default: 128. Ollama always gets
-	// one.
-	BatchSize int
-	// Transport carries the requests. Default: http.DefaultTransport.
-	Transport http.RoundTripper
+	URL           string
+	APIKey        string
+	Timeout       time.Duration
+	BatchSize     int
 }
 
 // Open returns the embedder that cfg describes. It does not contact the provider. An error names
@@ -104,9 +88,6 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if strings.HasPrefix(cfg.Model, "text-embedding-3") {
 		cfg.SendDimension = true
-	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
 	}
 
 	address, err := url.Parse(cfg.URL)

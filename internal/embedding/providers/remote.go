@@ -26,8 +26,7 @@ type remote struct {
 
 func newRemote(cfg Config) (*remote, error) {
 	client := &http.Client{
-		Transport: &transport{provider.Server{Transport: cfg.Transport, APIKey: cfg.APIKey, Timeout: cfg.Timeout,
-			MaxAnswer: maxAnswer}},
+		Transport: &transport{provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}},
 		// A redirect could send key and texts to another host, so it is not followed.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
