@@ -65,7 +65,7 @@ insert into oxbow.settings (key, value) values
   ('sensory',       '{"days": 3, "times": 3}'),
   ('vector_index',  '{"policy": "auto", "from": 50000, "most": 8}');
 
--- The policies: numbers such as decay rates and thresholds (docs/policies.md). The view oxbow.policies
+-- The policies: numbers such as decay rates, thresholds and boosts (docs/policies.md). The view oxbow.policies
 -- shows the values in force. migrate recognizes this schema, as opposed to the earlier unreleased one, by
 -- this table.
 create table oxbow.policy_definitions (
@@ -112,6 +112,21 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('trait_promote_core', 0.6, 0.01, 0.99, 'confidence', 'C §3.3',
     'of each preference that becomes part of a core trait'),
   ('trait_span_bonus', 0.05, 0, 0.5, 'confidence', 'C §3.2', 'added where the parts of a trait span contexts'),
+  ('correction_confidence', 0.9, 0.16, 0.99, 'confidence', 'design §5',
+    'of a trait that a person corrected without naming one'),
+  ('memory_strength_used', 0.3, 0, 10, 'strength', 'L', 'added by each reply that used a memory'),
+  ('memory_strength_permanent', 2.5, 1, 100, 'strength', 'L', 'from it on a memory does not expire'),
+  ('memory_strength_balanced', 0.5, 0, 1, 'of the strength', 'W',
+    'left to the older of two memories that both stay (weight_balance)'),
+  ('memory_strength_kept', 0.2, 0, 1, 'of the strength', 'W',
+    'left to a memory kept as an old version (version_keep)'),
+  ('recall_recency', 0.15, 0, 10, 'of the score', 'S §6.1', 'added to the score of a memory of now'),
+  ('recall_recency_days', 30, 1, 3650, 'days', 'S §6.1', 'after which 1/e of the boost of recency is left'),
+  ('recall_arousal', 0.5, 0, 10, 'of recall_recency_days', 'S §6.1', 'added for the highest emotional arousal'),
+  ('recall_importance', 0.15, 0, 10, 'of the score', 'S §6.1', 'added for an importance of 1'),
+  ('recall_emerging', 0.05, 0, 10, 'of the score', 'C §4.1', 'added to the score of an emerging trait'),
+  ('recall_established', 0.15, 0, 10, 'of the score', 'C §4.1', 'added to the score of an established trait'),
+  ('recall_core', 0.25, 0, 10, 'of the score', 'C §4.1', 'added to the score of a core trait'),
   ('reflection_importance', 30, 1, 10000, 'importance × 10', 'design §4',
     'that an inbox sums to before it is reflected on at once'),
   ('reflection_hours', 24, 0.1, 8760, 'hours', 'design §4', 'since the last reflection, after which the next is due'),

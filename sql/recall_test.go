@@ -191,6 +191,17 @@ func TestBonuses(t *testing.T) {
 	}
 }
 
+func TestBonusesArePolicies(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	diary(t, tx, row{"content": "A boat.", "importance": 0.5, "valid_at": ago(24 * time.Hour)})
+	exec(t, tx, `select oxbow.set_policy('recall_recency', 4), oxbow.set_policy('recall_recency_days', 1),
+	                    oxbow.set_policy('recall_importance', 2)`)
+	got := recall(t, tx, row{"user_id": ann(t), "query": "boat", "now": ago(0)})[0]
+	require.InDelta(t, 4*math.Exp(-1), got.Explain.Recency, 1e-9)
+	require.InDelta(t, 1, got.Explain.Importance, 1e-9)
+}
+
 func TestTraitStages(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -163,11 +163,8 @@ end $$;
 
 -- edit_trait corrects the wording, context or confidence of a trait on behalf of the person it describes. A
 -- null argument leaves the value unchanged, except that an edit without a confidence raises it to at least
--- 0.9. A dissolved trait returns. Reflection continues to weigh evidence, but no longer changes the
+-- the policy correction_confidence. A dissolved trait returns. Reflection continues to weigh evidence, but no longer changes the
 -- wording. It returns the trait's id, which is new if the trait was reworded.
---   content     at most 1,000 characters
---   confidence  above 0, below 1
---   context     work, personal, social, learning, general
 --   content     at most 1,000 characters
 --   confidence  above 0, below 1
 --   context     work, personal, social, learning, general
@@ -204,7 +201,7 @@ begin
   e.trait_id := _id;
   e.event := 'edited';
   e.at := now();
-  e.sets := coalesce(edit_trait.confidence, greatest(0.9, case when t.trait_stage not in ('trend', 'dissolved') then
+  e.sets := coalesce(edit_trait.confidence, greatest(oxbow.policy('correction_confidence'), case when t.trait_stage not in ('trend', 'dissolved') then
     oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
   e.actor := oxbow.person_actor(edit_trait.actor);
   e.reason := edit_trait.reason;

@@ -66,8 +66,8 @@ call oxbow.grant_worker('write_earlier');
 -- A target that is not a current memory is the error OX105. The policy of the category, from the settings
 -- or as given, decides about the old memory of an UPDATE:
 --   latest_wins     it was true until now, and is superseded
---   version_keep    it was true until now, and is kept with a fifth of its strength
---   weight_balance  both are current; the old one has half its strength
+--   version_keep    it was true until now, and is kept with less strength
+--   weight_balance  both are current; the old one loses strength
 -- A memory has the highest sensitivity of its messages and of what it replaces. Conversations may be
 -- extracted in any order: a statement older than the last mention of the old memory is placed before it.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
@@ -143,14 +143,14 @@ begin
         if _earlier then
           perform oxbow.write_earlier(_user_id, _actor, r.type, r.id, old, r.reason, r.sources);
         elsif _policy = 'weight_balance' then
-          update oxbow.memories m set strength = m.strength * 0.5, updated_at = now()
+          update oxbow.memories m set strength = m.strength * oxbow.policy('memory_strength_balanced'), updated_at = now()
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         else
           update oxbow.memories m
              set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now(),
                  expired_at = case when _policy = 'latest_wins' then now() end,
                  superseded_by = case when _policy = 'latest_wins' then r.id end,
-                 strength = case when _policy = 'version_keep' then m.strength * 0.2 else m.strength end
+                 strength = m.strength * case when _policy = 'version_keep' then oxbow.policy('memory_strength_kept') else 1 end
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
         if old.sensitivity > 0 then
@@ -178,7 +178,7 @@ begin
   end loop;
 
   with boosted as (
-    update oxbow.memories m set strength = m.strength + 0.3, updated_at = now()
+    update oxbow.memories m set strength = m.strength + oxbow.policy('memory_strength_used'), updated_at = now()
      where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
     returning m.memory_type, m.id
   ), noted as (

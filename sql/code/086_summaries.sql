@@ -104,12 +104,12 @@ end $$;
 call oxbow.grant_worker('write_summary');
 
 -- expire_memories ends up to _limit memories that are due to expire, and returns how many. Memories that
--- became strong through use in replies become permanent instead: L requires a strength of 2.5.
+-- became strong through use in replies become permanent instead.
 create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint, out promoted bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
   with due as materialized (
-    select m.user_id, m.id, m.content, m.strength >= 2.5 as used
+    select m.user_id, m.id, m.content, m.strength >= (select oxbow.policy('memory_strength_permanent')) as used
       from oxbow.memories_episodic m
      where m.expires_at <= _now and m.expired_at is null
      order by m.expires_at limit _limit for no key update skip locked

@@ -17,18 +17,29 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- recency returns 0.15 for a memory of now, decaying on a scale of a month, or up to a month and a half for
--- an emotionally arousing memory. The age is capped at 30 years, because exp fails on underflow.
-create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz) returns double precision
-language sql stable parallel safe
-return 0.15 * exp(-least(greatest(extract(epoch from _now - _at), 0), 1e9)::double precision
-  / (2592000 * (1 + 0.5 * case jsonb_typeof(_arousal)
-       when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)));
+-- recall_boosts returns the policies recall_*, which a recall reads once.
+create or replace function oxbow.recall_boosts(out recency double precision, out days double precision,
+  out arousal double precision, out importance double precision, out emerging double precision,
+  out established double precision, out core double precision)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  select max(p.value) filter (where p.name = 'recall_recency'), max(p.value) filter (where p.name = 'recall_recency_days'),
+         max(p.value) filter (where p.name = 'recall_arousal'), max(p.value) filter (where p.name = 'recall_importance'),
+         max(p.value) filter (where p.name = 'recall_emerging'),
+         max(p.value) filter (where p.name = 'recall_established'), max(p.value) filter (where p.name = 'recall_core')
+    into recency, days, arousal, importance, emerging, established, core
+    from oxbow.policies p where p.name like 'recall\_%';
+end $$;
 
--- stage_boost returns what a trait's stage adds to the score.
-create or replace function oxbow.stage_boost(_stage text) returns double precision
+-- recency returns 1 for a memory of now and 1/e after _days, or after up to 1 + _share times as many for an
+-- emotionally arousing memory. The exponent is capped, because exp fails on underflow.
+create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,
+  _share double precision) returns double precision
 language sql immutable parallel safe
-return case _stage when 'emerging' then 0.05 when 'established' then 0.15 when 'core' then 0.25 else 0 end;
+return exp(-least(greatest(extract(epoch from _now - _at), 0)::double precision
+  / (86400 * _days * (1 + _share * case jsonb_typeof(_arousal)
+       when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)), 700));
 
 -- check_question rejects invalid arguments of recall and timeline. _name is the name of the query argument.
 create or replace function oxbow.check_question(_name text, _query text, _dimensions integer, _types text[],

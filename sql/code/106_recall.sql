@@ -42,8 +42,8 @@ end $$;
 --   now               the reference time for recency
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
 -- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
--- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + recency + 0.15
--- importance + the boost of a trait's stage.
+-- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
+-- recency, importance and a trait's stage (the policies recall_*).
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
 -- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
@@ -69,6 +69,7 @@ declare
   _then jsonb;                 -- with believed_as_of, the result of oxbow.traits_then
   _asked record;
   _weight record;
+  _boost record;
   _text record;
   _vector record;
   _entity record;
@@ -112,6 +113,7 @@ begin
   end if;
   _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
   _weight := oxbow.channel_weights();
+  _boost := oxbow.recall_boosts();
 
   return query
   with hit as (
@@ -155,9 +157,10 @@ begin
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
   ), reachable as (
-    -- bonuses raise a score by at most 55 %, so a score below that share of the last place cannot win
+    -- a score that the highest boosts do not raise to the last place cannot win
     select f.* from fused f
-     where f.score > 0 and f.score * 1.55 >= coalesce(
+     where f.score > 0 and f.score * (1 + _boost.recency + _boost.importance
+             + greatest(_boost.emerging, _boost.established, _boost.core)) >= coalesce(
              (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
@@ -176,8 +179,11 @@ begin
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
     offset 0
   ), raised as (
-    select f.*, 0.15 * f.importance as importance_boost, oxbow.stage_boost(f.stage) as stage_boost,
-           oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}', _now) as recency
+    select f.*, _boost.importance * f.importance as importance_boost,
+           case f.stage when 'emerging' then _boost.emerging when 'established' then _boost.established
+                        when 'core' then _boost.core else 0 end as stage_boost,
+           _boost.recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}', _now,
+             _boost.days, _boost.arousal) as recency
       from found f
     offset 0
   ), best as (
