@@ -186,20 +186,20 @@ func TestImportV1RefusesRows(t *testing.T) {
 	empty := d.rows()
 	r := d.run("import-v1", "--dry-run")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "give it with --importance-scale 1 or 10")
+	require.Contains(t, r.err, "set it with --importance-scale 1 or 10")
 	dry := d.ok("import-v1", "--dry-run", "--importance-scale", "10")
 	require.Equal(t, empty, d.rows(), "nothing is written")
 	require.Zero(t, d.number(`select count(*) from oxbow.settings where key = 'import_v1'`))
-	for _, says := range []string{"would import", "nothing was written.", "1 row rejected: PostgreSQL does not take it",
-		"2 rows rejected: memory_type is not known", "2 rows rejected: a time is not in the years 1 to 9999",
+	for _, says := range []string{"would import", "nothing was written.", "1 row rejected: PostgreSQL rejects it",
+		"2 rows rejected: unknown memory_type", "2 rows rejected: a time is outside the years 1 to 9999",
 		"2 rows rejected: content is blank", "1 row rejected: content is longer than 1 MiB",
-		"1 row rejected: it ends before it begins", "1 row rejected: user_id is null",
-		"1 row rejected: user_id must have 1 to 255 bytes", v1id(105) + "  memory_type is not known", "preference"} {
+		"1 row rejected: invalid_at precedes valid_at", "1 row rejected: user_id is null",
+		"1 row rejected: user_id must have 1 to 255 bytes", v1id(105) + "  unknown memory_type", "preference"} {
 		require.Contains(t, dry, says)
 	}
 
 	moved := d.ok("import-v1", "--importance-scale", "10")
-	require.Contains(t, moved, "1 row rejected: PostgreSQL does not take it")
+	require.Contains(t, moved, "1 row rejected: PostgreSQL rejects it")
 	require.Contains(t, moved, v1id(109))
 	require.Equal(t, 10, d.number(`select count(*) from oxbow.memories`))
 	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
@@ -238,7 +238,7 @@ func TestImportV1KeepsVectors(t *testing.T) {
 	v1Sample(d)
 	r := d.run("import-v1", "--keep-vectors")
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "which is Oxbow's own")
+	require.Contains(t, r.err, "a built-in model")
 
 	d.exec(`update oxbow.settings set value = '{"model": "openai:some", "dimension": 1024}' where key = 'embedding'`)
 	d.exec(`update embeddings set embedding = array_fill(0.5::real, array[1024])::vector where id in ($1, $2)`, v1id(1),
@@ -270,13 +270,13 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 		create table loose (id uuid, user_id text, content text, memory_type text);
 		create table late (id uuid primary key, user_id text, content text, memory_type text, valid_from text)`)
 	for says, args := range map[string][]string{
-		`table must name a table that the database has and this login may see, got "public.embeddings"`: {},
+		`table must be an existing table that this login can see, got "public.embeddings"`: {},
 		`table must be the table of version 1, not one of Oxbow's own`: {"--table",
 			"oxbow.memories"},
 		`public.half has no column memory_type: is it the table of version 1?`: {"--table", "half"},
 		`the column id of public.other must be of type uuid, and is of type int8`: {"--table",
 			"public.other"},
-		`public.loose has no primary key and no unique index on id`: {"--table",
+		`public.loose has no unique index on id`: {"--table",
 			"public.loose"},
 		`the column valid_from of public.late must be of type timestamptz, and is of type text`: {"--table",
 			"public.late"},
@@ -295,5 +295,5 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 		`insert into oxbow.settings (key, value) values ('import_v1', '{"source": "public.other", "stage": "memories"}')`)
 	require.NoError(t, err)
 	r := d.run("import-v1")
-	require.Contains(t, r.err, "an import of public.other is in stage memories: finish it first")
+	require.Contains(t, r.err, "an import of public.other is unfinished, in stage memories: finish it first")
 }

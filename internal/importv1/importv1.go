@@ -85,7 +85,7 @@ func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	for from, to := range o.Types {
 		if from == "" || from != strings.ToLower(strings.TrimSpace(from)) || !slices.Contains(store.MemoryTypes(), to) {
 			return v.report, store.Invalid("type", from+"="+string(to),
-				"must name a type in small letters, and fact, episodic, trait or document")
+				"must map a lower-case name to fact, episodic, trait or document")
 		}
 	}
 	if err := v.alone(ctx); err != nil {
@@ -166,7 +166,7 @@ func (v *importer) run(ctx context.Context) (err error) {
 		case StageFinish:
 			err = v.walk(ctx, "", v.verify)
 		default:
-			err = fmt.Errorf("the setting %q names the stage %q, which there is not", settingKey, v.report.Stage)
+			err = fmt.Errorf("setting %q: unknown stage %q", settingKey, v.report.Stage)
 		}
 		if err != nil {
 			return err
@@ -216,11 +216,11 @@ func (v *importer) resume(ctx context.Context) error {
 	case before.Stage == StageDone:
 		v.careful = v.careful || before.Source == v.source.name
 	case before.Source != v.source.name:
-		return fmt.Errorf("an import of %s is in stage %s: finish it first, or give it up with delete from "+
+		return fmt.Errorf("an import of %s is unfinished, in stage %s: finish it first, or abandon it with delete from "+
 			"oxbow.settings where key = '%s'",
 			before.Source, before.Stage, settingKey)
 	case before.KeepVectors != v.options.KeepVectors:
-		return fmt.Errorf("the import began %s: go on with the same",
+		return fmt.Errorf("the unfinished import started %s: continue it the same way",
 			map[bool]string{true: "with keeping vectors", false: "without keeping vectors"}[before.KeepVectors])
 	default:
 		v.report, v.report.Resumed = before, true
@@ -238,14 +238,14 @@ func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 		return err
 	}
 	if strings.HasPrefix(model.Model, "local-") {
-		return fmt.Errorf("vectors cannot be kept: the database's are of %s, which is Oxbow's own; choose the model that "+
-			"made them first, with oxbow reembed", model)
+		return fmt.Errorf("cannot keep the vectors: the database has vectors of %s, a built-in model; first switch to the model that "+
+			"computed the old ones, with oxbow reembed", model)
 	}
 	if v.model.Model == "" {
 		v.model = model
 	}
 	if v.model != model {
-		return fmt.Errorf("vectors cannot be kept any more: the database's are of %s now", model)
+		return fmt.Errorf("cannot keep the vectors: the database's model has changed to %s", model)
 	}
 	return nil
 }
@@ -267,8 +267,8 @@ func (v *importer) prepare(ctx context.Context) error {
 		scale, v.source.related(traitTypes(v.types)), v.source.table)).Scan(&next.Rows, &tenfold, &next.Related)
 	switch {
 	case err != nil && store.IsDataError(err):
-		return fmt.Errorf("%w: what importance is measured in cannot be found out, because some metadata cannot be read: "+
-			"give it with --importance-scale 1 or 10",
+		return fmt.Errorf("%w: cannot determine the scale of importance, because some metadata is unreadable: "+
+			"set it with --importance-scale 1 or 10",
 			sourceError(err, v.source.name))
 	case err != nil:
 		return sourceError(err, v.source.name)

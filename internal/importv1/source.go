@@ -110,7 +110,7 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 		table).Scan(&oid, &schema, &name, &kind, &database)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, store.Invalid("table", table, "must name a table that the database has and this login may see")
+		return nil, store.Invalid("table", table, "must be an existing table that this login can see")
 	case err != nil:
 		return nil, sourceError(err, table)
 	case schema == "oxbow" && s.conn == nil:
@@ -136,7 +136,7 @@ func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, erro
 	}
 	if !unique {
 		return nil,
-			fmt.Errorf("%s has no primary key and no unique index on id, by which an import goes on where it was: create one",
+			fmt.Errorf("%s has no unique index on id, which an import needs to resume: create one",
 				s.name)
 	}
 	return s, nil

@@ -90,12 +90,12 @@ with read as materialized (
   select r.*,
          case when r.user_id is null then 'user_id is null'
               when octet_length(r.user_id) not between 1 and 255 then 'user_id must have 1 to 255 bytes'
-              when r.kind is null then 'memory_type is not known'
+              when r.kind is null then 'unknown memory_type'
               when r.content is null or r.content !~ '\S' then 'content is blank'
               when octet_length(r.content) > 1048576 then 'content is longer than 1 MiB'
               when not (r.created ` + timeRange + ` and coalesce(r.valid_at, r.created) ` + timeRange + `
-                        and coalesce(r.invalid_at, r.created) ` + timeRange + `) then 'a time is not in the years 1 to 9999'
-              when r.invalid_at < r.valid_at then 'it ends before it begins'
+                        and coalesce(r.invalid_at, r.created) ` + timeRange + `) then 'a time is outside the years 1 to 9999'
+              when r.invalid_at < r.valid_at then 'invalid_at precedes valid_at'
          end as refusal,
          case when r.kind is null then left(r.memory_type, 100) end as detail
     from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label,

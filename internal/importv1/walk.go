@@ -208,9 +208,9 @@ func (v *importer) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
 		sent <- err
 	}()
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, "copy pg_temp.oxbow_v1_rows from stdin (format binary)")
-	_ = r.CloseWithError(errors.New("the copy was given up")) // no more reads follow
+	_ = r.CloseWithError(errors.New("the copy was cancelled")) // no more reads follow
 	if from := <-sent; from != nil {
-		return from // the other side's error only says that the copy was given up
+		return from // the other side's error only says that the copy was cancelled
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 		condition += " and " + where
 	}
 	// The error's text may quote the row.
-	refusal := Refusal{Reason: "PostgreSQL does not take it", Detail: "SQLSTATE " + why.Code}
+	refusal := Refusal{Reason: "PostgreSQL rejects it", Detail: "SQLSTATE " + why.Code}
 	var from string
 	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
 		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
