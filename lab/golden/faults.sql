@@ -78,8 +78,7 @@ select golden.patch('supersede', 'set invalid_at = least\([^;]*?\),\n', E'set in
 
 -- fault: traits of a day are told with the confidence of today
 -- noticed by: traits
-select golden.patch('traits_as_of', 'r\.reinforcements, r\.confidence_at, traits_as_of\.at',
-  'r.reinforcements, r.confidence_at, ''2026-06-01''');
+select golden.patch('traits_as_of', 'r\.confidence_at,\s+traits_as_of\.at', 'r.confidence_at, ''2026-06-01''');
 
 -- fault: facts as of do not ask what was believed
 -- noticed by: recall
@@ -125,7 +124,7 @@ do $$ begin execute (select 'alter function ' || oid::regprocedure || ' security
 -- fault: the jobs of an erased user stay
 -- noticed by: change
 select golden.patch('erase_rows',
-  'delete from oxbow\.river_job j where j\.args @> jsonb_build_object\(''user_id'', _user_id\)',
+  'delete from oxbow\.river_job j where j\.args ->> ''user_id'' = _user_id',
   'delete from oxbow.river_job j where false');
 
 -- fault: what was folded into an erased fact stays
