@@ -7,111 +7,59 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	pgxvec "github.com/pgvector/pgvector-go/pgx"
+	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/localpg"
-	"github.com/oxbow-memory/oxbow/migrations"
 )
 
 const seed = 1
 
 // bench is one run of one benchmark.
 type bench struct {
+	ctx           context.Context
 	rounds, size  int
 	page, match   string
 	name, command string
 	out           io.Writer
 
-	server   *localpg.Server
-	migrated bool
-	pools    []*pgxpool.Pool
-	promises []promise
-}
-
-// promise is a row of the page. Of several measurements with one name the worst counts.
-type promise struct {
-	what, goal string
-	measured   float64
-	kept       bool
-}
-
-// atMost compares a measured number with the largest that is promised.
-func (b *bench) atMost(what string, goal, measured float64) {
-	b.promise(promise{what, fmt.Sprintf("≤ %g", goal), measured, measured <= goal},
-		func(old float64) bool { return measured > old })
-}
-
-// atLeast compares a measured number with the smallest that is promised.
-func (b *bench) atLeast(what string, goal, measured float64) {
-	b.promise(promise{what, fmt.Sprintf("≥ %g", goal), measured, measured >= goal},
-		func(old float64) bool { return measured < old })
-}
-
-func (b *bench) promise(p promise, worse func(than float64) bool) {
-	for i, old := range b.promises {
-		if old.what == p.what {
-			if worse(old.measured) {
-				b.promises[i] = p
-			}
-			return
-		}
-	}
-	b.promises = append(b.promises, p)
+	server    *localpg.Server
+	databases map[string]database
+	promises  []promise
 }
 
 // measure starts PostgreSQL, runs a benchmark, prints its promises, and writes them into the page if one is named.
-func (b *bench) measure(ctx context.Context, run func(context.Context, *bench) error) (err error) {
+func (b *bench) measure(run func(*bench)) (err error) {
+	cleanUp := context.WithoutCancel(b.ctx)
 	base, err := os.MkdirTemp("/var/tmp", "oxbow-bench-") // on disk, where a commit costs what it costs
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx), base)) }()
+	defer func() { err = errors.Join(err, remove(cleanUp, base)) }()
 	if err := os.Chmod(base, 0o755); err != nil { // PostgreSQL may run as another user
 		return err
 	}
-	if b.server, err = localpg.Start(ctx, localpg.Config{BaseDir: base, Settings: serverSettings()}); err != nil {
+	if b.server, err = localpg.Start(b.ctx, localpg.Config{BaseDir: base, Settings: serverSettings()}); err != nil {
 		return err
 	}
 	defer func() {
-		for _, pool := range b.pools {
-			pool.Close()
+		for _, d := range b.databases {
+			d.Close()
 		}
-		err = errors.Join(err, b.server.Stop(context.WithoutCancel(ctx)))
+		err = errors.Join(err, b.server.Stop(cleanUp))
 	}()
 	before := load()
-	if err := run(ctx, b); err != nil {
+	if err := attempt(func() { run(b) }); err != nil || len(b.promises) == 0 {
 		return err
 	}
-	if len(b.promises) == 0 {
-		return nil
-	}
-	t := b.table("Promises", fmt.Sprintf("%-72s", "what"), "promised", "measured", "")
+	b.table("Promises", fmt.Sprintf("%-84s", "what"), "promised", "measured", "")
 	for _, p := range b.promises {
-		t.row(p.what, p.goal, p.measured, verdict(p.kept))
+		b.row(fmt.Sprintf("%-84s", p.what), p.goal, p.measured, p.verdict())
 	}
 	fmt.Fprintf(b.out, "\n%s; load average %s before, %s after\n%s\n", machine(), before, load(), b.command)
 	if b.page == "" {
 		return nil
 	}
 	return b.writePage()
-}
-
-// sized returns -size, or the benchmark's own number.
-func (b *bench) sized(otherwise int) int {
-	if b.size > 0 {
-		return b.size
-	}
-	return otherwise
-}
-
-func verdict(kept bool) string {
-	if kept {
-		return "kept"
-	}
-	return "missed"
 }
 
 func remove(ctx context.Context, base string) error {
@@ -122,60 +70,47 @@ func remove(ctx context.Context, base string) error {
 	return errors.Join(err, os.RemoveAll(base))
 }
 
-// database creates a migrated database and returns its connection URL. The first call migrates a template.
-func (b *bench) database(ctx context.Context, name string) (string, error) {
-	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
-	if err != nil {
-		return "", err
+// sized returns -size, or the benchmark's own number.
+func (b *bench) sized(otherwise int) int {
+	if b.size > 0 {
+		return b.size
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if !b.migrated {
-		if _, err := conn.Exec(ctx, "create database migrated"); err != nil {
-			return "", err
-		}
-		if err := migrations.Up(ctx, b.server.DSN("migrated"), migrations.Options{}); err != nil {
-			return "", err
-		}
-		b.migrated = true
-	}
-	return b.server.DSN(name), b.copyDatabase(ctx, name, "migrated")
+	return otherwise
 }
 
-// fresh creates a migrated database and a pool of connections to it, which is closed when the benchmark ends.
-func (b *bench) fresh(ctx context.Context, name string, conns int) (dsn string, pool *pgxpool.Pool, err error) {
-	if dsn, err = b.database(ctx, name); err == nil {
-		pool, err = openPool(ctx, dsn, conns)
+func (b *bench) pause(d time.Duration) {
+	select {
+	case <-b.ctx.Done():
+		check(b.ctx.Err())
+	case <-time.After(d):
 	}
-	if err == nil {
-		b.pools = append(b.pools, pool)
-	}
-	return dsn, pool, err
 }
 
-// copyDatabase replaces a database by a copy of another one.
-func (b *bench) copyDatabase(ctx context.Context, name, template string) error {
-	conn, err := pgx.Connect(ctx, b.server.DSN("postgres"))
+// failure is an error that ends a benchmark: check and must panic with it, and attempt returns it.
+type failure struct{ error }
+
+func check(err error) {
 	if err != nil {
-		return err
+		panic(failure{err})
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	for _, sql := range []string{
-		"drop database if exists " + name + " with (force)",
-		"create database " + name + " template " + template, "checkpoint",
-	} {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			return err
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// attempt calls do, and returns the error that ended it.
+func attempt(do func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.error
+		default:
+			panic(p)
 		}
-	}
+	}()
+	do()
 	return nil
-}
-
-func openPool(ctx context.Context, dsn string, conns int) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	cfg.MaxConns, cfg.MinConns = int32(conns), int32(conns)
-	cfg.AfterConnect = pgxvec.RegisterTypes
-	return pgxpool.NewWithConfig(ctx, cfg)
 }

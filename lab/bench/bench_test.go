@@ -1,10 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -42,17 +43,31 @@ func TestWorstMeasurementCounts(t *testing.T) {
 	require.Equal(t, []promise{{"most", "≤ 2", 3, false}, {"least", "≥ 2", 1, false}}, b.promises)
 }
 
-func TestInTurns(t *testing.T) {
+func TestCompare(t *testing.T) {
 	t.Parallel()
-	var order []int
-	measured, err := inTurns(2, 2, func(way int) (int64, error) {
-		order = append(order, way)
-		return int64(len(order)), nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, []int{0, 1, 1, 0, 0, 1}, order, "the order alternates")
-	require.Equal(t, [][]int64{{4, 5}, {3, 6}}, measured, "the first round does not count")
-	require.InDelta(t, 1.5, medianRatio([]time.Duration{10, 15, 90}, []time.Duration{10, 10, 10}), 0)
+	var out strings.Builder
+	order, measurements := "", []float64{1, 8, 10, 20, 15, 90}
+	next := func(name string) variant {
+		return variant{name, func() float64 {
+			order += name
+			return measurements[len(order)-1]
+		}}
+	}
+	r := (&bench{rounds: 2, out: &out}).compare("Letters", "ms", next("a"), next("b"))
+	require.Equal(t, "abbaab", order, "the order alternates")
+	require.Equal(t, results{{20, 15}, {10, 90}}, r, "the first round does not count")
+	require.InDelta(t, 6, r.ratio(1, 0), 0)
+	require.Contains(t, out.String(), "Letters\n")
+	require.Regexp(t, `\n  b +90.00 +6.00\n`, out.String())
+}
+
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	wrong := errors.New("wrong")
+	require.NoError(t, attempt(func() {}))
+	require.ErrorIs(t, attempt(func() { must(0, wrong) }), wrong)
+	require.ErrorIs(t, attempt(func() { together(3, func(client int) { check([]error{nil, wrong, nil}[client]) }) }),
+		wrong)
 }
 
 // The same seed gives the same texts, in both languages.
@@ -64,6 +79,5 @@ func TestTexts(t *testing.T) {
 	l := newLife("somebody", 1, 0.5)
 	for range 1000 {
 		require.NotEmpty(t, l.says())
-		l.told++
 	}
 }

@@ -1,125 +1,78 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // filters compares recall over 20,000 memories that are all current with the same recall with a filter, at an earlier
 // moment, or with half of the memories superseded; and a query of common words with the bare vector query.
-func filters(ctx context.Context, b *bench) error {
+func filters(b *bench) {
 	memories := b.sized(20_000)
-	dsn, pool, err := b.fresh(ctx, "bench_filters", 2)
-	if err != nil {
-		return err
-	}
-	w := newWriter(seed)
+	d, w := b.database("bench_filters"), newWriter(seed)
 	texts, alike := w.texts(memories), make([]string, memories)
 	for i := range alike {
-		alike[i] = w.alike()
+		alike[i] = w.say("alike", nil)
 	}
-	for _, user := range []string{"current", "history"} {
-		if err := remember(ctx, pool, user, texts); err != nil {
-			return err
-		}
+	d.remember("current", texts)
+	d.remember("history", texts)
+	d.remember("alike", alike)
+	b.embedAll(d)
+	d.supersedeHalf("history")
+	current := b.questions(w, 8, "current", texts)
+	history, common := slices.Clone(current), make([]question, 8)
+	for i := range history {
+		history[i].user = "history"
 	}
-	if err := remember(ctx, pool, "alike", alike); err != nil {
-		return err
-	}
-	if err := embedAll(ctx, dsn, pool); err != nil {
-		return err
-	}
-	if err := supersedeHalf(ctx, pool, "history"); err != nil {
-		return err
-	}
-	questions, err := w.ask(ctx, 8, "current", texts)
-	if err != nil {
-		return err
-	}
-	if err := b.againstCurrent(ctx, pool, memories, questions); err != nil {
-		return err
-	}
-	common := make([]question, 8)
 	for i := range common {
-		common[i] = question{user: "alike",
-			text: strings.TrimSuffix(strings.ReplaceAll(w.alike(), "I had", "When did I have"), ".") + "?"}
+		text := strings.ReplaceAll(w.say("alike", nil), "I had", "When did I have")
+		common[i] = b.question("alike", strings.TrimSuffix(text, ".")+"?")
 	}
-	if err := embed(ctx, common); err != nil {
-		return err
-	}
-	times, err := b.compare(ctx, pool, common, asker{name: "bare", sql: bareVector},
-		asker{name: "recall", sql: plainRecall})
-	if err != nil {
-		return err
-	}
-	ratio := medianRatio(times[1], times[0])
-	t := b.table(fmt.Sprintf("Query of common words over %d memories that resemble each other", memories),
-		"bare vector query", "oxbow.recall", "recall/bare")
-	t.row(median(times[0]), median(times[1]), ratio)
-	b.atMost(fmt.Sprintf("recall by common words / bare vector query, %d memories alike", memories), 4, ratio)
-	return nil
-}
 
-// againstCurrent compares each way to ask with the same kind of question over current memories alone.
-func (b *bench) againstCurrent(ctx context.Context, pool *pgxpool.Pool, memories int, questions []question) error {
-	const context, timeline = "select oxbow.context($1, $2, $3)", "select * from oxbow.timeline($1, $2, $3)"
-	filtered := func(filter string) string { return "select * from oxbow.recall($1, $2, $3, " + filter + ")" }
-	t := b.table(fmt.Sprintf("Over %d memories of one user, median of a round", memories), fmt.Sprintf("%-28s", ""),
-		"all current", "so", "so/current")
 	const (
-		filter  = "recall with a filter / without"
-		past    = "recall at an earlier moment / now"
-		history = "recall, half superseded / all current"
+		filter   = "recall with a filter / without"
+		past     = "recall at an earlier moment / now"
+		context  = "select oxbow.context($1, $2, $3)"
+		timeline = "select * from oxbow.timeline($1, $2, $3)"
 	)
-	ways := []struct {
-		promise, of string
-		on          asker
+	filtered := func(by string) string { return "select * from oxbow.recall($1, $2, $3, " + by + ")" }
+	title := fmt.Sprintf("Over %d memories of one user, each after the same over current memories", memories)
+	for _, c := range []struct {
+		promise, name, plain, sql string
+		questions                 []question
 	}{
-		{history, plainRecall, asker{name: "half superseded", sql: plainRecall, user: "history"}},
-		{past, plainRecall, asker{name: "valid_as_of mid-2025", sql: filtered("valid_as_of => '2025-07-01'")}},
-		{past, plainRecall, asker{name: "valid_as_of, half superseded", sql: filtered("valid_as_of => '2025-12-31'"),
-			user: "history"}},
-		{past, plainRecall, asker{name: "believed_as_of mid-2025", sql: filtered("believed_as_of => '2025-07-01'")}},
-		{filter, plainRecall, asker{name: "agent of half", sql: filtered("agent => 'first'")}},
-		{filter, plainRecall, asker{name: "agent of 1 in 100", sql: filtered("agent => 'rare'")}},
-		{filter, plainRecall,
-			asker{name: "metadata of half", sql: filtered(`metadata_contains => '{"topic": "garden"}'`)}},
-		{filter, plainRecall, asker{name: "contexts of half", sql: filtered("contexts => '{work}'")}},
-		{filter, plainRecall,
-			asker{name: "agent, half superseded", sql: filtered("agent => 'first'"), user: "history"}},
-		{"context, half superseded / all current", context,
-			asker{name: "context(), half superseded", sql: context, user: "history"}},
-		{"timeline, half superseded / all current", timeline,
-			asker{name: "timeline(), half superseded", sql: timeline, user: "history"}},
-	}
-	for _, way := range ways {
-		if !strings.Contains(way.on.name, b.match) {
+		{"recall, half superseded / all current", "half superseded", plainRecall, plainRecall, history},
+		{past, "valid_as_of mid-2025", plainRecall, filtered("valid_as_of => '2025-07-01'"), current},
+		{past, "valid_as_of, half superseded", plainRecall, filtered("valid_as_of => '2025-12-31'"), history},
+		{past, "believed_as_of mid-2025", plainRecall, filtered("believed_as_of => '2025-07-01'"), current},
+		{filter, "agent of half", plainRecall, filtered("agent => 'first'"), current},
+		{filter, "agent of 1 in 100", plainRecall, filtered("agent => 'rare'"), current},
+		{filter, "metadata of half", plainRecall, filtered(`metadata_contains => '{"topic": "garden"}'`), current},
+		{filter, "contexts of half", plainRecall, filtered("contexts => '{work}'"), current},
+		{filter, "agent, half superseded", plainRecall, filtered("agent => 'first'"), history},
+		{"context, half superseded / all current", "context(), half superseded", context, context, history},
+		{"timeline, half superseded / all current", "timeline(), half superseded", timeline, timeline, history},
+	} {
+		if !strings.Contains(c.name, b.match) {
 			continue
 		}
-		times, err := b.compare(ctx, pool, questions, asker{name: "current for " + way.on.name, sql: way.of}, way.on)
-		if err != nil {
-			return err
-		}
-		ratio := medianRatio(times[1], times[0])
-		t.row(way.on.name, median(times[0]), median(times[1]), ratio)
-		b.atMost(fmt.Sprintf("%s, %d memories", way.promise, memories), 1.5, ratio)
+		r := b.compare(title, "ms", b.asking("current", d, c.plain, current), b.asking(c.name, d, c.sql, c.questions))
+		b.atMost(fmt.Sprintf("%s, %d memories", c.promise, memories), 1.5, r.ratio(1, 0))
+		title = ""
 	}
-	return nil
+	r := b.compare(fmt.Sprintf("Query of common words over %d memories that resemble each other", memories), "ms",
+		b.asking("bare vector query", d, bareVector, common), b.asking("oxbow.recall", d, plainRecall, common))
+	b.atMost(fmt.Sprintf("recall by common words / bare vector query, %d memories alike", memories), 4, r.ratio(1, 0))
 }
 
 // supersedeHalf ends every second memory of a user in favour of one beside it.
-func supersedeHalf(ctx context.Context, pool *pgxpool.Pool, user string) error {
-	if _, err := pool.Exec(ctx, `
+func (d database) supersedeHalf(user string) {
+	d.exec(`
 		update oxbow.memories m
 		   set superseded_by = n.id, expired_at = '2026-01-01', invalid_at = '2026-01-01'
 		  from oxbow.memories n
 		 where m.user_id = $1 and n.user_id = $1 and m.seq % 2 = 0 and n.memory_type = m.memory_type
-		   and n.seq = m.seq + case m.seq % 10 when 8 then -1 else 1 end`, user); err != nil {
-		return err
-	}
-	_, err := pool.Exec(ctx, "vacuum analyze oxbow.memories")
-	return err
+		   and n.seq = m.seq + case m.seq % 10 when 8 then -1 else 1 end`, user)
+	d.exec("vacuum analyze oxbow.memories")
 }

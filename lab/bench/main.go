@@ -3,8 +3,8 @@
 //	go -C lab run ./bench recall                                # print the tables
 //	go -C lab run ./bench -page ../docs/benchmarks.md recall    # and write the figures into the page
 //
-// A benchmark is one function. It compares things in turns within one run and reports the median of the rounds'
-// ratios, so that a busy machine slows both sides. Texts are made up from a fixed seed.
+// A benchmark is one function: it sets up a database, compares variants in turns, and promises something about the
+// median of the rounds' ratios, so that a busy machine slows both sides. Texts are made up from a fixed seed.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 // benchmarks are the programs, in the order of the page.
 var benchmarks = []struct {
 	name, about string
-	run         func(context.Context, *bench) error
+	run         func(*bench)
 }{
 	{"recall", "recall against the bare vector query, and as a login", recall},
 	{"filters", "recall with filters, in the past, with a long history, and by common words", filters},
@@ -49,7 +49,7 @@ func main() {
 }
 
 func command(ctx context.Context) error {
-	b := &bench{out: os.Stdout}
+	b := &bench{ctx: ctx, out: os.Stdout}
 	flag.IntVar(&b.rounds, "rounds", 5, "rounds of each comparison")
 	flag.IntVar(&b.size, "size", 0, "rows, memories or users to measure with (0: the benchmark's own number)")
 	flag.StringVar(&b.match, "match", "", "filters: only the comparisons whose name contains this")
@@ -71,7 +71,7 @@ func command(ctx context.Context) error {
 				}
 			})
 			b.command += m.name
-			return b.measure(ctx, m.run)
+			return b.measure(m.run)
 		}
 	}
 	flag.Usage()

@@ -35,7 +35,7 @@ func (b *bench) writePage() error {
 	var rows []string
 	for _, p := range b.promises {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %.2f | %s | %s, load %s | `%s` |", p.what, p.goal, p.measured,
-			verdict(p.kept), time.Now().UTC().Format(time.DateOnly), load(), b.command))
+			p.verdict(), time.Now().UTC().Format(time.DateOnly), load(), b.command))
 	}
 	lines = slices.Insert(lines, at, rows...)
 	return os.WriteFile(b.page, []byte(strings.Join(lines, "\n")+"\n"), 0o644)

@@ -1,145 +1,124 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
+// latency measures from the commit of a single INSERT to the moment when recall finds it, with an idle worker.
+func latency(b *bench) {
+	d, w := b.database("bench_latency"), newWriter(seed)
+	inserts, words := b.sized(20), 0
+	idle := func(name string, pollOnly bool) variant {
+		return variant{name, func() float64 {
+			times := make([]float64, inserts)
+			b.working(d, worker.Config{PollOnly: pollOnly}, func() {
+				for i := range times {
+					words++
+					if i == 0 {
+						b.untilRecallable(d, name, "The worker has started.", fmt.Sprint("started", words))
+					}
+					b.pause(time.Duration(200+w.IntN(150)) * time.Millisecond) // any moment between two polls
+					times[i] = b.untilRecallable(d, name, w.say("english", nil), fmt.Sprint("word", words))
+				}
+			})
+			return quantile(times, 0.5)
+		}}
+	}
+	variants := []variant{idle("with LISTEN", false), idle("poll only", true)}
+	r := b.compare(fmt.Sprintf("From COMMIT to recallable, worker idle, p50 of %d inserts", inserts), "ms", variants...)
+	for i, v := range variants {
+		b.atMost("ms from COMMIT to recallable, p50, worker "+v.name, 150, r.median(i))
+	}
+}
+
+// untilRecallable inserts a memory with a word of its own and returns the milliseconds until recall finds it.
+func (b *bench) untilRecallable(d database, user, text, word string) float64 {
+	d.exec("insert into oxbow.memories (user_id, content) values ($1, $2)", user, text+" "+word)
+	start := time.Now()
+	for !ask[bool](d, "select exists (select from oxbow.recall($1, $2))", user, word) {
+		b.pause(time.Millisecond)
+	}
+	return msSince(start)
+}
+
 // batch is what a job of up to 128 memories has, with its vectors.
 type batch struct {
-	user    string
-	ids     []uuid.UUID
+	refs    []store.MemoryRef
 	vectors [][]float32
 }
 
-// pipeline compares how fast waiting memories become recallable: by a worker with all its jobs, from its start, where
-// they wait in jobs of 128 and where 200 users inserted them one by one, and by a bare loop that only writes the
-// vectors and the terms.
-func pipeline(ctx context.Context, b *bench) error {
+// pipeline compares how fast waiting memories become recallable: by a bare loop that only writes the vectors and the
+// terms, and by a worker with all its jobs, from its start, where they wait in jobs of 128 and where 200 users inserted
+// them one by one.
+func pipeline(b *bench) {
 	memories := b.sized(20_000)
-	batches, err := b.fillPipeline(ctx, "bench_in_jobs", memories, 128)
-	if err != nil {
-		return err
+	batches := b.fillPipeline("bench_in_jobs", memories, 128)
+	b.fillPipeline("bench_one_by_one", memories, 1)
+	in := func(name, template string, embed func(database) time.Duration) variant {
+		return variant{name, func() float64 {
+			return float64(memories) / embed(b.copyOf(template, "bench_turn")).Seconds()
+		}}
 	}
-	if _, err := b.fillPipeline(ctx, "bench_one_by_one", memories, 1); err != nil {
-		return err
-	}
-	ways := []struct {
-		name, template string
-		run            func(context.Context, *bench, []batch) (time.Duration, error)
-	}{
-		{"bare loop, jobs of 128", "bench_in_jobs", bareLoop},
-		{"worker, jobs of 128", "bench_in_jobs", workPipeline},
-		{"worker, single rows of 200 users", "bench_one_by_one", workPipeline},
-	}
-	rates, err := inTurns(b.rounds, len(ways), func(i int) (float64, error) {
-		if err := b.copyDatabase(ctx, "bench_turn", ways[i].template); err != nil {
-			return 0, err
-		}
-		took, err := ways[i].run(ctx, b, batches)
-		return float64(memories) / took.Seconds(), err
-	})
-	if err != nil {
-		return err
-	}
-	t := b.table(fmt.Sprintf("Memories embedded a second, %d that wait, medians of rounds in turns", memories),
-		fmt.Sprintf("%-34s", ""), "a second")
-	for i, way := range ways {
-		t.row(way.name, median(rates[i]))
-	}
-	b.atLeast("worker / bare loop of vectors and terms, jobs of 128", 0.80, medianRatio(rates[1], rates[0]))
-	b.atLeast("worker, single rows of 200 users / jobs of 128", 0.60, medianRatio(rates[2], rates[1]))
-	b.atLeast("worker, single rows of 200 users, memories a second", 5000, median(rates[2]))
-	return nil
+	r := b.compare(fmt.Sprintf("Embedding of %d memories that wait", memories), "a second",
+		in("bare loop, jobs of 128", "bench_in_jobs", func(d database) time.Duration { return bareLoop(d, batches) }),
+		in("worker, jobs of 128", "bench_in_jobs", b.workPipeline),
+		in("worker, single rows of 200 users", "bench_one_by_one", b.workPipeline))
+	b.atLeast("worker / bare loop of vectors and terms, jobs of 128", 0.80, r.ratio(1, 0))
+	b.atLeast("worker, single rows of 200 users / jobs of 128", 0.60, r.ratio(2, 1))
+	b.atLeast("worker, single rows of 200 users, memories a second", 5000, r.median(2))
 }
 
 // fillPipeline makes a database of memories that wait, inserted by statements of so many rows, and computes their
 // vectors.
-func (b *bench) fillPipeline(ctx context.Context, name string, memories, rows int) (batches []batch, err error) {
-	dsn, err := b.database(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	w, local := newWriter(seed), embedding.NewLocal(embedding.LocalDimension)
+func (b *bench) fillPipeline(name string, memories, rows int) (batches []batch) {
+	d, w, local := b.database(name), newWriter(seed), embedding.NewLocal(embedding.LocalDimension)
 	for done := 0; done < memories; done += rows {
-		next, texts := batch{user: fmt.Sprint("user-", len(batches)%200)}, w.texts(min(rows, memories-done))
-		for range texts {
-			next.ids = append(next.ids, uuid.New())
+		user, texts := fmt.Sprint("user-", len(batches)%200), w.texts(min(rows, memories-done))
+		ids := make([]uuid.UUID, len(texts))
+		for i := range ids {
+			ids[i] = uuid.New()
 		}
-		if _, err := conn.Exec(ctx, `
+		d.exec(`
 			insert into oxbow.memories (user_id, memory_type, id, content, session_id)
-			select $1, 'episodic', i, c, 's1' from unnest($2::uuid[], $3::text[]) r(i,
-			  c)`, next.user, next.ids, texts); err != nil {
-			return nil, err
-		}
-		if rows > 1 {
-			if next.vectors, err = local.Embed(ctx, texts); err != nil {
-				return nil, err
-			}
-		}
-		batches = append(batches, next)
+			select $1, 'episodic', i, c, 's1' from unnest($2::uuid[], $3::text[]) r(i, c)`, user, ids, texts)
+		batches = append(batches, batch{store.Refs(user, ids), must(local.Embed(b.ctx, texts))})
 	}
-	_, err = conn.Exec(ctx, "vacuum analyze")
-	return batches, err
+	d.exec("vacuum analyze")
+	return batches
 }
 
 // bareLoop writes vectors and terms with as many connections as a worker has embed jobs, a transaction for each batch.
-func bareLoop(ctx context.Context, b *bench, batches []batch) (time.Duration, error) {
-	pool, err := openPool(ctx, b.server.DSN("bench_turn"), 2)
-	if err != nil {
-		return 0, err
-	}
-	defer pool.Close()
+func bareLoop(d database, batches []batch) time.Duration {
 	model := store.EmbeddingModel{Model: embedding.LocalModel, Dimension: embedding.LocalDimension}
 	var next atomic.Int64
 	start := time.Now()
-	_, err = together(ctx, pool, 2, func(conn *pgxpool.Conn, _ int) (int, error) {
+	together(2, func(int) {
 		for i := next.Add(1) - 1; i < int64(len(batches)); i = next.Add(1) - 1 {
-			of := batches[i]
-			if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				if _, err := store.WriteVectors(ctx, tx, model, store.Refs(of.user, of.ids), of.vectors); err != nil {
-					return err
-				}
-				_, err := store.IndexMemories(ctx, tx, store.Refs(of.user, of.ids))
-				return err
-			}); err != nil {
-				return 0, err
-			}
+			check(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
+				must(store.WriteVectors(d.ctx, tx, model, batches[i].refs, batches[i].vectors))
+				must(store.IndexMemories(d.ctx, tx, batches[i].refs))
+				return nil
+			}))
 		}
-		return 0, nil
 	})
-	return time.Since(start), err
+	return time.Since(start)
 }
 
 // workPipeline returns the time from the start of a worker until everything is embedded. Stopping it does not count.
-func workPipeline(ctx context.Context, b *bench, _ []batch) (time.Duration, error) {
-	pool, err := openPool(ctx, b.server.DSN("bench_turn"), 1)
-	if err != nil {
-		return 0, err
-	}
-	defer pool.Close()
+func (b *bench) workPipeline(d database) (took time.Duration) {
 	start := time.Now()
-	stop, err := startWorker(ctx, worker.Config{DatabaseURL: b.server.DSN("bench_turn")})
-	if err != nil {
-		return 0, err
-	}
-	err = waitEmbedded(ctx, pool)
-	took := time.Since(start)
-	return took, errors.Join(err, stop())
+	b.working(d, worker.Config{}, func() {
+		b.until(d, allEmbedded)
+		took = time.Since(start)
+	})
+	return took
 }

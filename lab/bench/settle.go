@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	_ "embed" // traits.sql
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -30,79 +27,48 @@ const dueTraits = 1000
 
 // settle compares settling the 1,000 traits that are due with refreshing a materialized view of all traits, and with
 // itself among a hundredth of them.
-func settle(ctx context.Context, b *bench) error {
+func settle(b *bench) {
 	traits := b.sized(1_000_000)
-	var pools []*pgxpool.Pool
-	for i, n := range []int{traits / 100, traits} {
-		_, pool, err := b.fresh(ctx, fmt.Sprint("bench_settle_", i), 1)
-		if err != nil {
-			return err
-		}
-		if err := insertTraits(ctx, pool, "user-", n, 200); err != nil {
-			return err
-		}
-		if err := execAll(ctx, pool, "vacuum analyze"); err != nil {
-			return err
-		}
-		pools = append(pools, pool)
+	filled := func(name string, n int) database {
+		d := b.database(name)
+		d.insertTraits("user-", n, 200)
+		d.exec("vacuum analyze")
+		return d
 	}
-	few, all := pools[0], pools[1]
-	if _, err := all.Exec(ctx, decayedView); err != nil {
-		return err
+	few, all := filled("bench_settle_few", traits/100), filled("bench_settle_all", traits)
+	all.exec(decayedView)
+	timed := func(name string, measure func() float64) variant {
+		return variant{name, func() float64 {
+			all.exec("checkpoint")
+			return measure()
+		}}
 	}
-	refresh := func(how string) func() (time.Duration, error) {
-		return func() (time.Duration, error) {
+	refresh := func(how string) func() float64 {
+		return func() float64 {
 			start := time.Now()
-			_, err := all.Exec(ctx, "refresh materialized view "+how+" decayed_traits")
-			return time.Since(start), err
+			all.exec("refresh materialized view " + how + " decayed_traits")
+			return msSince(start)
 		}
 	}
-	ways := []func() (time.Duration, error){
-		func() (time.Duration, error) { return settleDue(ctx, few) },
-		func() (time.Duration, error) { return settleDue(ctx, all) },
-		refresh(""), refresh("concurrently"),
-	}
-	times, err := inTurns(b.rounds, len(ways), func(i int) (time.Duration, error) {
-		if err := execAll(ctx, all, "checkpoint"); err != nil {
-			return 0, err
-		}
-		return ways[i]()
-	})
-	if err != nil {
-		return err
-	}
-	t := b.table(fmt.Sprintf("Settling %d traits, medians of rounds in turns", dueTraits), fmt.Sprintf("%-40s", ""),
-		"median", "fastest")
-	for i, name := range []string{fmt.Sprintf("settle among %d", traits/100), fmt.Sprintf("settle among %d", traits),
-		"refresh", "refresh concurrently"} {
-		t.row(name, median(times[i]), slices.Min(times[i]))
-	}
-	b.atMost(fmt.Sprintf("settling %d of %d traits / refreshing a view of all", dueTraits, traits), 0.02,
-		medianRatio(times[1], times[2]))
-	b.atMost("the same / refreshing it concurrently", 0.02, medianRatio(times[1], times[3]))
-	b.atMost("the same / settling among a hundredth of them", 2, medianRatio(times[1], times[0]))
-	return nil
+	r := b.compare(fmt.Sprintf("Settling %d traits", dueTraits), "ms",
+		timed(fmt.Sprintf("settle among %d", traits), func() float64 { return all.settleDue(all, dueTraits) }),
+		timed(fmt.Sprintf("settle among %d", traits/100), func() float64 { return few.settleDue(few, dueTraits) }),
+		timed("refresh", refresh("")), timed("refresh concurrently", refresh("concurrently")))
+	b.atMost(fmt.Sprintf("settling %d of %d traits / refreshing a view of all", dueTraits, traits), 0.02, r.ratio(0, 2))
+	b.atMost("the same / refreshing it concurrently", 0.02, r.ratio(0, 3))
+	b.atMost("the same / settling among a hundredth of them", 2, r.ratio(0, 1))
 }
 
-// settleDue sets the clock to when the next traits are due, and measures settling them.
-func settleDue(ctx context.Context, pool *pgxpool.Pool) (time.Duration, error) {
-	clock, err := nextDue(ctx, pool, dueTraits)
-	if err != nil {
-		return 0, err
-	}
+// settleDue settles the n traits that are due next, at the time when they are, and returns the milliseconds.
+func (d database) settleDue(db store.DB, n int64) float64 {
+	clock := ask[time.Time](d, `
+		select max(d.at) from (select trait_next_transition_at as at from oxbow.memories_trait
+		                        where trait_next_transition_at is not null order by 1 limit $1) d`, n)
 	start := time.Now()
-	settled, err := store.SettleTraits(ctx, pool, clock, dueTraits)
-	if err == nil && settled.Settled != dueTraits {
-		err = fmt.Errorf("%d traits were settled instead of %d", settled.Settled, dueTraits)
+	if done := must(store.SettleTraits(d.ctx, db, clock, int(n))); done.Settled != n {
+		check(fmt.Errorf("%d traits were settled instead of %d", done.Settled, n))
 	}
-	return time.Since(start), err
-}
-
-func nextDue(ctx context.Context, pool *pgxpool.Pool, n int) (clock time.Time, err error) {
-	err = pool.QueryRow(ctx, `
-		select max(d.at) from (select m.trait_next_transition_at as at from oxbow.memories_trait m
-		                        where m.trait_next_transition_at is not null order by 1 limit $1) d`, n).Scan(&clock)
-	return clock, err
+	return msSince(start)
 }
 
 //go:embed sql/traits.sql
@@ -110,20 +76,16 @@ var traitsSQL string
 
 // insertTraits writes n traits with their first events as reflections leave them, in all stages, none of them due
 // yet. Triggers and foreign keys are off meanwhile.
-func insertTraits(ctx context.Context, pool *pgxpool.Pool, prefix string, n, each int) error {
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "set local session_replication_role = replica; select setseed(0.5)"); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, traitsSQL, n, each, prefix); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
+func (d database) insertTraits(prefix string, n, each int) {
+	check(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
+		must(tx.Exec(d.ctx, "set local session_replication_role = replica; select setseed(0.5)"))
+		must(tx.Exec(d.ctx, traitsSQL, n, each, prefix))
+		_, err := tx.Exec(d.ctx, `
 			insert into oxbow.trait_events
 			  (user_id, trait_id, seq, event, at, sets, memories, subtype, window_end, confidence, stage)
 			select user_id, id, 1, 'created', trait_confidence_at, trait_confidence, 3, trait_subtype, trait_window_end,
 			       trait_confidence, trait_stage
 			  from oxbow.memories_trait where user_id like $1 || '%'`, prefix)
 		return err
-	})
+	}))
 }

@@ -11,7 +11,8 @@ with drawn as (
     from generate_series(1, 2 * $1::bigint) g
 ), staged as (
   select d.*,
-         case when kind < 0.05 then 'trend' when kind < 0.15 then 'dissolved' else oxbow.trait_stage_of(sure) end as stage,
+         case when kind < 0.05 then 'trend' when kind < 0.15 then 'dissolved'
+              else oxbow.trait_stage_of(sure) end as stage,
          case when kind < 0.05 then null when kind < 0.15 then 0.04 else sure end as confidence,
          case when kind < 0.05 then base + span * interval '30 days' end as window_end,
          base - age * interval '60 days' as at,

@@ -9,7 +9,8 @@ select md5('v1 ' || n)::uuid, 'user ' || n % 200, content,
               'trait_stage', 'established', 'trait_subtype', 'behavior', 'confidence', 0.7, 'reinforcement_count', 3,
               'evidence', jsonb_build_object('supporting', jsonb_build_array(
                 jsonb_build_object('id', md5('v1 ' || n - 400)::uuid, 'quality', 'C'))))
-            else jsonb_build_object('importance', 1 + n % 10, 'source', 'conversation', 'session_id', 'chat-' || n / 20) end,
+            else jsonb_build_object('importance', 1 + n % 10, 'source', 'conversation',
+                                    'session_id', 'chat-' || n / 20) end,
        '2024-01-01'::timestamptz + n * interval '20 seconds',
        case when n % 33 = 5 then md5('v1 ' || n + 200)::uuid end, 1, n % 4,
        '2024-01-01'::timestamptz + n * interval '20 seconds'
