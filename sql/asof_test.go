@@ -116,7 +116,8 @@ func TestHoldsAgreesWithTheHistory(t *testing.T) {
 		args := append(v.columns(), moment(validAsOf), moment(believedAsOf), moment(&now))
 		got := one[*bool](t, tx, "select oxbow.holds($1, $2, $3, $4, $5, $6, $7)", args...)
 		want := v.holds(validAsOf, believedAsOf, now)
-		require.Equal(t, want, got != nil && *got, "%s\nvalid as of %s, believed as of %s", v, text(validAsOf), text(believedAsOf))
+		require.Equal(t, want, got != nil && *got, "%s\nvalid as of %s, believed as of %s", v, text(validAsOf),
+			text(believedAsOf))
 		seen[want]++
 	}
 	require.Greater(t, seen[true], 500)
@@ -124,7 +125,8 @@ func TestHoldsAgreesWithTheHistory(t *testing.T) {
 }
 
 func (v version) String() string {
-	return fmt.Sprintf("told %d, from %s to %s, replaced %s until %s", v.told, text(v.start), text(v.end), text(v.replaced), text(v.until))
+	return fmt.Sprintf("told %d, from %s to %s, replaced %s until %s", v.told, text(v.start), text(v.end),
+		text(v.replaced), text(v.until))
 }
 
 func text(day *int) string {
@@ -140,30 +142,37 @@ func TestRecallAsOf(t *testing.T) {
 	tx := pgtest.Tx(t)
 	day := func(month time.Month, d int) time.Time { return time.Date(2025, month, d, 0, 0, 0, 0, time.UTC) }
 	diary(t, tx,
-		row{"memory_type": "fact", "content": "lives in Hamburg", "valid_at": day(1, 1), "created_at": day(1, 10), "invalid_at": day(3, 1), "expired_at": day(4, 1)},
+		row{"memory_type": "fact", "content": "lives in Hamburg", "valid_at": day(1, 1), "created_at": day(1, 10),
+			"invalid_at": day(3, 1), "expired_at": day(4, 1)},
 		row{"memory_type": "fact", "content": "lives in Bremen", "valid_at": day(3, 1), "created_at": day(4, 1)},
-		row{"memory_type": "fact", "content": "lives in secret", "valid_at": day(1, 1), "created_at": day(1, 1), "forgotten_at": day(5, 1)},
-		row{"memory_type": "fact", "content": "lives with a course until June", "valid_at": day(1, 5), "created_at": day(1, 5), "invalid_at": day(6, 1)},
+		row{"memory_type": "fact", "content": "lives in secret", "valid_at": day(1, 1), "created_at": day(1, 1),
+			"forgotten_at": day(5, 1)},
+		row{"memory_type": "fact", "content": "lives with a course until June", "valid_at": day(1, 5),
+			"created_at": day(1, 5), "invalid_at": day(6, 1)},
 	)
 	hamburg, bremen, course := "lives in Hamburg", "lives in Bremen", "lives with a course until June"
 	for name, c := range map[string]struct {
 		args row
 		want []string
 	}{
-		"now":                                  {row{}, []string{bremen}},
-		"now, when the course still is":        {row{"now": day(5, 1)}, []string{bremen, course}},
-		"true in February":                     {row{"valid_as_of": day(2, 1)}, []string{hamburg, course}},
-		"true in mid March":                    {row{"valid_as_of": day(3, 15)}, []string{bremen, course}},
-		"true in July":                         {row{"valid_as_of": day(7, 1)}, []string{bremen}},
-		"true before all":                      {row{"valid_as_of": day(1, 1).AddDate(-1, 0, 0)}, nil},
-		"believed in mid March":                {row{"believed_as_of": day(3, 15)}, []string{hamburg, course}},
-		"believed in mid April":                {row{"believed_as_of": day(4, 15)}, []string{bremen, course}},
-		"believed on January 7":                {row{"believed_as_of": day(1, 7)}, []string{course}},
-		"believed before all":                  {row{"believed_as_of": day(1, 1)}, nil},
-		"true in mid March, as believed then":  {row{"valid_as_of": day(3, 15), "believed_as_of": day(3, 15)}, []string{hamburg, course}},
-		"true in mid March, as believed later": {row{"valid_as_of": day(3, 15), "believed_as_of": day(4, 15)}, []string{bremen, course}},
-		"true in February, as believed later":  {row{"valid_as_of": day(2, 1), "believed_as_of": day(4, 15)}, []string{hamburg, course}},
-		"true in July, as believed in March":   {row{"valid_as_of": day(7, 1), "believed_as_of": day(3, 15)}, []string{hamburg}},
+		"now":                           {row{}, []string{bremen}},
+		"now, when the course still is": {row{"now": day(5, 1)}, []string{bremen, course}},
+		"true in February":              {row{"valid_as_of": day(2, 1)}, []string{hamburg, course}},
+		"true in mid March":             {row{"valid_as_of": day(3, 15)}, []string{bremen, course}},
+		"true in July":                  {row{"valid_as_of": day(7, 1)}, []string{bremen}},
+		"true before all":               {row{"valid_as_of": day(1, 1).AddDate(-1, 0, 0)}, nil},
+		"believed in mid March":         {row{"believed_as_of": day(3, 15)}, []string{hamburg, course}},
+		"believed in mid April":         {row{"believed_as_of": day(4, 15)}, []string{bremen, course}},
+		"believed on January 7":         {row{"believed_as_of": day(1, 7)}, []string{course}},
+		"believed before all":           {row{"believed_as_of": day(1, 1)}, nil},
+		"true in mid March, as believed then": {row{"valid_as_of": day(3, 15), "believed_as_of": day(3, 15)},
+			[]string{hamburg, course}},
+		"true in mid March, as believed later": {row{"valid_as_of": day(3, 15), "believed_as_of": day(4, 15)},
+			[]string{bremen, course}},
+		"true in February, as believed later": {row{"valid_as_of": day(2, 1), "believed_as_of": day(4, 15)},
+			[]string{hamburg, course}},
+		"true in July, as believed in March": {row{"valid_as_of": day(7, 1), "believed_as_of": day(3, 15)},
+			[]string{hamburg}},
 	} {
 		got := contents(recall(t, tx, row{"user_id": ann(t), "query": "lives", "now": day(12, 1)}.with(c.args)))
 		require.ElementsMatch(t, c.want, got, name)
@@ -176,14 +185,18 @@ func TestHiddenMemoriesTakeNoPlaces(t *testing.T) {
 	tx := pgtest.Tx(t)
 	for _, column := range []string{"expired_at", "forgotten_at", "invalid_at"} {
 		exec(t, tx, fmt.Sprintf(`insert into oxbow.memories (user_id, memory_type, content, seq, valid_at, %s)
-		                         select $1, 'episodic', 'a boat', n, now() - interval '2 days', now() - interval '1 day' from generate_series(1, 200) n`, column), ann(t))
+		                         select $1, 'episodic', 'a boat', n, now() - interval '2 days', now() - interval '1 day'
+		                         from generate_series(1, 200) n`, column), ann(t))
 	}
-	current := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "content": "Some long sentence that is about a boat, and about much else.", "seq": 1000})
+	current := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic",
+		"content": "Some long sentence that is about a boat, and about much else.", "seq": 1000})
 	index(t, tx, ann(t))
 	exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
-	             select user_id, memory_type, id, case id when $2 then $3 else $4 end::text::halfvec from oxbow.memories where user_id = $1`,
+	             select user_id, memory_type, id, case id when $2 then $3 else $4 end::text::halfvec from oxbow.memories
+	             where user_id = $1`,
 		ann(t), current, axis(0, 1), axis(0))
-	for _, args := range []row{{"query": "boat"}, {"query": nil, "embedding": axis(0)}, {"query": "boat", "metadata_contains": "{}"}} {
+	for _, args := range []row{{"query": "boat"}, {"query": nil, "embedding": axis(0)},
+		{"query": "boat", "metadata_contains": "{}"}} {
 		got := recall(t, tx, row{"user_id": ann(t), "max_results": 1}.with(args))
 		require.Len(t, got, 1)
 		require.Equal(t, current, got[0].ID)

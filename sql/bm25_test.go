@@ -117,8 +117,9 @@ func randomCorpus(t *testing.T, tx db, random *rand.Rand, n int) corpus {
 			}
 		}
 		day := ago(time.Duration(random.IntN(30)) * 24 * time.Hour)
-		c.ids = append(c.ids, remember(t, tx, row{"user_id": ann(t), "memory_type": []string{"episodic", "document"}[random.IntN(2)],
-			"content": strings.Join(text, " "), "valid_at": day}))
+		c.ids = append(c.ids, remember(t, tx, row{"user_id": ann(t),
+			"memory_type": []string{"episodic", "document"}[random.IntN(2)],
+			"content":     strings.Join(text, " "), "valid_at": day}))
 		c.terms, c.days = append(c.terms, terms), append(c.days, day)
 	}
 	index(t, tx, ann(t))
@@ -147,7 +148,8 @@ func TestTextScoresAreBM25(t *testing.T) {
 				var scores []float64
 				require.NoError(t, tx.QueryRow(t.Context(), `
 					select coalesce(ids::text[], '{}'), coalesce(scores, '{}')
-					  from oxbow.recall_text($1, '{fact,episodic,trait,document}', $2, $3, 1000, null)`, ann(t), words, days).Scan(&ids, &scores))
+					  from oxbow.recall_text($1, '{fact,episodic,trait,document}', $2, $3, 1000, null)`, ann(t), words,
+					days).Scan(&ids, &scores))
 				want := c.scores(words, days)
 				require.Len(t, ids, len(want), "%v %v", words, days)
 				for i, id := range ids {

@@ -36,17 +36,20 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 		"metadata string":   {row{"metadata": `"a"`}, "metadata", `'"a"'`},
 		"metadata number":   {row{"metadata": `7`}, "metadata", "'7'"},
 		"ends before start": {row{"valid_at": ago(0), "invalid_at": ago(time.Hour)}, "invalid_at", "2025-10-12"},
-		"valid for ever":    {row{"valid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}}, "valid_at", "'infinity'"},
-		"never ends":        {row{"invalid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}}, "invalid_at", "'infinity'"},
-		"created in 10000":  {row{"created_at": time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)}, "created_at", "10000-01-0"},
-		"valid before 1":    {row{"valid_at": time.Date(0, 12, 30, 0, 0, 0, 0, time.UTC)}, "valid_at", "0001-12-30"},
-		"long external id":  {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
-		"long session":      {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
-		"long speaker":      {row{"speaker": strings.Repeat("x", 1025)}, "speaker", "1025 bytes"},
-		"strength -1":       {row{"strength": -1.0}, "strength", "'-1'"},
-		"strength NaN":      {row{"strength": math.NaN()}, "strength", "'NaN'"},
-		"strength inf":      {row{"strength": math.Inf(1)}, "strength", "'Infinity'"},
-		"trait":             {row{"memory_type": "trait"}, "memory_type", "'trait'"},
+		"valid for ever": {row{"valid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}},
+			"valid_at", "'infinity'"},
+		"never ends": {row{"invalid_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}},
+			"invalid_at", "'infinity'"},
+		"created in 10000": {row{"created_at": time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)}, "created_at",
+			"10000-01-0"},
+		"valid before 1":   {row{"valid_at": time.Date(0, 12, 30, 0, 0, 0, 0, time.UTC)}, "valid_at", "0001-12-30"},
+		"long external id": {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
+		"long session":     {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
+		"long speaker":     {row{"speaker": strings.Repeat("x", 1025)}, "speaker", "1025 bytes"},
+		"strength -1":      {row{"strength": -1.0}, "strength", "'-1'"},
+		"strength NaN":     {row{"strength": math.NaN()}, "strength", "'NaN'"},
+		"strength inf":     {row{"strength": math.Inf(1)}, "strength", "'Infinity'"},
+		"trait":            {row{"memory_type": "trait"}, "memory_type", "'trait'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,13 +67,15 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 // Columns that only an import or the worker may insert are checked too.
 func TestChecksOfTraits(t *testing.T) {
 	t.Parallel()
-	for field, bad := range map[string]any{"trait_stage": "elated", "trait_subtype": "mood", "trait_confidence": math.NaN()} {
+	for field, bad := range map[string]any{"trait_stage": "elated", "trait_subtype": "mood",
+		"trait_confidence": math.NaN()} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
 			_, err := tx.Exec(t.Context(), "select set_config('oxbow.origin', 'import', true)")
 			require.NoError(t, err)
-			sql, args := row{"user_id": "ann", "memory_type": "trait", "content": "Rows at dawn", field: bad}.statement("oxbow.memories")
+			sql, args := row{"user_id": "ann", "memory_type": "trait", "content": "Rows at dawn",
+				field: bad}.statement("oxbow.memories")
 			refused := fails(t, tx, sql, args...)
 			require.Equal(t, "23514", refused.Code, "a check violation: %v", refused)
 			require.Equal(t, field, refused.ColumnName)
@@ -126,7 +131,8 @@ func TestBadVectorsAreRefused(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": "ann"})
-	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ('ann', 'fact', $1, $2::text::halfvec)`
+	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+		values ('ann', 'fact', $1, $2::text::halfvec)`
 	for vector, message := range map[string]string{
 		"[1,2,3]":                                  "expected 1024 dimensions, not 3",
 		strings.Replace(axis(), "0", "NaN", 1):     "NaN not allowed",
@@ -145,7 +151,8 @@ func TestVectorNeedsItsMemory(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": "ann"})
-	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ($1, $2, $3, $4::text::halfvec)`
+	const insert = `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+		values ($1, $2, $3, $4::text::halfvec)`
 	require.Equal(t, "23503", fails(t, tx, insert, "bob", "fact", id, axis(0)).Code)
 	require.Equal(t, "23503", fails(t, tx, insert, "ann", "episodic", id, axis(0)).Code)
 }
@@ -194,7 +201,8 @@ func TestChangeInPlaceIsRefused(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": "ann"})
-	for field, hint := range map[string]string{"content": "oxbow.supersede(", "memory_type": "oxbow.forget(", "user_id": "oxbow.forget("} {
+	for field, hint := range map[string]string{"content": "oxbow.supersede(", "memory_type": "oxbow.forget(",
+		"user_id": "oxbow.forget("} {
 		value := map[string]string{"content": "other", "memory_type": "episodic", "user_id": "bob"}[field]
 		err := fails(t, tx, "update oxbow.memories set "+field+" = $2 where id = $1", id, value)
 		require.Equal(t, "23001", err.Code)

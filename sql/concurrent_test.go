@@ -33,11 +33,13 @@ func TestEverythingAtOnce(t *testing.T) {
 			for i := range batch {
 				batch[i] = ids[random.IntN(len(ids))]
 			}
-			_, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$1], $2::text[]::uuid[])", ann(t), batch)
+			_, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$1], $2::text[]::uuid[])", ann(t),
+				batch)
 			return err
 		},
 		"touch": func(conn *pgx.Conn, random *rand.Rand) error {
-			_, err := conn.Exec(t.Context(), "select oxbow.touch($1, array[$2, $3]::uuid[])", ann(t), ids[random.IntN(len(ids))], ids[random.IntN(len(ids))])
+			_, err := conn.Exec(t.Context(), "select oxbow.touch($1, array[$2, $3]::uuid[])", ann(t),
+				ids[random.IntN(len(ids))], ids[random.IntN(len(ids))])
 			return err
 		},
 		"fold_activity": func(conn *pgx.Conn, _ *rand.Rand) error {
@@ -53,7 +55,8 @@ func TestEverythingAtOnce(t *testing.T) {
 			return err
 		},
 		"supersede": func(conn *pgx.Conn, random *rand.Rand) error {
-			_, err := conn.Exec(t.Context(), "select oxbow.supersede($1, $2, 'Fact number ' || $3::int || '.')", ann(t), ids[random.IntN(len(ids))], random.IntN(contents))
+			_, err := conn.Exec(t.Context(), "select oxbow.supersede($1, $2, 'Fact number ' || $3::int || '.')", ann(t),
+				ids[random.IntN(len(ids))], random.IntN(contents))
 			return err
 		},
 	}
@@ -93,10 +96,12 @@ func TestEverythingAtOnce(t *testing.T) {
 	left := requireStats(t, pool, ann(t))
 	require.Equal(t, one[int](t, pool, "select count(*) from oxbow.memories"), left)
 	require.Empty(t, all[string](t, pool, `
-		select content from oxbow.memories where expired_at is null and forgotten_at is null and invalid_at is null group by content having count(*) > 1`))
+		select content from oxbow.memories where expired_at is null and forgotten_at is null and invalid_at is null
+		group by content having count(*) > 1`))
 	require.Empty(t, all[string](t, pool, `
 		select m.id::text from oxbow.memories m
-		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id and n.id = m.superseded_by)`))
+		 where superseded_by is not null and not exists (select from oxbow.memories n where n.user_id = m.user_id
+		 and n.id = m.superseded_by)`))
 }
 
 // An erasure of several memories locks all of them before it deletes the first and uncounts its terms,
@@ -118,7 +123,8 @@ func TestErasedTogetherAreLockedFirst(t *testing.T) {
 			ended <- err
 		}()
 		require.Eventually(t, func() bool {
-			return one[bool](t, pool, "select exists (select from pg_locks where pid = $1::int and not granted)", eraser.PgConn().PID())
+			return one[bool](t, pool, "select exists (select from pg_locks where pid = $1::int and not granted)",
+				eraser.PgConn().PID())
 		}, time.Minute, 10*time.Millisecond, "it waits for the job")
 		exec(t, job, "update oxbow.memory_term_stats set documents = documents where user_id = $1", ann(t))
 		require.NoError(t, job.Commit(t.Context()))

@@ -21,7 +21,8 @@ import (
 func queued(t *testing.T, tx db, user string) [][]string {
 	t.Helper()
 	var lists [][]string
-	for _, ids := range all[string](t, tx, `select args ->> 'ids' from oxbow.river_job where args ->> 'user_id' = $1 order by id`, user) {
+	for _, ids := range all[string](t, tx, `select args ->> 'ids' from oxbow.river_job where args ->> 'user_id' = $1
+		order by id`, user) {
 		lists = append(lists, strings.Split(ids, ","))
 	}
 	return lists
@@ -60,7 +61,9 @@ func TestEnqueuedJobIsWhatRiverWouldInsert(t *testing.T) {
 	theirs := one[map[string]any](t, tx, shape+"id = $1", inserted.Job.ID)
 	ours := one[map[string]any](t, tx, shape+"args ->> 'user_id' = 'ann' and id <> $1", inserted.Job.ID)
 	require.Equal(t, theirs, ours)
-	require.True(t, one[bool](t, tx, "select bool_and(scheduled_at <= clock_timestamp()) from oxbow.river_job where args ->> 'user_id' = 'ann'"))
+	require.True(t,
+		one[bool](t, tx,
+			"select bool_and(scheduled_at <= clock_timestamp()) from oxbow.river_job where args ->> 'user_id' = 'ann'"))
 }
 
 func TestOneStatementOfManyRows(t *testing.T) {
@@ -79,7 +82,8 @@ func TestJobsHold128Ids(t *testing.T) {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
-			exec(t, tx, `insert into oxbow.memories (user_id, content) select 'ann', 'line ' || n from generate_series(1, $1::int) n`, rows)
+			exec(t, tx, `insert into oxbow.memories (user_id, content) select 'ann', 'line ' || n
+				from generate_series(1, $1::int) n`, rows)
 			require.Len(t, requireQueued(t, tx, "ann"), jobs)
 		})
 	}
@@ -89,7 +93,8 @@ func TestMultiRowValues(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	exec(t, tx, `insert into oxbow.memories (user_id, content, memory_type) values
-	             ('ann', 'one', 'fact'), ('bob', 'two', 'fact'), ('ann', 'three', 'episodic'), ('ann', 'four', 'document')`)
+	             ('ann', 'one', 'fact'), ('bob', 'two', 'fact'), ('ann', 'three', 'episodic'),
+	             ('ann', 'four', 'document')`)
 	require.Len(t, requireQueued(t, tx, "ann"), 1, "one job for all types")
 	require.Len(t, requireQueued(t, tx, "bob"), 1)
 }
@@ -97,8 +102,12 @@ func TestMultiRowValues(t *testing.T) {
 func TestCopyEnqueues(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	n, err := tx.CopyFrom(t.Context(), pgx.Identifier{"oxbow", "memories"}, []string{"user_id", "memory_type", "content"},
-		pgx.CopyFromSlice(300, func(i int) ([]any, error) { return []any{"ann", "episodic", fmt.Sprint("line ", i)}, nil }))
+	n, err := tx.CopyFrom(t.Context(), pgx.Identifier{"oxbow", "memories"},
+		[]string{"user_id", "memory_type", "content"},
+		pgx.CopyFromSlice(300, func(i int) ([]any, error) {
+			return []any{"ann", "episodic", fmt.Sprint("line ", i)},
+				nil
+		}))
 	require.NoError(t, err)
 	require.EqualValues(t, 300, n)
 	require.Len(t, requireQueued(t, tx, "ann"), 3)
@@ -111,7 +120,8 @@ func TestInsertIntoAPartitionEnqueuesOnce(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
 			exec(t, tx, "set local oxbow.origin = 'import'")
-			exec(t, tx, "insert into oxbow.memories_"+kind+" (user_id, memory_type, content) values ('ann', $1, 'one')", kind)
+			exec(t, tx, "insert into oxbow.memories_"+kind+" (user_id, memory_type, content) values ('ann', $1, 'one')",
+				kind)
 			require.Len(t, requireQueued(t, tx, "ann"), 1)
 		})
 	}
@@ -154,7 +164,8 @@ func TestUpdateEnqueuesNothing(t *testing.T) {
 	remember(t, tx, row{"user_id": "ann", "external_id": "x"})
 	exec(t, tx, "update oxbow.memories set importance = 0.9, metadata = '{\"a\": 1}' where user_id = 'ann'")
 	exec(t, tx, `insert into oxbow.memories (user_id, content, external_id) values ('ann', 'A boat on the river.', 'x')
-	             on conflict (user_id, memory_type, external_id) do update set mention_count = memories.mention_count + 1`)
+	             on conflict (user_id, memory_type, external_id) do update
+	             set mention_count = memories.mention_count + 1`)
 	exec(t, tx, "insert into oxbow.memories (user_id, content) select 'ann', 'nothing' where false")
 	require.Len(t, queued(t, tx, "ann"), 1)
 }
@@ -262,7 +273,8 @@ func TestOneOfTwoOpenTransactionsRings(t *testing.T) {
 	exec(t, second, "select oxbow.forget('bob', $1), oxbow.restore('bob', $1)", id)
 	require.Len(t, queued(t, second, "bob"), 2, "restored before it was embedded")
 	require.Equal(t, []bool{true}, all[bool](t, first, `
-		select classid::bigint not in (0, 4294967295) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`),
+		select classid::bigint not in (0, 4294967295) from pg_locks where locktype = 'advisory'
+		and pid = pg_backend_pid()`),
 		"one lock, of a number that no application uses: those are small")
 	require.NoError(t, second.Commit(t.Context()))
 	require.Equal(t, []string{"second"}, b.heard(t, "second"), "the first is still open, so commits do not queue up")
@@ -290,13 +302,16 @@ func TestEveryPartitionHasTheTriggersOfItsParent(t *testing.T) {
 		  from pg_trigger t join pg_inherits p on p.inhparent = t.tgrelid
 		  join pg_class c on c.oid = t.tgrelid and c.relkind = 'p'
 		 where c.relnamespace = 'oxbow'::regnamespace and not t.tgisinternal
-		   and not exists (select from pg_trigger o where o.tgrelid = p.inhrelid and o.tgname = t.tgname and o.tgenabled = 'O')
+		   and not exists (select from pg_trigger o where o.tgrelid = p.inhrelid and o.tgname = t.tgname
+		   and o.tgenabled = 'O')
 		 order by 1`
-	require.Positive(t, one[int](t, tx, "select count(*) from pg_trigger where tgname in ('enqueue_embed', 'uncount_terms')"))
+	require.Positive(t,
+		one[int](t, tx, "select count(*) from pg_trigger where tgname in ('enqueue_embed', 'uncount_terms')"))
 	require.Empty(t, all[string](t, tx, missing))
 
 	exec(t, tx, "create table oxbow.memories_other partition of oxbow.memories default")
-	require.Equal(t, []string{"oxbow.memories_other lacks enqueue_embed", "oxbow.memories_other lacks refuse_trait_change"}, all[string](t, tx, missing))
+	require.Equal(t, []string{"oxbow.memories_other lacks enqueue_embed",
+		"oxbow.memories_other lacks refuse_trait_change"}, all[string](t, tx, missing))
 	for _, file := range []string{"code/020_enqueue.sql", "code/045_immutable.sql"} {
 		text, err := sqlcode.FS.ReadFile(file)
 		require.NoError(t, err)

@@ -19,17 +19,22 @@ import (
 
 // hostile are texts written to break something.
 var hostile = []string{
-	"", " ", "'", "''", `"`, `\`, `\'`, `'; drop table oxbow.memories; --`, `') or true; --`, "$1", "$$", "/*", "--", "%", "%s%n%L", "%1$s", "_%_",
+	"", " ", "'", "''", `"`, `\`, `\'`, `'; drop table oxbow.memories; --`, `') or true; --`, "$1", "$$", "/*", "--",
+	"%", "%s%n%L", "%1$s", "_%_",
 	"&", "!", "a & | b", "':*", "<->", "a <2> b", "(((", ":*", `'a' | 'b'`, `\x`, `\xzz`,
-	"{", "{}", "[]", "{a,b}", "{{1,2},{3}}", `{"a":`, `{"a": {"b": [1, null, "c"]}}`, "null", `"\u0000"`, `{"x": "\u0000"}`, `"\ud800"`, `{"\udfff": 1}`, "1e999999", "-0", `{"entities": "x", "relations": 1}`,
+	"{", "{}", "[]", "{a,b}", "{{1,2},{3}}", `{"a":`, `{"a": {"b": [1, null, "c"]}}`, "null", `"\u0000"`,
+	`{"x": "\u0000"}`, `"\ud800"`, `{"\udfff": 1}`, "1e999999", "-0", `{"entities": "x", "relations": 1}`,
 	`{"entities": [null, 1, {"name": {"a": 1}}, {"name": "\\'"}], "relations": [{"from": 1, "to": []}, null]}`,
 	"(", "[", "*", "+", "a{99999}", "(?<x>", `\m`, `(a+)+$`, "^$", "[[:x:]]",
-	"0001-01-01", "infinity", "now", "31 February 2025", "99999999999年99月99日", "9999-99-99 25:61", "UTC+99", "../../etc/passwd", "C:\\x",
-	"שלום \u202eolleh", "cafe\u0301", strings.Repeat("\u0301", 3000), "\ufeff", "\u200b", "\U0010ffff", "ﷺ", "👨\u200d👩\u200d👧", "水", "我在2025年10月3日去了哪里？", "İ", "\x01\x02\x7f", "a\tb\r\nc", "NaN",
+	"0001-01-01", "infinity", "now", "31 February 2025", "99999999999年99月99日", "9999-99-99 25:61", "UTC+99",
+	"../../etc/passwd", "C:\\x",
+	"שלום \u202eolleh", "cafe\u0301", strings.Repeat("\u0301", 3000), "\ufeff", "\u200b", "\U0010ffff", "ﷺ",
+	"👨\u200d👩\u200d👧", "水", "我在2025年10月3日去了哪里？", "İ", "\x01\x02\x7f", "a\tb\r\nc", "NaN",
 }
 
 // large are texts of up to 1 MiB, the maximum for a memory.
-var large = []string{strings.Repeat("水", 1<<20/3), strings.Repeat("a'", 1<<19), strings.Repeat("[", 1<<16), strings.Repeat("x1 2025年 ", 1<<16)}
+var large = []string{strings.Repeat("水", 1<<20/3), strings.Repeat("a'", 1<<19), strings.Repeat("[", 1<<16),
+	strings.Repeat("x1 2025年 ", 1<<16)}
 
 // unstorable are texts that PostgreSQL cannot store.
 var unstorable = []string{"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "水\xe6\xb0"}
@@ -50,11 +55,13 @@ var texts = []string{"text", "text[]", "json", "jsonb", "jsonb[]", "name"}
 func callable(t testing.TB, conn db) []called {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
-		select p.oid::regproc::text, not (has_function_privilege('oxbow_app', p.oid, 'execute') and (p.prosecdef or p.provolatile <> 'v')),
+		select p.oid::regproc::text, not (has_function_privilege('oxbow_app', p.oid, 'execute') and (p.prosecdef
+		or p.provolatile <> 'v')),
 		       array(select coalesce(p.proargnames[nth], '') from generate_series(1, p.pronargs) nth),
 		       array(select arg::regtype::text from unnest(p.proargtypes) with ordinality a(arg, nth) order by nth)
 		  from pg_proc p
-		 where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and p.prorettype <> 'trigger'::regtype and p.oid::regproc::text <> all ($1)
+		 where p.pronamespace = 'oxbow'::regnamespace and p.prokind = 'f' and p.prorettype <> 'trigger'::regtype
+		 and p.oid::regproc::text <> all ($1)
 		   and exists (select from unnest(p.proargtypes) arg where arg::regtype::text = any ($2))
 		 order by 1`, exempt, texts)
 	require.NoError(t, err)
@@ -120,7 +127,8 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 	case pg.Code == "23514" && pg.ConstraintName == "":
 		assert.NotEmpty(t, pg.ColumnName, at)
 		assert.Contains(t, pg.Message, pg.ColumnName, at)
-	case strings.HasPrefix(pg.Code, "22"), strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "OX"), pg.Code == "P0001":
+	case strings.HasPrefix(pg.Code, "22"), strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "OX"),
+		pg.Code == "P0001":
 		assert.NotEmpty(t, pg.Message, at)
 	case pg.Code == "54000" && ours:
 	case pg.Code == "42704" && strings.HasPrefix(pg.Message, "role "): // an argument that names a role
@@ -131,7 +139,8 @@ func requireTold(t *testing.T, err error, ours bool, about string, args ...any) 
 		assert.Fail(t, at)
 	}
 	if strings.HasPrefix(pg.Code, "OX") || pg.Code == "P0001" || pg.ColumnName != "" { // ours
-		assert.Less(t, len(pg.Message)+len(pg.Detail), 4000, "an error of %d bytes: %.300s", len(pg.Message)+len(pg.Detail), about)
+		assert.Less(t, len(pg.Message)+len(pg.Detail), 4000, "an error of %d bytes: %.300s",
+			len(pg.Message)+len(pg.Detail), about)
 	}
 	assert.True(t, utf8.ValidString(pg.Message+pg.Detail), at)
 }
@@ -152,7 +161,8 @@ func besieged(t testing.TB, pool *pgxpool.Pool, user string) (memory string) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	populate(t, tx, user)
-	require.NoError(t, tx.QueryRow(t.Context(), "select id::text from oxbow.memories_trait where user_id = $1", user).Scan(&memory))
+	require.NoError(t, tx.QueryRow(t.Context(), "select id::text from oxbow.memories_trait where user_id = $1",
+		user).Scan(&memory))
 	require.NoError(t, tx.Commit(t.Context()))
 	return memory
 }
@@ -202,15 +212,18 @@ func TestHostileColumns(t *testing.T) {
 	pool := impatient(t, 4)
 	besieged(t, pool, "ann")
 	for _, table := range userTables(t, pool) {
-		if table != "oxbow.memories_trait" && !strings.HasSuffix(table, "_fact") && one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
+		if table != "oxbow.memories_trait" && !strings.HasSuffix(table, "_fact") &&
+			one[bool](t, pool, "select relispartition from pg_class where oid = $1::text::regclass", table) {
 			continue // one per family; a trait has columns that others leave empty
 		}
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			ours := !one[bool](t, pool, "select has_table_privilege('oxbow_app', $1, 'insert')", table)
 			type column struct{ Name, Type string }
-			rows, err := pool.Query(t.Context(), `select quote_ident(a.attname), a.atttypid::regtype::text from pg_attribute a
-				where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attidentity <> 'a' order by a.attnum`, table)
+			rows, err := pool.Query(t.Context(), `select quote_ident(a.attname), a.atttypid::regtype::text
+				from pg_attribute a
+				where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+				and a.attidentity <> 'a' order by a.attnum`, table)
 			require.NoError(t, err)
 			columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])
 			require.NoError(t, err)
@@ -230,7 +243,8 @@ func TestHostileColumns(t *testing.T) {
 						values = append(values, c.Name)
 					}
 				}
-				sql := fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where user_id = 'ann' limit 1", table, strings.Join(names, ", "), strings.Join(values, ", "))
+				sql := fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where user_id = 'ann' limit 1",
+					table, strings.Join(names, ", "), strings.Join(values, ", "))
 				// the index, which has a size limit, is checked before the user
 				limited := ours || strings.Contains(table, "memory_vectors") && attacked.Name == "user_id"
 				for _, given := range slices.Concat(hostile, unstorable, large[:1]) {

@@ -15,8 +15,10 @@ import (
 // requireStats checks a user's statistics against the stored terms, and returns the number of documents.
 func requireStats(t *testing.T, tx db, user string) int {
 	t.Helper()
-	const there = `select format('%s: %s, %s', memory_type, count(*), sum(len)) from oxbow.memory_terms where user_id = $1 group by memory_type order by 1`
-	const counted = `select format('%s: %s, %s', memory_type, documents, terms) from oxbow.memory_term_stats where user_id = $1 and documents <> 0 order by 1`
+	const there = `select format('%s: %s, %s', memory_type, count(*), sum(len)) from oxbow.memory_terms
+		where user_id = $1 group by memory_type order by 1`
+	const counted = `select format('%s: %s, %s', memory_type, documents, terms) from oxbow.memory_term_stats
+		where user_id = $1 and documents <> 0 order by 1`
 	require.Equal(t, all[string](t, tx, there, user), all[string](t, tx, counted, user))
 	return one[int](t, tx, "select coalesce(sum(documents), 0) from oxbow.memory_term_stats where user_id = $1", user)
 }
@@ -34,7 +36,8 @@ func TestIndexTakesAMemoryOnce(t *testing.T) {
 	exec(t, tx, "delete from oxbow.reflection_inbox where user_id = $1", ann(t))
 	require.Empty(t, index(t, tx, ann(t)))
 	require.Equal(t, 2, requireStats(t, tx, ann(t)))
-	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.reflection_inbox where user_id = $1", ann(t)), "what was reflected on does not come back")
+	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.reflection_inbox where user_id = $1", ann(t)),
+		"what was reflected on does not come back")
 
 	third := remember(t, tx, row{"user_id": ann(t), "content": "A third."})
 	require.Equal(t, []string{third}, index(t, tx, ann(t)))
@@ -49,7 +52,8 @@ func TestIndexPassesOverWhatIsNotThere(t *testing.T) {
 	require.Empty(t, all[string](t, tx, sql, bob(t), []string{id}), "another's")
 	require.Empty(t, all[string](t, tx, sql, ann(t), []string{}))
 	require.Empty(t, all[string](t, tx, sql, ann(t), nil))
-	require.Equal(t, []string{id}, all[string](t, tx, sql, ann(t), []string{"00000000-0000-0000-0000-000000000000", id, id}))
+	require.Equal(t, []string{id}, all[string](t, tx, sql, ann(t),
+		[]string{"00000000-0000-0000-0000-000000000000", id, id}))
 }
 
 func TestStatisticsFollowDeletions(t *testing.T) {
@@ -57,7 +61,8 @@ func TestStatisticsFollowDeletions(t *testing.T) {
 	tx := pgtest.Tx(t)
 	for i := range 20 {
 		kind := []string{"fact", "episodic", "document", "trait"}[i/2%4]
-		remember(t, tx, row{"user_id": []string{ann(t), bob(t)}[i%2], "memory_type": kind, "content": strings.Repeat("word ", i+1)})
+		remember(t, tx, row{"user_id": []string{ann(t), bob(t)}[i%2], "memory_type": kind,
+			"content": strings.Repeat("word ", i+1)})
 	}
 	index(t, tx, ann(t))
 	index(t, tx, bob(t))
@@ -84,11 +89,13 @@ func TestInbox(t *testing.T) {
 	exec(t, tx, "insert into oxbow.users (user_id, opted_out) values ($1, true)", bob(t))
 	for _, user := range []string{ann(t), bob(t)} {
 		for _, kind := range []string{"fact", "episodic", "trait", "document"} {
-			remember(t, tx, row{"user_id": user, "memory_type": kind, "valid_at": ago(time.Hour), "importance": 0.7, "session_id": "s1"})
+			remember(t, tx, row{"user_id": user, "memory_type": kind, "valid_at": ago(time.Hour), "importance": 0.7,
+				"session_id": "s1"})
 		}
 		require.Len(t, index(t, tx, user), 4)
 	}
-	require.Equal(t, []string{"ann in TestInbox episodic 0.7 s1 t", "ann in TestInbox fact 0.7 s1 t"}, all[string](t, tx, `
+	require.Equal(t, []string{"ann in TestInbox episodic 0.7 s1 t", "ann in TestInbox fact 0.7 s1 t"},
+		all[string](t, tx, `
 		select concat_ws(' ', i.user_id, i.memory_type, i.importance, i.session_id, i.valid_at = m.valid_at)
 		  from oxbow.reflection_inbox i join oxbow.memories m on m.user_id = i.user_id and m.id = i.memory_id
 		 where i.user_id in ($1, $2) order by 1`, ann(t), bob(t)))
@@ -99,7 +106,8 @@ func TestInbox(t *testing.T) {
 	exec(t, tx, `select set_config('oxbow.user_id', $1, true)`, ann(t))
 	exec(t, tx, `update oxbow.users set opted_out = true where user_id = $1`, ann(t))
 	exec(t, tx, `reset role`)
-	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.reflection_inbox where user_id = $1`, ann(t)), "opting out empties it")
+	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.reflection_inbox where user_id = $1`, ann(t)),
+		"opting out empties it")
 }
 
 // facts stores the same fact n times, each a minute newer than the one before.
@@ -107,7 +115,8 @@ func facts(t *testing.T, tx db, user, content string, n int) []string {
 	t.Helper()
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = remember(t, tx, row{"user_id": user, "content": content, "created_at": ago(time.Hour - time.Duration(i)*time.Minute)})
+		ids[i] = remember(t, tx, row{"user_id": user, "content": content,
+			"created_at": ago(time.Hour - time.Duration(i)*time.Minute)})
 	}
 	return ids
 }
@@ -125,14 +134,21 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	index(t, tx, ann(t))
 	index(t, tx, bob(t))
 
-	const current = "select id::text from oxbow.memories where content = 'She likes tea.' and memory_type = 'fact' and expired_at is null and user_id = $1"
+	const current = `select id::text from oxbow.memories where content = 'She likes tea.' and memory_type = 'fact'
+		and expired_at is null and user_id = $1`
 	require.Equal(t, []string{ids[0]}, all[string](t, tx, current, ann(t)))
 	require.Len(t, all[string](t, tx, current, bob(t)), 1)
 	require.Equal(t, 8, one[int](t, tx, "select mention_count from oxbow.memories where id = $1", ids[0]))
 	require.Equal(t, 3, one[int](t, tx, `
-		select count(*) from oxbow.memories where user_id = $2 and superseded_by = $1 and expired_at = now() and invalid_at = coalesce(valid_at, created_at)`, ids[0], ann(t)))
-	require.ElementsMatch(t, ids[1:], all[string](t, tx, "select memory_id::text from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE'", ann(t)))
-	require.Equal(t, 1, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic' and expired_at is null", ann(t)))
+		select count(*) from oxbow.memories where user_id = $2 and superseded_by = $1 and expired_at = now()
+		and invalid_at = coalesce(valid_at, created_at)`, ids[0], ann(t)))
+	require.ElementsMatch(t, ids[1:],
+		all[string](t, tx,
+			"select memory_id::text from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE'", ann(t)))
+	require.Equal(t, 1,
+		one[int](t, tx,
+			`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic'
+				and expired_at is null`, ann(t)))
 
 	// a later repetition
 	remember(t, tx, row{"user_id": ann(t), "content": "She likes tea."})
@@ -141,7 +157,9 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.Equal(t, 9, one[int](t, tx, "select mention_count from oxbow.memories where id = $1", ids[0]))
 
 	// operations on the kept fact also apply to its repetitions, which as-of queries would return
-	const same, hidden = "select count(*) from oxbow.memories where user_id = $1 and content = 'She likes tea.' and memory_type = 'fact'", " and forgotten_at is not null"
+	const same,
+		hidden = `select count(*) from oxbow.memories where user_id = $1 and content = 'She likes tea.'
+			and memory_type = 'fact'`, " and forgotten_at is not null"
 	require.Equal(t, 5, one[int](t, tx, same, ann(t)))
 	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), ids[1])
 	require.Equal(t, 1, one[int](t, tx, same+hidden, ann(t)), "and not the other way round")
@@ -183,7 +201,8 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 		remember(t, tx, row{"user_id": user, "content": c.b})
 		index(t, tx, user)
 		require.Equal(t, c.same, one[bool](t, tx,
-			"select count(*) = 1 from oxbow.memories where user_id = $1 and expired_at is null", user), "%s | %s", c.a, c.b)
+			"select count(*) = 1 from oxbow.memories where user_id = $1 and expired_at is null", user), "%s | %s", c.a,
+			c.b)
 		require.Equal(t, c.same, one[bool](t, tx, "select mention_count = 2 from oxbow.memories where id = $1", first))
 		require.Equal(t, c.same, one[bool](t, tx, `
 			select count(*) = 1 from oxbow.memory_history
@@ -209,7 +228,8 @@ func TestRepeatsByThemselves(t *testing.T) {
 	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), ids[1])
 	require.ElementsMatch(t, []string{ids[0], ids[2]}, all[string](t, tx, forgotten, ann(t)))
 	exec(t, tx, "select oxbow.erase_memory($1, $2)", ann(t), ids[0]) // as sweep does after 30 days
-	require.Equal(t, []string{ids[1]}, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1", ann(t)))
+	require.Equal(t, []string{ids[1]}, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1",
+		ann(t)))
 }
 
 func TestEndedAndForgottenFactsAreNotRepeated(t *testing.T) {
@@ -221,7 +241,8 @@ func TestEndedAndForgottenFactsAreNotRepeated(t *testing.T) {
 		now := remember(t, tx, row{"user_id": user, "created_at": ago(0)})
 		require.ElementsMatch(t, []string{old, now}, index(t, tx, user))
 		require.Equal(t, []string{now}, all[string](t, tx, `
-			select id::text from oxbow.memories where user_id = $1 and superseded_by is null and mention_count = 1 and id <> $2`, user, old), column)
+			select id::text from oxbow.memories where user_id = $1 and superseded_by is null and mention_count = 1
+			and id <> $2`, user, old), column)
 	}
 }
 
@@ -252,8 +273,10 @@ func TestFoldingOfTwoOpenTransactions(t *testing.T) {
 			require.NoError(t, <-done)
 			require.NoError(t, second.Commit(t.Context()))
 
-			require.Equal(t, []string{ids[0]}, all[string](t, conn, "select id::text from oxbow.memories where expired_at is null and mention_count = 2"))
-			require.Equal(t, []string{ids[1]}, all[string](t, conn, "select id::text from oxbow.memories where superseded_by = $1", ids[0]))
+			require.Equal(t, []string{ids[0]}, all[string](t, conn,
+				"select id::text from oxbow.memories where expired_at is null and mention_count = 2"))
+			require.Equal(t, []string{ids[1]}, all[string](t, conn,
+				"select id::text from oxbow.memories where superseded_by = $1", ids[0]))
 			require.Equal(t, 2, requireStats(t, conn, ann(t)))
 			require.Equal(t, 1, one[int](t, conn, "select count(*) from oxbow.memory_history"))
 		})
@@ -283,7 +306,8 @@ func TestIndexInParallel(t *testing.T) {
 			random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			for len(mine) > 0 {
 				n := min(len(mine), 1+random.IntN(8))
-				if _, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$2], $1::text[]::uuid[])", mine[:n], ann(t)); err != nil {
+				if _, err := conn.Exec(t.Context(), "select oxbow.index_memories(array[$2], $1::text[]::uuid[])",
+					mine[:n], ann(t)); err != nil {
 					done <- err
 					return
 				}
@@ -300,7 +324,9 @@ func TestIndexInParallel(t *testing.T) {
 	require.Equal(t, contents*each, one[int](t, pool, "select count(*) from oxbow.reflection_inbox"))
 	require.Equal(t, contents*(each-1), one[int](t, pool, "select count(*) from oxbow.memory_history"))
 	for content, id := range oldest {
-		require.Equal(t, []string{id}, all[string](t, pool, "select id::text from oxbow.memories where content = $1 and expired_at is null", content))
+		require.Equal(t, []string{id},
+			all[string](t, pool, "select id::text from oxbow.memories where content = $1 and expired_at is null",
+				content))
 		require.Equal(t, each, one[int](t, pool, "select mention_count from oxbow.memories where id = $1", id))
 		require.Equal(t, each-1, one[int](t, pool, "select count(*) from oxbow.memories where superseded_by = $1", id))
 	}

@@ -23,7 +23,8 @@ var noUserData = map[string]bool{
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true,
 	"erasures": false, "activity_id_seq": false, "job_schedules": false,
-	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false, "river_notification_id_seq": false, "river_queue": false,
+	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false,
+	"river_notification_id_seq": false, "river_queue": false,
 }
 
 // secrets gives a user rows in every table that contain a unique word.
@@ -31,14 +32,16 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 	t.Helper()
 	word = "cormorant"
 	populate(t, tx, user)
-	id := remember(t, tx, row{"user_id": user, "content": "A cormorant, 鸬鹚.", "external_id": "cormorant 1", "session_id": "cormorant", "metadata": `{"is": "cormorant"}`})
+	id := remember(t, tx, row{"user_id": user, "content": "A cormorant, 鸬鹚.", "external_id": "cormorant 1",
+		"session_id": "cormorant", "metadata": `{"is": "cormorant"}`})
 	addVector(t, tx, user, "fact", id, axis(1))
 	index(t, tx, user)
 	exec(t, tx, "select oxbow.supersede($1, $2, 'Two cormorants', reason => 'cormorant')", user, id)
 	for _, sql := range []string{
 		"insert into oxbow.messages (user_id, session_id, content) values ($1, 'cormorant', 'cormorant')",
 		"update oxbow.users set metadata = '{\"is\": \"cormorant\"}' where user_id = $1",
-		"update oxbow.entities set name = 'cormorant', key = 'cormorant', head = 'cormorant' where user_id = $1 and kind = 'person'",
+		`update oxbow.entities set name = 'cormorant', key = 'cormorant', head = 'cormorant' where user_id = $1
+			and kind = 'person'`,
 		"update oxbow.document_files set path = 'cormorant' where user_id = $1",
 		"update oxbow.sensory_candidates set content = 'cormorant' where user_id = $1",
 		"update oxbow.trait_clues set content = 'cormorant' where user_id = $1",
@@ -48,7 +51,9 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 	} {
 		exec(t, tx, sql, user)
 	}
-	return word, all[string](t, tx, "select id::text from oxbow.memories where user_id = $1 order by memory_type, created_at", user)
+	return word,
+		all[string](t, tx, "select id::text from oxbow.memories where user_id = $1 order by memory_type, created_at",
+			user)
 }
 
 // rowsOf returns all rows of a user as text.
@@ -57,7 +62,8 @@ func rowsOf(t *testing.T, tx db, user string) string {
 	exec(t, tx, "reset role")
 	var text strings.Builder
 	for _, table := range userTables(t, tx) {
-		for _, row := range all[string](t, tx, "select to_jsonb(t)::text from "+table+" t where user_id = $1 order by 1", user) {
+		for _, row := range all[string](t, tx,
+			"select to_jsonb(t)::text from "+table+" t where user_id = $1 order by 1", user) {
 			text.WriteString(table + row + "\n")
 		}
 	}
@@ -98,7 +104,8 @@ func TestCatalogIsKnown(t *testing.T) {
 		Invoker                 bool
 	}
 	rows, err := tx.Query(t.Context(), `
-		select c.relname, c.relkind::text, exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped),
+		select c.relname, c.relkind::text, exists (select from pg_attribute a where a.attrelid = c.oid
+		and a.attname = 'user_id' and not a.attisdropped),
 		       c.relrowsecurity, exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'app_select'),
 		       coalesce('security_invoker=true' = any(c.reloptions), false)
 		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')`)
@@ -111,12 +118,17 @@ func TestCatalogIsKnown(t *testing.T) {
 		switch {
 		case known:
 			require.False(t, r.User, "%s has users now", r.Name)
-			require.Equal(t, readable, one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'select')", app, r.Name), r.Name)
-			require.False(t, one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'insert, update, delete')", app, r.Name) && r.Kind != "S", r.Name)
+			require.Equal(t, readable,
+				one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'select')", app, r.Name), r.Name)
+			require.False(t,
+				one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'insert, update, delete')", app,
+					r.Name) && r.Kind != "S", r.Name)
 		case r.Kind == "v":
-			require.True(t, r.Invoker, "the view %s shows everything of everyone: with (security_invoker = true)", r.Name)
+			require.True(t, r.Invoker, "the view %s shows everything of everyone: with (security_invoker = true)",
+				r.Name)
 		default:
-			require.True(t, r.User && r.Secured && r.Policies, "%s is new: give it a user_id and call secure_tables, or say in noUserData that it needs none", r.Name)
+			require.True(t, r.User && r.Secured && r.Policies,
+				"%s is new: give it a user_id and call secure_tables, or say in noUserData that it needs none", r.Name)
 		}
 	}
 	keys := all[string](t, tx, "select key from oxbow.settings")
@@ -130,13 +142,15 @@ func TestTablesLeakNothing(t *testing.T) {
 	word, ids := secrets(t, tx, bob(t))
 	before := rowsOf(t, tx, bob(t))
 	require.Greater(t, strings.Count(before, word), 15)
-	views := all[string](t, tx, `select c.oid::regclass::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id'
+	views := all[string](t, tx, `select c.oid::regclass::text from pg_class c join pg_attribute a on a.attrelid = c.oid
+		and a.attname = 'user_id'
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('v', 'm') order by 1`)
 	require.NotEmpty(t, views)
 	relations := append(userTables(t, tx), views...)
 	keys := map[string]string{} // primary key columns by table
 	for _, table := range relations {
-		keys[table] = one[string](t, tx, `select coalesce(string_agg(quote_ident(a.attname), ', '), '') from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+		keys[table] = one[string](t, tx, `select coalesce(string_agg(quote_ident(a.attname), ', '), '') from pg_index i
+			join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
 			where i.indrelid = $1::text::regclass and i.indisprimary`, table)
 	}
 	exec(t, tx, "analyze oxbow.memories")
@@ -155,8 +169,10 @@ func TestTablesLeakNothing(t *testing.T) {
 			{"select t::text from %s t where pg_temp.peek(t::text, $1)", []any{user}},
 			{"select t::text from %s t where user_id = $1 and pg_temp.peek(t::text, $1)", []any{user}},
 			{"select t::text from %s t where t::text like '%%' || $1 || '%%'", []any{word}},
-			{"select t::text from %s t where exists (select from unnest($1::text[]) i where strpos(t::text, i) > 0)", []any{ids}},
-			{"select t::text from %[1]s t right join (select $1::text as user_id) u using (user_id) where t is not null", []any{user}},
+			{"select t::text from %s t where exists (select from unnest($1::text[]) i where strpos(t::text, i) > 0)",
+				[]any{ids}},
+			{`select t::text from %[1]s t right join (select $1::text as user_id) u using (user_id)
+				where t is not null`, []any{user}},
 			{"select t::text from %s t where user_id = $1 for update", []any{user}},
 			{"update %s set user_id = user_id where user_id = $1 returning *", []any{user}},
 			{"update %s t set user_id = $2 where user_id = $1 returning *", []any{user, ann(t)}},
@@ -169,7 +185,8 @@ func TestTablesLeakNothing(t *testing.T) {
 		} {
 			text, affected, failed := attempt(t, tx, fmt.Sprintf(reading.sql, table), reading.args...)
 			if failed != nil {
-				require.Contains(t, []string{"42501", "0A000", "42809", "55000"}, failed.Code, "%s of %s: %v", reading.sql, table, failed)
+				require.Contains(t, []string{"42501", "0A000", "42809", "55000"}, failed.Code, "%s of %s: %v",
+					reading.sql, table, failed)
 				require.NotContains(t, failed.Detail+failed.Message+failed.Hint, word)
 				continue
 			}
@@ -183,7 +200,9 @@ func TestTablesLeakNothing(t *testing.T) {
 		}
 
 		// a missing row looks the same as an invisible one
-		plan, _, failed := attempt(t, tx, fmt.Sprintf("explain (analyze, costs off, timing off, summary off) select * from %s where user_id = $1", table), user)
+		plan, _, failed := attempt(t, tx,
+			fmt.Sprintf("explain (analyze, costs off, timing off, summary off) select * from %s where user_id = $1",
+				table), user)
 		require.Nil(t, failed)
 		require.Regexp(t, `actual rows=0(\.00)?|never executed`, plan, table)
 		require.NotRegexp(t, `actual rows=[1-9]|Removed by`, plan, table)
@@ -191,8 +210,11 @@ func TestTablesLeakNothing(t *testing.T) {
 		// B's row has the same key as one of A's
 		if columns := keys[table]; columns != "" {
 			own := one[string](t, tx, "select to_jsonb(t)::text from "+table+" t limit 1")
-			for _, conflict := range []string{"do nothing", "(" + columns + ") do nothing", "(" + columns + ") do update set user_id = excluded.user_id returning *"} {
-				text, _, failed := attempt(t, tx, fmt.Sprintf(`insert into %[1]s select r.* from jsonb_populate_record(null::%[1]s, $1::jsonb || jsonb_build_object('user_id', $2::text)) r on conflict %[2]s`, table, conflict), own, user)
+			for _, conflict := range []string{"do nothing", "(" + columns + ") do nothing", "(" + columns +
+				") do update set user_id = excluded.user_id returning *"} {
+				text, _, failed := attempt(t, tx, fmt.Sprintf(`insert into %[1]s select r.*
+					from jsonb_populate_record(null::%[1]s, $1::jsonb || jsonb_build_object('user_id', $2::text)) r
+					on conflict %[2]s`, table, conflict), own, user)
 				require.NotContains(t, text, word)
 				if failed != nil {
 					require.NotContains(t, failed.Detail+failed.Message, word, table)
@@ -200,7 +222,8 @@ func TestTablesLeakNothing(t *testing.T) {
 			}
 		}
 
-		for _, out := range []string{"copy %s to stdout", "copy (select * from %s) to stdout", "copy (delete from %s returning *) to stdout"} {
+		for _, out := range []string{"copy %s to stdout", "copy (select * from %s) to stdout",
+			"copy (delete from %s returning *) to stdout"} {
 			inner, err := tx.Begin(t.Context())
 			require.NoError(t, err)
 			var copied bytes.Buffer
@@ -214,13 +237,19 @@ func TestTablesLeakNothing(t *testing.T) {
 		}
 		inner, err := tx.Begin(t.Context())
 		require.NoError(t, err)
-		_, err = inner.Conn().PgConn().CopyFrom(t.Context(), strings.NewReader(user+"\n"), fmt.Sprintf("copy %s (user_id) from stdin", table))
+		_, err = inner.Conn().PgConn().CopyFrom(t.Context(), strings.NewReader(user+"\n"),
+			fmt.Sprintf("copy %s (user_id) from stdin", table))
 		var refused *pgconn.PgError
 		require.True(t, errors.As(err, &refused), "COPY goes round no policy: %s", table)
-		require.Contains(t, []string{"42501", "0A000", "42809", "23514", "55000"}, refused.Code, "%s: %v", table, refused)
+		require.Contains(t, []string{"42501", "0A000", "42809", "23514", "55000"}, refused.Code, "%s: %v", table,
+			refused)
 		require.NoError(t, inner.Rollback(t.Context()))
 	}
-	require.Zero(t, one[int](t, tx, "select count(*) from pg_stats where schemaname = 'oxbow' and tablename <> all ('{settings,schema_version,river_migration,installed_code,policy_definitions,policy_changes,trait_rules}')"), "samples of others' rows")
+	require.Zero(t,
+		one[int](t, tx,
+			`select count(*) from pg_stats where schemaname = 'oxbow'
+				and tablename <> all (array['settings', 'schema_version', 'river_migration', 'installed_code',
+				  'policy_definitions', 'policy_changes', 'trait_rules'])`), "samples of others' rows")
 	require.Equal(t, before, rowsOf(t, tx, bob(t)))
 }
 
@@ -234,15 +263,20 @@ func TestUniqueKeysTellNothing(t *testing.T) {
 	setUser(t, tx, ann(t))
 	for _, sql := range []string{
 		"insert into oxbow.memories (user_id, content, external_id) values ($1, 'mine', 'cormorant 1')",
-		"insert into oxbow.memories (user_id, content, id, memory_type) select $1, 'mine', '" + ids[0] + "', 'document'",
+		"insert into oxbow.memories (user_id, content, id, memory_type) select $1, 'mine', '" + ids[0] +
+			"', 'document'",
 	} {
 		err := fails(t, tx, sql, bob(t))
 		require.Contains(t, []string{"23505", "42501"}, err.Code)
 		require.Empty(t, err.Detail, "it would show the row")
 	}
 	for _, sql := range []string{
-		"insert into oxbow.memories (user_id, memory_type, content, external_id) values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do update set metadata = '{}' returning content",
-		"insert into oxbow.memories (user_id, memory_type, content, external_id) values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do nothing returning content",
+		`insert into oxbow.memories (user_id, memory_type, content, external_id)
+			values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do update
+			set metadata = '{}' returning content`,
+		`insert into oxbow.memories (user_id, memory_type, content, external_id)
+			values ($1, 'fact', 'mine', 'cormorant 1') on conflict (user_id, memory_type, external_id) do nothing
+			returning content`,
 	} {
 		require.Equal(t, "42501", fails(t, tx, sql, bob(t)).Code, sql)
 	}
@@ -334,8 +368,10 @@ func TestFunctionsLeakNothing(t *testing.T) {
 	}
 	require.Greater(t, called, 100, "most of the calls for A do something")
 	// the attempts for A were rolled back; committed, they do not affect B either
-	for _, call := range []string{"touch($1, $2::uuid[])", "forget($1, ($2::uuid[])[1])", "restore($1, ($2::uuid[])[1])", "erase_memory($1, ($2::uuid[])[1])", "supersede($1, ($2::uuid[])[1], 'x')",
-		"promote($1, ($2::uuid[])[1])", "dissolve_trait($1, ($2::uuid[])[1])", "delete_trait($1, ($2::uuid[])[1])", "end_session($1, 'cormorant')", "delete_file($1, 'cormorant')"} {
+	for _, call := range []string{"touch($1, $2::uuid[])", "forget($1, ($2::uuid[])[1])",
+		"restore($1, ($2::uuid[])[1])", "erase_memory($1, ($2::uuid[])[1])", "supersede($1, ($2::uuid[])[1], 'x')",
+		"promote($1, ($2::uuid[])[1])", "dissolve_trait($1, ($2::uuid[])[1])", "delete_trait($1, ($2::uuid[])[1])",
+		"end_session($1, 'cormorant')", "delete_file($1, 'cormorant')"} {
 		inner, err := tx.Begin(t.Context())
 		require.NoError(t, err)
 		if _, err = inner.Exec(t.Context(), "select oxbow."+call, ann(t), ids); err != nil {

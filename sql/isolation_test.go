@@ -55,7 +55,8 @@ func populate(t testing.TB, tx db, user string) {
 		}
 	}
 	index(t, tx, user)
-	exec(t, tx, `with file as (insert into oxbow.document_files (user_id, path, media_type, bytes, content_hash) values ($1, 'p', 'text/plain', 1, 'h') returning id)
+	exec(t, tx, `with file as (insert into oxbow.document_files (user_id, path, media_type, bytes, content_hash)
+		values ($1, 'p', 'text/plain', 1, 'h') returning id)
 		insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
 		select $1, file.id, 1, m.id from file, oxbow.memories_document m where m.user_id = $1`, user)
 	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", user)
@@ -63,25 +64,46 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
 	exec(t, tx, "insert into oxbow.extractions (user_id, number) values ($1, 1)", user)
 	exec(t, tx, "insert into oxbow.activity (user_id, memory_id) values ($1, $2)", user, first)
-	exec(t, tx, "insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) values ($1, 'fact', $2, 'm', 'r')", user, first)
-	exec(t, tx, "insert into oxbow.memory_history (user_id, memory_type, memory_id, event) values ($1, 'fact', $2, 'UPDATE')", user, first)
-	exec(t, tx, "insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation) values ($1, 'fact', $2, 'fact', $2, 'related_to')", user, first)
-	exec(t, tx, "insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')", user, first)
+	exec(t, tx,
+		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
+			values ($1, 'fact', $2, 'm', 'r')`, user, first)
+	exec(t, tx,
+		"insert into oxbow.memory_history (user_id, memory_type, memory_id, event) values ($1, 'fact', $2, 'UPDATE')",
+		user, first)
+	exec(t, tx,
+		`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+			values ($1, 'fact', $2, 'fact', $2, 'related_to')`, user, first)
+	exec(t, tx,
+		"insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')",
+		user, first)
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
-	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
+	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
+		session_key, observed_at, timezone, event_seq)
 		values ($1, $2, 'supporting', 'fact', $3, 'C', 's', now(), 'UTC', 1)`, user, trait, first)
-	exec(t, tx, "insert into oxbow.trait_events (user_id, trait_id, seq, event, at, sets, subtype, confidence, stage) values ($1, $2, 1, 'created', now(), 0.9, 'behavior', 0.9, 'core')", user, trait)
-	exec(t, tx, "insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at) values ($1, 'k', 'fact', $2, 'c', 's', now())", user, first)
+	exec(t, tx,
+		`insert into oxbow.trait_events (user_id, trait_id, seq, event, at, sets, subtype, confidence, stage)
+			values ($1, $2, 1, 'created', now(), 0.9, 'behavior', 0.9, 'core')`, user, trait)
+	exec(t, tx,
+		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
+			values ($1, 'k', 'fact', $2, 'c', 's', now())`, user, first)
 	exec(t, tx, "insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('k'))", user)
-	exec(t, tx, "insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency) values ($1, 'reflect', 'm', 1, now(), '1 s')", user)
-	exec(t, tx, `with entity as (insert into oxbow.entities (user_id, kind, name, key, head) values ($1, 'person', 'Tom', 'tom', 'tom'), ($1, 'self', 'user', 'user', 'user') returning id),
-		mention as (insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id) select $1, id, 'fact', $2 from entity)
+	exec(t, tx,
+		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency)
+			values ($1, 'reflect', 'm', 1, now(), '1 s')`, user)
+	exec(t, tx, `with entity as (insert into oxbow.entities (user_id, kind, name, key, head)
+		values ($1, 'person', 'Tom', 'tom', 'tom'), ($1, 'self', 'user', 'user', 'user') returning id),
+		mention as (insert into oxbow.entity_mentions (user_id, entity_id, memory_type, memory_id)
+		select $1, id, 'fact', $2 from entity)
 		insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at)
 		select $1, (array_agg(id))[1], 'friend', (array_agg(id))[2], 'fact', $2, now(), now() from entity`, user, first)
 	exec(t, tx, "insert into oxbow.vector_slots (user_id, memory_type, slot) values ($1, 'fact', 1)", user)
-	exec(t, tx, "insert into oxbow.indexed_vectors (user_id, memory_type, memory_id) values ($1, 'fact', $2) on conflict do nothing", user, first)
+	exec(t, tx,
+		`insert into oxbow.indexed_vectors (user_id, memory_type, memory_id) values ($1, 'fact', $2)
+			on conflict do nothing`, user, first)
 	exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick')", user)
-	exec(t, tx, "insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at) values ($1, md5('tick')::uuid, 'tick', 3, now(), now())", user)
+	exec(t, tx,
+		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
+			values ($1, md5('tick')::uuid, 'tick', 3, now(), now())`, user)
 }
 
 func count(t *testing.T, tx db, table, user string) int {
@@ -130,7 +152,8 @@ func TestAppChangesItsUserAlone(t *testing.T) {
 	for _, setting := range []string{"", ann(t)} {
 		setUser(t, tx, setting)
 		for _, table := range tables {
-			for _, sql := range []string{"update %s set user_id = user_id where user_id = $1", "delete from %s where user_id = $1"} {
+			for _, sql := range []string{"update %s set user_id = user_id where user_id = $1",
+				"delete from %s where user_id = $1"} {
 				sql = fmt.Sprintf(sql, table)
 				inner, err := tx.Begin(t.Context())
 				require.NoError(t, err)
@@ -169,7 +192,9 @@ func TestAppInserts(t *testing.T) {
 	for _, setting := range []string{"", ann(t)} {
 		setUser(t, tx, setting)
 		exec(t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one'), ($2, 'two')", ann(t), bob(t))
-		exec(t, tx, "insert into oxbow.memories_episodic (user_id, memory_type, content) values ($1, 'episodic', 'three')", bob(t))
+		exec(t, tx,
+			"insert into oxbow.memories_episodic (user_id, memory_type, content) values ($1, 'episodic', 'three')",
+			bob(t))
 		exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", bob(t))
 		exec(t, tx, "insert into oxbow.sensory (user_id, content) values ($1, 'tick'), ($2, 'tock')", ann(t), bob(t))
 		for _, sql := range []string{
@@ -181,12 +206,16 @@ func TestAppInserts(t *testing.T) {
 		}
 	}
 	addVector(t, tx, bob(t), "fact", id, axis(3))
-	require.NotEmpty(t, one[string](t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id::text", ann(t)))
+	require.NotEmpty(t,
+		one[string](t, tx, "insert into oxbow.memories (user_id, content) values ($1, 'one') returning id::text",
+			ann(t)))
 	exec(t, tx, "insert into oxbow.users (user_id) values ($1)", ann(t))
 
 	// only functions and the worker write to other tables
-	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources", "memory_links", "reflection_inbox",
-		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact", "sensory_candidates", "entities",
+	for _, table := range []string{"memory_terms", "memory_term_stats", "memory_history", "memory_sources",
+		"memory_links", "reflection_inbox",
+		"reflection_cycles", "activity", "embedding_refusals", "settings", "river_job", "memory_terms_fact",
+		"sensory_candidates", "entities",
 		"entity_mentions", "entity_edges", "vector_slots", "indexed_vectors"} {
 		require.Equal(t, "42501", fails(t, tx, "insert into oxbow."+table+" default values").Code, table)
 	}
@@ -195,7 +224,8 @@ func TestAppInserts(t *testing.T) {
 func TestAppDoesNotSeeTheQueue(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	queue := all[string](t, tx, `select oid::regclass::text from pg_class where relnamespace = 'oxbow'::regnamespace and relkind = 'r'
+	queue := all[string](t, tx, `select oid::regclass::text from pg_class where relnamespace = 'oxbow'::regnamespace
+		and relkind = 'r'
 		and relname like 'river%' and relname <> 'river_migration'`) // versions are public
 	require.Contains(t, queue, "oxbow.river_job")
 	asApp(t, tx)
@@ -237,10 +267,13 @@ func TestFunctionsWithOwnersRights(t *testing.T) {
 	type function struct{ Name, Call string }
 	rows, err := tx.Query(t.Context(), `
 		select p.oid::regprocedure::text as name,
-		       format('select from %s(%s)', p.oid::regproc, (select string_agg(case nth when 1 then '$1' else 'null' end || '::' || arg::regtype, ', ' order by nth)
-		                                                  from unnest(p.proargtypes) with ordinality a(arg, nth))) as call
+		       format('select from %s(%s)', p.oid::regproc,
+		       (select string_agg(case nth when 1 then '$1' else 'null' end || '::' || arg::regtype, ', ' order by nth)
+		                                                  from unnest(p.proargtypes) with ordinality a(arg,
+		                                                  nth))) as call
 		  from pg_proc p
-		 where p.pronamespace = 'oxbow'::regnamespace and p.prosecdef and has_function_privilege('oxbow_app', p.oid, 'execute')`)
+		 where p.pronamespace = 'oxbow'::regnamespace and p.prosecdef
+		 and has_function_privilege('oxbow_app', p.oid, 'execute')`)
 	require.NoError(t, err)
 	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[function])
 	require.NoError(t, err)
@@ -287,11 +320,17 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	asApp(t, tx)
 	setUser(t, tx, ann(t))
 	for _, sql := range []string{
-		"select oxbow.index_memories(array[$1], '{}')", "select oxbow.fold_facts(array[$1], '{}')", "select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
-		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')", "select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
-		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')", "select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()", "select oxbow.ensure_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
-		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')", "select oxbow.lock_chunks($1, null)",
-		"select oxbow.similar_facts($1, '{}', 1, 0)", "select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}', true)",
+		"select oxbow.index_memories(array[$1], '{}')", "select oxbow.fold_facts(array[$1], '{}')",
+		"select oxbow.clean_terms()", "select oxbow.ring_doorbell()",
+		"call oxbow.secure_tables()", "call oxbow.secure_table('oxbow.memories', 'memories')",
+		"select oxbow.sensory_partitions()", "select oxbow.count_sensory(1)",
+		"select oxbow.age_candidates(1)", "select oxbow.make_sensory_table('2025-01-01')",
+		"select oxbow.attach_sensory_day('2025-01-01')", "select oxbow.check_sensory_time()",
+		"select oxbow.ensure_policy('oxbow.memories', 'a', 'b')", "select oxbow.erase_rows($1)",
+		"select oxbow.erase_documents($1, '{}')", "select oxbow.lock_file($1, 'p')",
+		"select oxbow.lock_chunks($1, null)",
+		"select oxbow.similar_facts($1, '{}', 1, 0)",
+		"select oxbow.write_extraction($1, 's', 'a', '{}', '[]', '{}', true)",
 		"select oxbow.recall_text($1, '{fact}', '{boat}', '{}', 10, null)",
 	} {
 		var args []any
@@ -300,7 +339,8 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 		}
 		require.Equal(t, "42501", fails(t, tx, sql, args...).Code, sql)
 	}
-	for _, sql := range []string{"alter table oxbow.memories disable row level security", "drop policy app_select on oxbow.memories",
+	for _, sql := range []string{"alter table oxbow.memories disable row level security",
+		"drop policy app_select on oxbow.memories",
 		"create table oxbow.mine (n int)", "create function oxbow.mine() returns int language sql return 1",
 		"truncate oxbow.memories", "alter table oxbow.memories disable trigger all"} {
 		require.Equal(t, "42501", fails(t, tx, sql).Code, sql)
@@ -313,7 +353,10 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 	tx := pgtest.Tx(t)
 	populate(t, tx, bob(t))
 	role := asMember(t, tx, "oxbow_worker")
-	require.False(t, one[bool](t, tx, "select pg_has_role($1, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'member')", role))
+	require.False(t,
+		one[bool](t, tx,
+			"select pg_has_role($1, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'member')",
+			role))
 
 	exec(t, tx, "set local oxbow.origin = 'reflection'")
 	populate(t, tx, ann(t))
@@ -322,7 +365,10 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 		require.Positive(t, count(t, tx, table, ann(t)), table)
 		require.Positive(t, count(t, tx, table, bob(t)), table)
 	}
-	require.EqualValues(t, 1, one[int](t, tx, "select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])", ann(t), fresh, axis(2)))
+	require.EqualValues(t, 1,
+		one[int](t, tx,
+			"select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])",
+			ann(t), fresh, axis(2)))
 	require.Equal(t, []string{fresh}, index(t, tx, ann(t)))
 	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 5, "with no setting")
 	exec(t, tx, "select oxbow.touch($1, array[$2]::uuid[])", ann(t), fresh)
@@ -338,7 +384,8 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 	exec(t, tx, "select oxbow.erase_user($1)", ann(t))
 	require.Zero(t, count(t, tx, "oxbow.memories", ann(t)))
 
-	for _, sql := range []string{"drop table oxbow.activity", "alter table oxbow.memories disable trigger all", "call oxbow.secure_tables()"} {
+	for _, sql := range []string{"drop table oxbow.activity", "alter table oxbow.memories disable trigger all",
+		"call oxbow.secure_tables()"} {
 		require.Equal(t, "42501", fails(t, tx, sql).Code, sql)
 	}
 }

@@ -17,9 +17,11 @@ import (
 
 // confidences returns the boundaries between stages, their neighboring floats, and values far from them.
 func confidences() []float64 {
-	values := []float64{math.SmallestNonzeroFloat64, 1e-300, 1e-9, 1e-3, 0.1, 0.2, 0.4, 0.5, 0.75, 0.95, 1 - 1e-9, math.Nextafter(1, 0)}
+	values := []float64{math.SmallestNonzeroFloat64, 1e-300, 1e-9, 1e-3, 0.1, 0.2, 0.4, 0.5, 0.75, 0.95, 1 - 1e-9,
+		math.Nextafter(1, 0)}
 	for _, boundary := range []float64{0.05, 0.30, 0.60, 0.85} {
-		values = append(values, math.Nextafter(boundary, 0), boundary, math.Nextafter(boundary, 1), boundary-1e-12, boundary+1e-12)
+		values = append(values, math.Nextafter(boundary, 0), boundary, math.Nextafter(boundary, 1), boundary-1e-12,
+			boundary+1e-12)
 	}
 	return values
 }
@@ -30,8 +32,10 @@ var subtypes = []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lif
 func moments() []time.Time {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
 	middle := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
-	return []time.Time{first, middle, middle.Add(time.Microsecond), middle.Add(time.Second - time.Microsecond), middle.Add(12 * time.Hour),
-		middle.AddDate(0, 0, 37), middle.AddDate(11, 0, 0), middle.AddDate(1700, 0, 0), time.Date(9999, 12, 30, 23, 59, 59, 0, time.UTC), last}
+	return []time.Time{first, middle, middle.Add(time.Microsecond), middle.Add(time.Second - time.Microsecond),
+		middle.Add(12 * time.Hour),
+		middle.AddDate(0, 0, 37), middle.AddDate(11, 0, 0), middle.AddDate(1700, 0, 0),
+		time.Date(9999, 12, 30, 23, 59, 59, 0, time.UTC), last}
 }
 
 // states holds states as arrays, in the order of the database's arguments.
@@ -60,7 +64,8 @@ func (s *states) args() []any {
 	return []any{s.stages, s.confidences, s.subtypes, s.reinforcements, s.ats, s.windowEnds, s.nows}
 }
 
-const eachState = ` from unnest($1::text[], $2::float8[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
+const eachState = ` from unnest($1::text[], $2::float8[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[],
+	$7::timestamptz[])
 	with ordinality s(stage, confidence, subtype, n, at, window_end, now, nth) order by nth`
 
 // pointer returns a pointer to v, or nil for the zero value.
@@ -80,7 +85,8 @@ func grid() *states {
 			for _, c := range confidences() {
 				for _, at := range moments() {
 					for _, now := range moments() {
-						s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: n}, now)
+						s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c,
+							At: at, Reinforcements: n}, now)
 					}
 				}
 			}
@@ -94,9 +100,11 @@ func scattered(random *rand.Rand, n int) *states {
 	for range n {
 		c := random.Float64()
 		at := time.UnixMicro(random.Int64N(4e15) - 1e15)
-		state := lifecycle.State{Subtype: subtypes[random.IntN(3)], Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: random.IntN(40)}
+		state := lifecycle.State{Subtype: subtypes[random.IntN(3)], Stage: traittest.Policies.StageOf(c), Confidence: c,
+			At: at, Reinforcements: random.IntN(40)}
 		if random.IntN(5) == 0 {
-			state = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: at, WindowEnd: at.Add(time.Duration(random.Int64N(60*86400)) * time.Second)}
+			state = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: at,
+				WindowEnd: at.Add(time.Duration(random.Int64N(60*86400)) * time.Second)}
 		} else if random.IntN(9) == 0 {
 			state.Stage = lifecycle.Dissolved
 		}
@@ -115,13 +123,16 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 	for _, at := range moments() {
 		for _, end := range append(moments(), time.Time{}) {
 			for _, now := range moments() {
-				trends.add(lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: at, WindowEnd: end}, now)
+				trends.add(lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: at, WindowEnd: end},
+					now)
 			}
 		}
 	}
-	for name, s := range map[string]*states{"grid": grid(), "random": scattered(rand.New(rand.NewPCG(seed, 1)), 20000), "trends": trends} {
+	for name, s := range map[string]*states{"grid": grid(), "random": scattered(rand.New(rand.NewPCG(seed, 1)), 20000),
+		"trends": trends} {
 		rows, err := tx.Query(t.Context(), `
-			select oxbow.trait_stage_of(confidence), oxbow.trait_rate(subtype, n), oxbow.trait_confidence_at(confidence, subtype, n, at, now),
+			select oxbow.trait_stage_of(confidence), oxbow.trait_rate(subtype, n), oxbow.trait_confidence_at(confidence,
+			subtype, n, at, now),
 			       oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, now),
 			       oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end)`+eachState, s.args()...)
 		require.NoError(t, err)
@@ -134,7 +145,8 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 			var confidence *float64
 			var next *time.Time
 			require.NoError(t, rows.Scan(&of, &rate, &confidence, &at, &next))
-			if got, want := rate, traittest.Policies.Rate(state.Subtype, state.Reinforcements); math.Abs(got-want) > 1e-12*want {
+			if got, want := rate, traittest.Policies.Rate(state.Subtype,
+				state.Reinforcements); math.Abs(got-want) > 1e-12*want {
 				require.Equal(t, want, got, about())
 			}
 			if string(traittest.Policies.StageAt(state, now)) != at {
@@ -142,7 +154,8 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 			}
 			wanted := traittest.Policies.NextTransition(state)
 			if next == nil || !next.Equal(wanted) {
-				require.True(t, next == nil && wanted.IsZero(), "%s: the next transition is %v, not %s", about(), next, wanted)
+				require.True(t, next == nil && wanted.IsZero(), "%s: the next transition is %v, not %s", about(), next,
+					wanted)
 			}
 			if state.Stage == lifecycle.Trend {
 				require.Nil(t, confidence, about())
@@ -171,7 +184,8 @@ func TestNextTransitionInTheDatabase(t *testing.T) {
 		for _, subtype := range subtypes {
 			for _, n := range []int{0, 3, 50} {
 				at := time.Date(2025, 10, 12, 8, 0, 0, 123456000, time.UTC)
-				s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c, At: at, Reinforcements: n}, at)
+				s.add(lifecycle.State{Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c, At: at,
+					Reinforcements: n}, at)
 			}
 		}
 	}
@@ -179,16 +193,20 @@ func TestNextTransitionInTheDatabase(t *testing.T) {
 		select format('%s %s %s: %s', confidence, subtype, n, next) from (
 		  select *, oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end) as next`+eachState+`) s
 		 where oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, next) = stage
-		    or oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, next - interval '2.000001 seconds') <> stage`, s.args()...)
+		    or oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, next - interval '2.000001 seconds')
+		       <> stage`, s.args()...)
 	require.Empty(t, wrong)
 }
 
 // randomEvents returns storable events in a random order, which the rules allow only in part.
 func randomEvents(random *rand.Rand) []lifecycle.Event {
-	kinds := []lifecycle.Kind{lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Contradicted, lifecycle.Promoted,
-		lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used, lifecycle.Created}
+	kinds := []lifecycle.Kind{lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Contradicted,
+		lifecycle.Contradicted, lifecycle.Promoted,
+		lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution,
+		lifecycle.Revived, lifecycle.Used, lifecycle.Created}
 	at := time.UnixMicro(1.7e15 + random.Int64N(1e13))
-	created := lifecycle.Event{Kind: lifecycle.Created, At: at, Subtype: subtypes[random.IntN(3)], Sets: random.Float64()}
+	created := lifecycle.Event{Kind: lifecycle.Created, At: at, Subtype: subtypes[random.IntN(3)],
+		Sets: random.Float64()}
 	if random.IntN(4) == 0 {
 		created.Sets, created.WindowEnd = 0, at.AddDate(0, 0, 30)
 	}
@@ -240,13 +258,17 @@ func TestReplayInTheDatabase(t *testing.T) {
 		events := randomEvents(random)
 		sequences[id] = events
 		for i, e := range events {
-			ids, seqs, kinds, ats = append(ids, id), append(seqs, int32(i+1)), append(kinds, string(e.Kind)), append(ats, e.At)
-			factors, sets, counts = append(factors, pointer(e.Factor)), append(sets, pointer(e.Sets)), append(counts, int32(e.Count))
+			ids, seqs, kinds, ats = append(ids, id), append(seqs, int32(i+1)), append(kinds, string(e.Kind)),
+				append(ats, e.At)
+			factors, sets, counts = append(factors, pointer(e.Factor)), append(sets, pointer(e.Sets)),
+				append(counts, int32(e.Count))
 			made, ends = append(made, pointer(string(e.Subtype))), append(ends, pointer(e.WindowEnd))
 		}
 	}
-	exec(t, tx, `insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, stage)
-		select $1, *, '' from unnest($2::uuid[], $3::int[], $4::text[], $5::timestamptz[], $6::float8[], $7::float8[], $8::int[], $9::text[], $10::timestamptz[])`,
+	exec(t, tx, `insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype,
+		window_end, stage)
+		select $1, *, '' from unnest($2::uuid[], $3::int[], $4::text[], $5::timestamptz[], $6::float8[], $7::float8[],
+		$8::int[], $9::text[], $10::timestamptz[])`,
 		ann(t), ids, seqs, kinds, ats, factors, sets, counts, made, ends)
 	for id, events := range sequences {
 		until := len(events)
@@ -268,7 +290,8 @@ func TestReplayInTheDatabase(t *testing.T) {
 
 func replayed(t *testing.T, tx db, user, id, until string) lifecycle.State {
 	t.Helper()
-	return scanState(t, tx, `select subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
+	return scanState(t, tx, `select subtype, stage, confidence, confidence_at, reinforcements, contradictions,
+		window_end
 		from oxbow.replay_trait($1, $2::text::uuid, $3::text::timestamptz)`, user, id, until)
 }
 
@@ -280,8 +303,10 @@ func scanState(t *testing.T, tx db, sql string, args ...any) lifecycle.State {
 	var confidence *float64
 	var at, end *time.Time
 	var reinforcements, contradictions *int
-	require.NoError(t, tx.QueryRow(t.Context(), sql, args...).Scan(&subtype, &stage, &confidence, &at, &reinforcements, &contradictions, &end))
-	return lifecycle.State{Subtype: lifecycle.Subtype(or(subtype)), Stage: lifecycle.Stage(or(stage)), Confidence: or(confidence), At: or(at),
+	require.NoError(t, tx.QueryRow(t.Context(), sql, args...).Scan(&subtype, &stage, &confidence, &at, &reinforcements,
+		&contradictions, &end))
+	return lifecycle.State{Subtype: lifecycle.Subtype(or(subtype)), Stage: lifecycle.Stage(or(stage)),
+		Confidence: or(confidence), At: or(at),
 		Reinforcements: or(reinforcements), Contradictions: or(contradictions), WindowEnd: or(end)}
 }
 
@@ -298,7 +323,8 @@ func requireState(t *testing.T, want, got lifecycle.State, about string, args ..
 		require.Equal(t, want, got, fmt.Sprintf(about, args...))
 	}
 	got.Confidence = want.Confidence
-	want.At, got.At, want.WindowEnd, got.WindowEnd = want.At.UTC(), got.At.UTC(), want.WindowEnd.UTC(), got.WindowEnd.UTC()
+	want.At, got.At, want.WindowEnd, got.WindowEnd = want.At.UTC(), got.At.UTC(), want.WindowEnd.UTC(),
+		got.WindowEnd.UTC()
 	if want != got {
 		require.Equal(t, want, got, fmt.Sprintf(about, args...))
 	}

@@ -46,7 +46,8 @@ func TestPlansFitTablesThatGrow(t *testing.T) {
 		}
 		episodes(t, tx, user, rows)
 		exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
-		             select user_id, memory_type, id, $2::text::halfvec from oxbow.memories where user_id = $1`, user, axis(3, i))
+		             select user_id, memory_type, id, $2::text::halfvec from oxbow.memories where user_id = $1`, user,
+			axis(3, i))
 		index(t, tx, user)
 	}
 	for _, args := range calls {
@@ -54,7 +55,8 @@ func TestPlansFitTablesThatGrow(t *testing.T) {
 		require.NotEmpty(t, recall(t, tx, row{"user_id": ann(t)}.with(args)))
 		sequentialAfter, fetchedAfter := reads(t, tx)
 		require.Equal(t, sequential, sequentialAfter, "no sequential scan for %v", args)
-		require.Less(t, fetchedAfter-fetched, 40*own, "a user of %d memories does not pay for %d of others: %v", own, others*each, args)
+		require.Less(t, fetchedAfter-fetched, 40*own, "a user of %d memories does not pay for %d of others: %v", own,
+			others*each, args)
 	}
 }
 
@@ -75,22 +77,26 @@ func TestRecallReadsWhatItFinds(t *testing.T) {
 			episodes(t, tx, ann(t), own)
 			index(t, tx, ann(t))
 			if known {
-				exec(t, tx, `insert into oxbow.memories (user_id, content) select 'user ' || n, 'The boat ' || n || ' has a lamp.' from generate_series(1, 3000) n`)
+				exec(t, tx, `insert into oxbow.memories (user_id, content)
+					select 'user ' || n, 'The boat ' || n || ' has a lamp.' from generate_series(1, 3000) n`)
 				exec(t, tx, `insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
-				             select m.user_id, m.memory_type, m.id, 3, to_tsvector('simple', m.content) from oxbow.memories m where m.user_id <> $1`, ann(t))
+				             select m.user_id, m.memory_type, m.id, 3, to_tsvector('simple', m.content)
+				             from oxbow.memories m where m.user_id <> $1`, ann(t))
 				exec(t, tx, "analyze")
 			}
 			ask := func(filter row) {
 				for range 2 {
 					whole, before := reads(t, tx)
-					found := recall(t, tx, row{"user_id": ann(t), "query": "1717 1313 2222", "max_results": 5}.with(filter))
+					found := recall(t, tx, row{"user_id": ann(t), "query": "1717 1313 2222",
+						"max_results": 5}.with(filter))
 					wholeAfter, after := reads(t, tx)
 					require.Len(t, found, 5, filter)
 					require.Less(t, after-before+wholeAfter-whole, own/4, "of %d memories: %v", own, filter)
 				}
 			}
 			later := time.Now().Add(time.Hour)
-			for _, filter := range []row{{}, {"agent": "a"}, {"metadata_contains": "{}"}, {"valid_as_of": later}, {"believed_as_of": later}} {
+			for _, filter := range []row{{}, {"agent": "a"}, {"metadata_contains": "{}"}, {"valid_as_of": later},
+				{"believed_as_of": later}} {
 				ask(filter)
 			}
 			exec(t, tx, "update oxbow.memories set expired_at = now() where user_id = $1 and seq % 2 = 0", ann(t))
@@ -102,7 +108,8 @@ func TestRecallReadsWhatItFinds(t *testing.T) {
 func episodes(t *testing.T, tx db, user string, n int) {
 	t.Helper()
 	exec(t, tx, `insert into oxbow.memories (user_id, memory_type, content, session_id, seq, agent_id)
-	             select $1, 'episodic', 'The boat ' || n || ' has a lamp.', 's' || n / 20, n, 'a' from generate_series(1, $2::int) n`, user, n)
+	             select $1, 'episodic', 'The boat ' || n || ' has a lamp.', 's' || n / 20, n, 'a'
+	             from generate_series(1, $2::int) n`, user, n)
 }
 
 // The cost of embed depends on the batch and not on the number of the user's memories, although its plans
@@ -122,7 +129,8 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 			exec(t, tx, "select from oxbow.embeddables(array[$1], $2::text[]::uuid[], 'local-v1')", ann(t), ids)
 		},
 		"write_vectors": func(ids []string) {
-			exec(t, tx, `select oxbow.write_vectors(array[$1], 'local-v1', 1024, $2::text[]::uuid[], array_fill($3::text::halfvec, array[cardinality($2)]))`,
+			exec(t, tx, `select oxbow.write_vectors(array[$1], 'local-v1', 1024, $2::text[]::uuid[],
+				array_fill($3::text::halfvec, array[cardinality($2)]))`,
 				ann(t), ids, axis(1))
 		},
 		"index_memories": func(ids []string) {
@@ -139,7 +147,9 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 		}
 	}
 	episodes(t, tx, ann(t), 1000)
-	exec(t, tx, "insert into oxbow.memories (user_id, content) select $1, 'The lamp ' || n % 1100 from generate_series(1, 2000) n", ann(t))
+	exec(t, tx,
+		`insert into oxbow.memories (user_id, content) select $1, 'The lamp ' || n % 1100
+			from generate_series(1, 2000) n`, ann(t))
 	exec(t, tx, "analyze oxbow.memories")
 	for _, name := range []string{"embeddables", "write_vectors", "index_memories", "nothing left"} {
 		batches(func(ids []string) {
@@ -151,5 +161,8 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 		})
 	}
 	require.Equal(t, 3001, requireStats(t, tx, ann(t)))
-	require.Equal(t, 1100, one[int](t, tx, "select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null and content like 'The lamp%'", ann(t)))
+	require.Equal(t, 1100,
+		one[int](t, tx,
+			`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null
+				and content like 'The lamp%'`, ann(t)))
 }

@@ -52,7 +52,8 @@ func TestTraitRulesArePolicies(t *testing.T) {
 	tx := pgtest.Tx(t)
 	rules := func() []string {
 		return all[string](t, tx, `
-			select r.key || ' ' || r.value from jsonb_each_text(to_jsonb((oxbow.trait_rules())[1])) r where r.key <> 'valid_from'
+			select r.key || ' ' || r.value from jsonb_each_text(to_jsonb((oxbow.trait_rules())[1])) r
+			where r.key <> 'valid_from'
 			except select substr(p.name, 7) || ' ' || to_jsonb(p.value) from oxbow.policies p`)
 	}
 	require.Empty(t, rules())
@@ -84,7 +85,8 @@ func TestImportedTraitFollowsThesePolicies(t *testing.T) {
 		insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
 		  trait_confidence_at, trait_reinforcement_count, trait_next_transition_at)
 		values ($1, 'trait', 'Likes tea', 'preference', 'emerging', 0.4, now(), 0, now() + interval '10 years')
-		returning trait_next_transition_at = oxbow.trait_next_transition('emerging', 0.4, 'preference', 0, now(), null)`, ann(t)))
+		returning trait_next_transition_at = oxbow.trait_next_transition('emerging', 0.4, 'preference', 0, now(),
+		null)`, ann(t)))
 }
 
 // changeEveryPolicy sets each policy halfway between its default and the farther end of its range.
@@ -104,7 +106,8 @@ func TestPoliciesChange(t *testing.T) {
 	exec(t, tx, `
 		insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
 		  trait_confidence_at, trait_reinforcement_count)
-		select $1, 'trait', 'number ' || i, (array['behavior', 'preference', 'core'])[1 + i % 3], oxbow.trait_stage_of(c), c,
+		select $1, 'trait', 'number ' || i, (array['behavior', 'preference', 'core'])[1 + i % 3],
+		oxbow.trait_stage_of(c), c,
 		       now() - i * interval '1 day', i % 4
 		  from (select i, 0.06 + 0.9 * i / 60 as c from generate_series(1, 60) i) s`, ann(t))
 	exec(t, tx, `select oxbow.adopt_trait(user_id, id, 'import') from oxbow.memories_trait where user_id = $1`, ann(t))
@@ -125,10 +128,12 @@ func TestPoliciesChange(t *testing.T) {
 	require.Equal(t, now, one[float64](t, tx, held))
 
 	// ten days before the change at the old rate, ten after it at the new one
-	exec(t, tx, `create temporary table moment on commit drop as select max(valid_from) as changed from oxbow.trait_rules`)
+	exec(t, tx, `create temporary table moment on commit drop as select max(valid_from) as changed
+		from oxbow.trait_rules`)
 	require.InDelta(t, 0.9, one[float64](t, tx, `
 		select oxbow.trait_confidence_at(0.9, 'core', 0, changed - interval '10 days', changed + interval '10 days')
-		       / exp(-10 * 0.001) / exp(-10 * oxbow.policy('trait_decay_core')) from moment`), 1e-4) // not at one moment
+		       / exp(-10 * 0.001) / exp(-10 * oxbow.policy('trait_decay_core')) from moment`),
+		1e-4) // not at one moment
 
 	// the job updates traits in batches and settles in both directions
 	for range 61 {
@@ -140,15 +145,19 @@ func TestPoliciesChange(t *testing.T) {
 	exec(t, tx, `select oxbow.settle_traits(changed + interval '2 seconds', 0, $1) from moment`, ann(t))
 	require.Empty(t, all[string](t, tx, `
 		select m.content || ': ' || m.trait_stage from oxbow.memories_trait m, moment
-		 where m.user_id = $1 and m.trait_stage <> oxbow.trait_stage_at(m.trait_stage, m.trait_confidence, m.trait_subtype,
-		   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, changed + interval '2 seconds')`, ann(t)))
+		 where m.user_id = $1 and m.trait_stage <> oxbow.trait_stage_at(m.trait_stage, m.trait_confidence,
+		 m.trait_subtype,
+		   m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, changed + interval '2 seconds')`,
+		ann(t)))
 	changes := all[string](t, tx, `
 		select distinct reason from oxbow.trait_events where user_id = $1 and actor = 'settle' and at > now()`, ann(t))
-	require.Subset(t, changes, []string{"core to established", "candidate to emerging", "its confidence fell below 0.1"})
+	require.Subset(t, changes, []string{"core to established", "candidate to emerging",
+		"its confidence fell below 0.1"})
 	require.Empty(t, all[string](t, tx, `
 		select m.content from oxbow.memories_trait m, oxbow.replay_trait(m.user_id, m.id) r
 		 where m.user_id = $1 and (r.stage, r.confidence, r.confidence_at, r.reinforcements)
-		   is distinct from (m.trait_stage, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count)`, ann(t)))
+		   is distinct from (m.trait_stage, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count)`,
+		ann(t)))
 	require.Empty(t, all[string](t, tx, `
 		select m.content from oxbow.memories_trait m
 		 where m.user_id = $1 and m.trait_next_transition_at is distinct from oxbow.trait_next_transition(m.trait_stage,
@@ -169,6 +178,7 @@ func TestPoliciesAreDocumented(t *testing.T) {
 		}
 	}
 	require.Equal(t, all[string](t, pgtest.Tx(t), `
-		select format('| `+"`%s`"+` | %s %s | %s to %s | %s (%s) |', name, "default", unit, minimum, maximum, meaning, source)
+		select format('| `+"`%s`"+` | %s %s | %s to %s | %s (%s) |', 
+		              name, "default", unit, minimum, maximum, meaning, source)
 		  from oxbow.policies order by name collate "C"`), rows)
 }

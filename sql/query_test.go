@@ -80,7 +80,8 @@ func TestQueryDatesMeetDateTerms(t *testing.T) {
 	require.Empty(t, all[string](t, tx, `
 		select form || ' ' || day
 		  from generate_series(timestamp '1999-12-25', timestamp '2001-01-05', interval '1 day') day,
-		       unnest(array['YYYY-MM-DD', 'FMDD FMMonth YYYY', 'FMMonth FMDD, YYYY', 'FMMonth FMDDth', 'YYYY"年"FMMM"月"FMDD"日"', 'FMMM"月"FMDD"日"']) form
+		       unnest(array['YYYY-MM-DD', 'FMDD FMMonth YYYY', 'FMMonth FMDD, YYYY', 'FMMonth FMDDth',
+		                    'YYYY"年"FMMM"月"FMDD"日"', 'FMMM"月"FMDD"日"']) form
 		 where not oxbow.date_terms(day) @> (oxbow.query_dates(to_char(day, form))).terms
 		    or cardinality((oxbow.query_dates(to_char(day, form))).terms) <> 2`))
 }
@@ -90,7 +91,8 @@ type asked struct{ Words, Dates []string }
 func ask(t *testing.T, tx db, query any) asked {
 	t.Helper()
 	var a asked
-	require.NoError(t, tx.QueryRow(t.Context(), "select words, dates from oxbow.query_terms($1)", query).Scan(&a.Words, &a.Dates))
+	require.NoError(t, tx.QueryRow(t.Context(), "select words, dates from oxbow.query_terms($1)", query).Scan(&a.Words,
+		&a.Dates))
 	return a
 }
 
@@ -147,8 +149,10 @@ func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 	remember(t, tx, row{"user_id": ann(t), "content": "A lamp stands by the door."})
 	index(t, tx, ann(t))
 	for _, query := range []string{
-		`'; drop table oxbow.memories; --`, `''''`, `\`, `\\'`, `a' | 'b`, `!x`, `x:*`, `x <-> y`, `(`, `+lamp`, `@2025`, `＇＼＋＠`,
-		"\u2019\u201c", "$1", "%s %d", "{}", "[]", "\ufeff", "\u0301", "😀", "１'月", strings.Repeat("z", 2047), strings.Repeat("水", 2000),
+		`'; drop table oxbow.memories; --`, `''''`, `\`, `\\'`, `a' | 'b`, `!x`, `x:*`, `x <-> y`, `(`, `+lamp`,
+		`@2025`, `＇＼＋＠`,
+		"\u2019\u201c", "$1", "%s %d", "{}", "[]", "\ufeff", "\u0301", "😀", "１'月", strings.Repeat("z", 2047),
+		strings.Repeat("水", 2000),
 	} {
 		rows := all[string](t, tx, "select content from oxbow.recall($1, $2)", ann(t), query)
 		require.Equal(t, query == "+lamp", len(rows) == 1, query)
@@ -159,7 +163,8 @@ func TestHostileQueriesFindNothingAndBreakNothing(t *testing.T) {
 func TestTermQueries(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	for term, want := range map[string]string{"boat": "'boat'", "茶*": "'茶':*", "a' | 'b": "'a'' | ''b'", `\`: `'\\'`, "'": "''''", "a & !b:*": "'a & !b:':*", "": "", "*": "", strings.Repeat("z", 2048): ""} {
+	for term, want := range map[string]string{"boat": "'boat'", "茶*": "'茶':*", "a' | 'b": "'a'' | ''b'", `\`: `'\\'`,
+		"'": "''''", "a & !b:*": "'a & !b:':*", "": "", "*": "", strings.Repeat("z", 2048): ""} {
 		require.Equal(t, want, one[string](t, tx, "select coalesce(oxbow.term_query($1)::text, '')", term), term)
 	}
 }

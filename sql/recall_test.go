@@ -52,8 +52,11 @@ func recall(t *testing.T, tx db, args row) []found {
 }
 
 func recallStatement(args row) (string, []any) {
-	types := map[string]string{"embedding": "text::halfvec", "types": "text[]", "contexts": "text[]", "metadata_contains": "jsonb",
-		"valid_as_of": "timestamptz", "believed_as_of": "timestamptz", "now": "timestamptz", "max_results": "integer", "max_tokens": "integer"}
+	types := map[string]string{"embedding": "text::halfvec", "types": "text[]", "contexts": "text[]",
+		"metadata_contains": "jsonb",
+		"valid_as_of":       "timestamptz", "believed_as_of": "timestamptz", "now": "timestamptz",
+		"max_results": "integer",
+		"max_tokens":  "integer"}
 	var parts []string
 	var values []any
 	for name, value := range args {
@@ -80,7 +83,8 @@ func diary(t *testing.T, tx db, rows ...row) []string {
 	t.Helper()
 	var ids []string
 	for i, r := range rows {
-		r = row{"user_id": ann(t), "memory_type": "episodic", "seq": i + 1, "valid_at": ago(time.Duration(100-i) * 24 * time.Hour)}.with(r)
+		r = row{"user_id": ann(t), "memory_type": "episodic", "seq": i + 1,
+			"valid_at": ago(time.Duration(100-i) * 24 * time.Hour)}.with(r)
 		ids = append(ids, remember(t, tx, r))
 	}
 	index(t, tx, ann(t))
@@ -90,8 +94,10 @@ func diary(t *testing.T, tx db, rows ...row) []string {
 func TestRecallByText(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	diary(t, tx, row{"content": "She rented a boat."}, row{"content": "A lamp for the kitchen."}, row{"content": "她在杭州学画画。"})
-	require.Equal(t, []string{"She rented a boat."}, contents(recall(t, tx, row{"user_id": ann(t), "query": "Which boats?"})))
+	diary(t, tx, row{"content": "She rented a boat."}, row{"content": "A lamp for the kitchen."},
+		row{"content": "她在杭州学画画。"})
+	require.Equal(t, []string{"She rented a boat."}, contents(recall(t, tx,
+		row{"user_id": ann(t), "query": "Which boats?"})))
 	require.Equal(t, []string{"她在杭州学画画。"}, contents(recall(t, tx, row{"user_id": ann(t), "query": "谁在学画画？"})))
 	for _, query := range []any{"the of and", "piano", "!"} {
 		require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": query}), query)
@@ -123,7 +129,8 @@ func TestRecallByVector(t *testing.T) {
 func TestChannelsAddUp(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	ids := diary(t, tx, row{"content": "The boat was red."}, row{"content": "The boat was a boat for many people on the lake."}, row{"content": "Nothing else."})
+	ids := diary(t, tx, row{"content": "The boat was red."},
+		row{"content": "The boat was a boat for many people on the lake."}, row{"content": "Nothing else."})
 	for i, vector := range []string{axis(0, 1), axis(0), axis(0, 1, 2)} {
 		addVector(t, tx, ann(t), "episodic", ids[i], vector)
 	}
@@ -153,15 +160,21 @@ func TestBonuses(t *testing.T) {
 		row     row
 		recency float64
 	}{
-		"now":                 {row{"valid_at": ago(0)}, 0.15},
-		"in the future":       {row{"valid_at": ago(-month)}, 0.15},
-		"a month":             {row{"valid_at": ago(month)}, 0.15 * math.Exp(-1)},
-		"a month, aroused":    {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1}}`}, 0.15 * math.Exp(-1/1.5)},
-		"a month, half":       {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 0.5}}`}, 0.15 * math.Exp(-1/1.25)},
-		"too much arousal":    {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1e300}}`}, 0.15 * math.Exp(-1/1.5)},
-		"far too much":        {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1e400}}`}, 0.15 * math.Exp(-1/1.5)},
-		"negative arousal":    {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": -3}}`}, 0.15 * math.Exp(-1)},
-		"arousal in words":    {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": "high"}}`}, 0.15 * math.Exp(-1)},
+		"now":           {row{"valid_at": ago(0)}, 0.15},
+		"in the future": {row{"valid_at": ago(-month)}, 0.15},
+		"a month":       {row{"valid_at": ago(month)}, 0.15 * math.Exp(-1)},
+		"a month, aroused": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1}}`},
+			0.15 * math.Exp(-1/1.5)},
+		"a month, half": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 0.5}}`},
+			0.15 * math.Exp(-1/1.25)},
+		"too much arousal": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1e300}}`},
+			0.15 * math.Exp(-1/1.5)},
+		"far too much": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": 1e400}}`},
+			0.15 * math.Exp(-1/1.5)},
+		"negative arousal": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": -3}}`},
+			0.15 * math.Exp(-1)},
+		"arousal in words": {row{"valid_at": ago(month), "metadata": `{"emotion": {"arousal": "high"}}`},
+			0.15 * math.Exp(-1)},
 		"emotion in words":    {row{"valid_at": ago(month), "metadata": `{"emotion": "joy"}`}, 0.15 * math.Exp(-1)},
 		"without valid_at":    {row{"valid_at": nil, "created_at": ago(2 * month)}, 0.15 * math.Exp(-2)},
 		"long ago":            {row{"valid_at": time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)}, 0},
@@ -206,7 +219,8 @@ func TestTraitStages(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	for _, stage := range []any{"trend", "candidate", "emerging", "established", "core", "dissolved", nil} {
-		diary(t, tx, row{"memory_type": "trait", "trait_stage": stage, "content": fmt.Sprint("Boats are liked: ", stage)})
+		diary(t, tx, row{"memory_type": "trait", "trait_stage": stage,
+			"content": fmt.Sprint("Boats are liked: ", stage)})
 	}
 	want := []string{"Boats are liked: core", "Boats are liked: established", "Boats are liked: emerging"}
 	require.Equal(t, want, contents(recall(t, tx, row{"user_id": ann(t), "query": "boats"})))
@@ -227,10 +241,12 @@ func TestNeighbours(t *testing.T) {
 		row{"content": "Elsewhere.", "session_id": "other", "valid_at": minute(0)},
 		row{"content": "Alone.", "valid_at": minute(0)})
 	got := recall(t, tx, row{"user_id": ann(t), "query": "boat", "now": minute(0)})
-	require.ElementsMatch(t, []string{"Did you rent the boat?", "First before.", "Second before.", "Yes, yesterday."}, contents(got))
+	require.ElementsMatch(t, []string{"Did you rent the boat?", "First before.", "Second before.", "Yes, yesterday."},
+		contents(got))
 	whole := got[0].Explain.Text.Score
 	for _, f := range got {
-		share := map[string]float64{"Did you rent the boat?": 1, "First before.": 0.5, "Second before.": 0.25, "Yes, yesterday.": 0.5}[f.Content]
+		share := map[string]float64{"Did you rent the boat?": 1, "First before.": 0.5, "Second before.": 0.25,
+			"Yes, yesterday.": 0.5}[f.Content]
 		require.InEpsilon(t, share*whole, f.Explain.Text.Score, 1e-9, f.Content)
 	}
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "boat", "types": []string{"fact"}}))
@@ -244,7 +260,8 @@ func TestHiddenNeighboursStayHidden(t *testing.T) {
 		row{"content": "A secret.", "session_id": "s", "valid_at": ago(0), "forgotten_at": ago(0)},
 		row{"content": "Of another agent.", "session_id": "s", "valid_at": ago(0), "agent_id": "b"},
 		row{"content": "Yes.", "session_id": "s", "valid_at": ago(0)})
-	require.Equal(t, []string{"Did you rent the boat?", "Of another agent.", "Yes."}, contents(recall(t, tx, row{"user_id": ann(t), "query": "boat"})))
+	require.Equal(t, []string{"Did you rent the boat?", "Of another agent.", "Yes."},
+		contents(recall(t, tx, row{"user_id": ann(t), "query": "boat"})))
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "boat", "agent": "b"}))
 }
 
@@ -252,8 +269,10 @@ func TestRecallFilters(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	diary(t, tx,
-		row{"content": "boat 1", "memory_type": "fact", "agent_id": "a", "metadata": `{"context": "work", "tags": ["x", "y"]}`},
-		row{"content": "boat 2", "memory_type": "episodic", "agent_id": "b", "metadata": `{"context": "personal", "tags": ["y"]}`},
+		row{"content": "boat 1", "memory_type": "fact", "agent_id": "a",
+			"metadata": `{"context": "work", "tags": ["x", "y"]}`},
+		row{"content": "boat 2", "memory_type": "episodic", "agent_id": "b",
+			"metadata": `{"context": "personal", "tags": ["y"]}`},
 		row{"content": "boat 3", "memory_type": "document", "metadata": `{"n": 7}`},
 		row{"content": "boat 4", "memory_type": "trait", "trait_stage": "core", "trait_context": "work"})
 	for name, c := range map[string]struct {
@@ -271,7 +290,8 @@ func TestRecallFilters(t *testing.T) {
 		"contexts":       {row{"contexts": []string{"work", "personal"}}, []string{"boat 1", "boat 2", "boat 4"}},
 		"metadata":       {row{"metadata_contains": `{"tags": ["y"]}`}, []string{"boat 1", "boat 2"}},
 		"metadata empty": {row{"metadata_contains": `{}`}, []string{"boat 1", "boat 2", "boat 3", "boat 4"}},
-		"all together":   {row{"types": []string{"fact", "trait"}, "contexts": []string{"work"}, "agent": "a", "metadata_contains": `{"tags": ["x"]}`}, []string{"boat 1"}},
+		"all together": {row{"types": []string{"fact", "trait"}, "contexts": []string{"work"}, "agent": "a",
+			"metadata_contains": `{"tags": ["x"]}`}, []string{"boat 1"}},
 	} {
 		got := contents(recall(t, tx, row{"user_id": ann(t), "query": "boat"}.with(c.filter)))
 		require.ElementsMatch(t, c.want, got, name)
@@ -347,7 +367,8 @@ func TestDatesRaise(t *testing.T) {
 	}
 	for _, query := range []string{"boat on October 3", "boat 2025年10月3日"} {
 		for _, embedding := range []any{nil, axis(0)} {
-			got := contents(recall(t, tx, row{"user_id": ann(t), "query": query, "embedding": embedding, "now": day(12, 1)}))
+			got := contents(recall(t, tx, row{"user_id": ann(t), "query": query, "embedding": embedding,
+				"now": day(12, 1)}))
 			require.Equal(t, "We went out in the boat!", got[0])
 			require.Contains(t, got, "A lamp.", "the day alone finds it")
 		}

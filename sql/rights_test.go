@@ -25,7 +25,8 @@ func TestPublicMayDoNothing(t *testing.T) {
 			  from pg_class c where relnamespace = 'oxbow'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
 			union all select t.oid::regtype::text, coalesce(typacl, acldefault('T', typowner))
 			  from pg_type t where typnamespace = 'oxbow'::regnamespace and typtype in ('d', 'e', 'r')
-			union all select nspname, coalesce(nspacl, acldefault('n', nspowner)) from pg_namespace where nspname = 'oxbow'
+			union all select nspname, coalesce(nspacl, acldefault('n', nspowner)) from pg_namespace
+			where nspname = 'oxbow'
 		)
 		select object || ': ' || a.privilege_type from rights, aclexplode(acl) a where a.grantee = 0`))
 }

@@ -38,14 +38,16 @@ func days(t *testing.T, conn db) []int {
 	return all[int](t, conn, `
 		select to_date(right(c.relname, 8), 'YYYYMMDD') - (now() at time zone 'UTC')::date
 		  from pg_inherits i join pg_class c on c.oid = i.inhrelid
-		 where i.inhparent = 'oxbow.sensory'::regclass and c.relname <> 'sensory_default' and c.relpersistence = 'u' and c.relrowsecurity
+		 where i.inhparent = 'oxbow.sensory'::regclass and c.relname <> 'sensory_default' and c.relpersistence = 'u'
+		 and c.relrowsecurity
 		 order by 1`)
 }
 
 // sense adds a row dated the given number of days from now.
 func sense(t *testing.T, conn db, user, content string, day float64) {
 	t.Helper()
-	exec(t, conn, "insert into oxbow.sensory (user_id, content, at) values ($1, $2, now() + $3 * interval '1 day')", user, content, day)
+	exec(t, conn, "insert into oxbow.sensory (user_id, content, at) values ($1, $2, now() + $3 * interval '1 day')",
+		user, content, day)
 }
 
 // places counts a user's rows in the days' partitions and in the default partition.
@@ -70,7 +72,8 @@ func countAll(t *testing.T, conn db) {
 
 func candidates(t *testing.T, conn db, user string) []string {
 	t.Helper()
-	return all[string](t, conn, "select content || ' ' || times from oxbow.sensory_candidates where user_id = $1 order by content", user)
+	return all[string](t, conn,
+		"select content || ' ' || times from oxbow.sensory_candidates where user_id = $1 order by content", user)
 }
 
 func TestSensoryTakesADayWithoutAPartition(t *testing.T) {
@@ -86,7 +89,8 @@ func TestSensoryTakesADayWithoutAPartition(t *testing.T) {
 	require.Equal(t, []int{-3, -2, -1, 0, 1, 2}, days(t, conn))
 	inDays, inDefault = places(t, conn, ann(t))
 	require.Equal(t, []int{2, 0}, []int{inDays, inDefault})
-	require.Equal(t, []string{"the day before", "now"}, all[string](t, conn, "select content from oxbow.sensory where user_id = $1 order by at", ann(t)))
+	require.Equal(t, []string{"the day before", "now"}, all[string](t, conn,
+		"select content from oxbow.sensory where user_id = $1 order by at", ann(t)))
 	sense(t, conn, ann(t), "later", 0.9)
 	_, inDefault = places(t, conn, ann(t))
 	require.Zero(t, inDefault)
@@ -102,7 +106,8 @@ func TestSensoryDropsWhatIsTooOld(t *testing.T) {
 	sense(t, conn, ann(t), "old", -9)
 	sense(t, conn, ann(t), "young", -2)
 	// a day that stayed in the default partition
-	exec(t, conn, "drop table oxbow."+one[string](t, conn, "select oxbow.sensory_day((now() at time zone 'UTC')::date - 7)"))
+	exec(t, conn,
+		"drop table oxbow."+one[string](t, conn, "select oxbow.sensory_day((now() at time zone 'UTC')::date - 7)"))
 	sense(t, conn, ann(t), "left", -7)
 	exec(t, conn, `update oxbow.settings set value = '{"days": 2, "times": 3}' where key = 'sensory'`)
 
@@ -117,24 +122,32 @@ func TestSensoryRefuses(t *testing.T) {
 	keepDays(t, conn)
 	today := one[string](t, conn, "select 'oxbow.' || oxbow.sensory_day((now() at time zone 'UTC')::date)")
 	for _, c := range []struct{ column, sql, says string }{
-		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', now() - interval '4 days 1 second')", "the sensory stream is kept for 3 days"},
-		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', now() + interval '25 hours')", "more than a day ahead"},
-		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', 'infinity')", "more than a day ahead"},
+		{"at",
+			"insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', now() - interval '4 days 1 second')",
+			"the sensory stream is kept for 3 days"},
+		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', now() + interval '25 hours')",
+			"more than a day ahead"},
+		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', 'infinity')",
+			"more than a day ahead"},
 		{"at", "insert into oxbow.sensory (user_id, content, at) values ('ann', 'a', '-infinity')", "kept for 3 days"},
 		{"at", "insert into " + today + " (user_id, content, at) values ('ann', 'a', '2020-01-01')", "kept for 3 days"},
-		{"at", "insert into oxbow.sensory_default (user_id, content, at) values ('ann', 'a', '2020-01-01')", "kept for 3 days"},
+		{"at", "insert into oxbow.sensory_default (user_id, content, at) values ('ann', 'a', '2020-01-01')",
+			"kept for 3 days"},
 		{"content", "insert into oxbow.sensory (user_id, content) values ('ann', ' ')", "must not be blank"},
-		{"content", "insert into oxbow.sensory (user_id, content) values ('ann', repeat('a', 1048577))", "longer than 1 MiB"},
+		{"content", "insert into oxbow.sensory (user_id, content) values ('ann', repeat('a', 1048577))",
+			"longer than 1 MiB"},
 		{"user_id", "insert into oxbow.sensory (user_id, content) values ('', 'a')", "1 to 255 bytes"},
 		{"kind", "insert into oxbow.sensory (user_id, content, kind) values ('ann', 'a', '')", "1 to 64 bytes"},
-		{"metadata", "insert into oxbow.sensory (user_id, content, metadata) values ('ann', 'a', '[]')", "must be a JSON object"},
+		{"metadata", "insert into oxbow.sensory (user_id, content, metadata) values ('ann', 'a', '[]')",
+			"must be a JSON object"},
 	} {
 		err := fails(t, conn, c.sql)
 		require.Equal(t, "23514", err.Code, c.sql)
 		require.Equal(t, c.column, err.ColumnName, c.sql)
 		require.Contains(t, err.Message, c.says)
 	}
-	for _, value := range []string{`{"days": 0}`, `{"days": 31}`, `{"days": 1.5}`, `{"days": "3"}`, `{"days": null}`, `{"times": 1}`, `{"times": true}`, `{"days": 3, "times": 1001}`, `[]`, `7`} {
+	for _, value := range []string{`{"days": 0}`, `{"days": 31}`, `{"days": 1.5}`, `{"days": "3"}`, `{"days": null}`,
+		`{"times": 1}`, `{"times": true}`, `{"days": 3, "times": 1001}`, `[]`, `7`} {
 		err := fails(t, conn, "update oxbow.settings set value = $1 where key = 'sensory'", value)
 		require.Equal(t, "23514", err.Code, value)
 		require.Contains(t, err.Message, "1 to 30", value)
@@ -149,7 +162,8 @@ func TestSensoryPartitionsAreSecured(t *testing.T) {
 	t.Parallel()
 	tx := begin(t, pgtest.Database(t))
 	keepDays(t, tx)
-	partitions := all[string](t, tx, "select inhrelid::regclass::text from pg_inherits where inhparent = 'oxbow.sensory'::regclass")
+	partitions := all[string](t, tx,
+		"select inhrelid::regclass::text from pg_inherits where inhparent = 'oxbow.sensory'::regclass")
 	require.Len(t, partitions, 7)
 	sense(t, tx, ann(t), "ann's", 0)
 	sense(t, tx, bob(t), "bob's", 0)
@@ -193,7 +207,9 @@ func TestSensoryPartitionsUnderLoad(t *testing.T) {
 				default:
 				}
 				// the days that may lack a partition: yesterday, today, tomorrow
-				_, err := pool.Exec(t.Context(), "insert into oxbow.sensory (user_id, content, at) values ($1, 'tick', now() + $2 * interval '1 day')",
+				_, err := pool.Exec(t.Context(),
+					`insert into oxbow.sensory (user_id, content, at)
+						values ($1, 'tick', now() + $2 * interval '1 day')`,
 					fmt.Sprint("user ", w), float64(n%3-1)*0.99)
 				if err != nil {
 					t.Errorf("an INSERT failed: %v", err)
@@ -213,7 +229,8 @@ func TestSensoryPartitionsUnderLoad(t *testing.T) {
 		for range 3 {
 			makers.Go(func() {
 				var n int
-				if err := pool.QueryRow(t.Context(), "select made from oxbow.sensory_partitions()").Scan(&n); err != nil {
+				if err := pool.QueryRow(t.Context(), "select made from oxbow.sensory_partitions()").Scan(
+					&n); err != nil {
 					t.Errorf("sensory_partitions failed: %v", err)
 				}
 				mu.Lock()
@@ -237,10 +254,13 @@ func detach(t *testing.T, conn *pgx.Conn) {
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	exec(t, tx, "lock table oxbow.sensory in access exclusive mode")
-	for _, name := range all[string](t, tx, `select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+	for _, name := range all[string](t, tx, `select c.relname::text from pg_inherits i
+		join pg_class c on c.oid = i.inhrelid
 		where i.inhparent = 'oxbow.sensory'::regclass and c.relname <> 'sensory_default'`) {
 		exec(t, tx, "alter table oxbow.sensory detach partition oxbow."+name)
-		exec(t, tx, "insert into oxbow.sensory_default (user_id, at, id, content, tx) select user_id, at, id, content, tx from oxbow."+name)
+		exec(t, tx,
+			`insert into oxbow.sensory_default (user_id, at, id, content, tx) select user_id, at, id, content, tx
+				from oxbow.`+name)
 		exec(t, tx, "drop table oxbow."+name)
 	}
 	require.NoError(t, tx.Commit(t.Context()))
@@ -273,7 +293,8 @@ func TestSensoryPartitionsWaitForNobody(t *testing.T) {
 func TestSensoryLeavesAFullDayInTheDefaultPartition(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
-	exec(t, conn, "insert into oxbow.sensory (user_id, content) select $1, 'tick' from generate_series(1, 10001)", ann(t))
+	exec(t, conn, "insert into oxbow.sensory (user_id, content) select $1, 'tick' from generate_series(1, 10001)",
+		ann(t))
 	require.Zero(t, keepDays(t, conn).Moved)
 	require.Equal(t, []int{-3, -2, -1, 1, 2}, days(t, conn))
 	require.Equal(t, 10001, count(t, conn, "oxbow.sensory", ann(t)))
@@ -299,7 +320,10 @@ func TestSensoryCandidates(t *testing.T) {
 	countAll(t, conn)
 	require.Equal(t, []string{"opens the calendar 3", "听音乐 4"}, candidates(t, conn, ann(t)))
 	require.Empty(t, candidates(t, conn, bob(t)))
-	require.True(t, one[bool](t, conn, "select last_at - first_at between '2.4 days' and '2.6 days' from oxbow.sensory_candidates where times = 3"))
+	require.True(t,
+		one[bool](t, conn,
+			`select last_at - first_at between '2.4 days' and '2.6 days' from oxbow.sensory_candidates
+				where times = 3`))
 	require.Zero(t, one[int](t, conn, "select oxbow.count_sensory(100)"), "nothing is looked at twice")
 
 	// a candidate that comes again is counted further
@@ -354,7 +378,9 @@ func TestSensoryCountsWhatCommitsLate(t *testing.T) {
 	require.Equal(t, []string{"early 3", "late 3"}, candidates(t, conn, ann(t)))
 
 	// a database restored on a server with lower transaction ids
-	exec(t, conn, `update oxbow.settings set value = '{"tx": "9223372036854775807", "id": "00000000-0000-0000-0000-000000000000"}' where key = 'sensory.counted'`)
+	exec(t, conn,
+		`update oxbow.settings set value = '{"tx": "9223372036854775807", "id": "00000000-0000-0000-0000-000000000000"}'
+			where key = 'sensory.counted'`)
 	exec(t, conn, "delete from oxbow.sensory_candidates")
 	countAll(t, conn)
 	require.Equal(t, []string{"early 3", "late 3"}, candidates(t, conn, ann(t)))
@@ -402,7 +428,8 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 	}()
 	watching := connect(t, dsn)
 	require.Eventually(t, func() bool {
-		return one[bool](t, watching, "select coalesce((select wait_event_type = 'Lock' from pg_stat_activity where pid = $1), false)", pid)
+		return one[bool](t, watching,
+			"select coalesce((select wait_event_type = 'Lock' from pg_stat_activity where pid = $1), false)", pid)
 	}, 2*time.Minute, 5*time.Millisecond)
 	require.NoError(t, counting.Commit(t.Context()))
 	require.NoError(t, <-erased)
@@ -415,13 +442,16 @@ func TestSensoryIsReadByUser(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
 	keepDays(t, conn)
-	exec(t, conn, "insert into oxbow.sensory (user_id, content) select 'user ' || n % 500, 'tick ' || n from generate_series(1, 20000) n")
+	exec(t, conn,
+		`insert into oxbow.sensory (user_id, content) select 'user ' || n % 500, 'tick ' || n
+			from generate_series(1, 20000) n`)
 	exec(t, conn, "analyze oxbow.sensory")
 	for _, sql := range []string{
 		"delete from oxbow.sensory t where t.user_id = 'user 7'",
 		"select s.content from oxbow.sensory s where s.user_id = 'user 7' order by s.at desc, s.id desc limit 20",
 	} {
 		plan := strings.Join(all[string](t, conn, "explain "+sql), "\n")
-		require.NotContains(t, plan, "Seq Scan on "+one[string](t, conn, "select oxbow.sensory_day((now() at time zone 'UTC')::date)"), plan)
+		require.NotContains(t, plan, "Seq Scan on "+one[string](t, conn,
+			"select oxbow.sensory_day((now() at time zone 'UTC')::date)"), plan)
 	}
 }

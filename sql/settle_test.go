@@ -18,7 +18,8 @@ import (
 
 func settle(t *testing.T, tx db, now time.Time, limit int) (settled, dissolved int) {
 	t.Helper()
-	require.NoError(t, tx.QueryRow(t.Context(), `select settled, dissolved from oxbow.settle_traits($1, $2)`, now, limit).Scan(&settled, &dissolved))
+	require.NoError(t, tx.QueryRow(t.Context(), `select settled, dissolved from oxbow.settle_traits($1, $2)`, now,
+		limit).Scan(&settled, &dissolved))
 	return settled, dissolved
 }
 
@@ -26,9 +27,11 @@ func settle(t *testing.T, tx db, now time.Time, limit int) (settled, dissolved i
 func rowState(t *testing.T, tx db, id uuid.UUID) (lifecycle.State, time.Time) {
 	t.Helper()
 	state := scanState(t, tx, `
-		select trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_reinforcement_count, trait_contradiction_count, trait_window_end
+		select trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_reinforcement_count,
+		trait_contradiction_count, trait_window_end
 		  from oxbow.memories_trait where id = $1`, id)
-	return state, or(one[*time.Time](t, tx, `select trait_next_transition_at from oxbow.memories_trait where id = $1`, id))
+	return state, or(one[*time.Time](t, tx, `select trait_next_transition_at from oxbow.memories_trait where id = $1`,
+		id))
 }
 
 // requireSettled compares a trait's row and the replay of its events with a state computed by the rules.
@@ -58,17 +61,21 @@ func TestSettle(t *testing.T) {
 		return s
 	}
 	cases := map[string][]traittest.Event{
-		"over a boundary":       {traittest.Created(created, 0.61)},
-		"over two":              {traittest.Created(created.AddDate(-1, 0, 0), 0.86)},
-		"too weak":              {traittest.Created(created, 0.2), traittest.Contradicted(created, 0.4), traittest.Contradicted(created, 0.4)},
-		"a trend":               {traittest.Watched(created, created.AddDate(0, 0, 30))},
-		"a trend, once more":    {traittest.Watched(created, created.AddDate(0, 0, 30)), traittest.Reinforced(created.AddDate(0, 0, 1), 0.15)},
-		"not due":               {traittest.Created(traittest.Day(5, 30), 0.59)},
-		"a trend not yet":       {traittest.Watched(created, now.Add(time.Second))},
-		"dissolved":             {traittest.Created(created, 0.2), {Event: lifecycle.Event{Kind: lifecycle.Dissolution, At: created}}},
-		"at the second of it":   {traittest.Created(now.Add(-time.Second), 0.60)},
-		"a second to go":        {traittest.Watched(created, now)},
-		"reinforced many times": {traittest.Created(created, 0.7), traittest.Reinforced(created, 0.1), traittest.Reinforced(created, 0.1)},
+		"over a boundary": {traittest.Created(created, 0.61)},
+		"over two":        {traittest.Created(created.AddDate(-1, 0, 0), 0.86)},
+		"too weak": {traittest.Created(created, 0.2), traittest.Contradicted(created, 0.4),
+			traittest.Contradicted(created, 0.4)},
+		"a trend": {traittest.Watched(created, created.AddDate(0, 0, 30))},
+		"a trend, once more": {traittest.Watched(created, created.AddDate(0, 0, 30)),
+			traittest.Reinforced(created.AddDate(0, 0, 1), 0.15)},
+		"not due":         {traittest.Created(traittest.Day(5, 30), 0.59)},
+		"a trend not yet": {traittest.Watched(created, now.Add(time.Second))},
+		"dissolved": {traittest.Created(created, 0.2),
+			{Event: lifecycle.Event{Kind: lifecycle.Dissolution, At: created}}},
+		"at the second of it": {traittest.Created(now.Add(-time.Second), 0.60)},
+		"a second to go":      {traittest.Watched(created, now)},
+		"reinforced many times": {traittest.Created(created, 0.7), traittest.Reinforced(created, 0.1),
+			traittest.Reinforced(created, 0.1)},
 	}
 	ids, before := map[string]uuid.UUID{}, map[string]lifecycle.State{}
 	for name, events := range cases {
@@ -95,9 +102,11 @@ func TestSettle(t *testing.T) {
 				s = traittest.Policies.Apply(s, e)
 				events++
 				require.Equal(t, string(e.Kind)+" by settle to "+string(s.Stage), one[string](t, tx, `
-					select event || ' by ' || actor || ' to ' || stage from oxbow.trait_events where trait_id = $1 order by seq desc limit 1`, ids[name]))
+					select event || ' by ' || actor || ' to ' || stage from oxbow.trait_events where trait_id = $1
+					order by seq desc limit 1`, ids[name]))
 			}
-			require.Equal(t, events, one[int](t, tx, `select max(seq) from oxbow.trait_events where trait_id = $1`, ids[name]))
+			require.Equal(t, events, one[int](t, tx, `select max(seq) from oxbow.trait_events where trait_id = $1`,
+				ids[name]))
 			requireSettled(t, tx, ids[name], s)
 		})
 	}
@@ -113,7 +122,8 @@ func TestSettlePutsOff(t *testing.T) {
 	state, next := rowState(t, tx, id)
 	exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = $2 where id = $1`, id, state.At)
 	var settled int
-	require.NoError(t, tx.QueryRow(t.Context(), `select settled from oxbow.settle_traits($1, 0, $2)`, state.At.Add(time.Hour), ann(t)).Scan(&settled))
+	require.NoError(t, tx.QueryRow(t.Context(), `select settled from oxbow.settle_traits($1, 0, $2)`,
+		state.At.Add(time.Hour), ann(t)).Scan(&settled))
 	require.Equal(t, 1, settled, "it was looked at")
 	after, put := rowState(t, tx, id)
 	require.Equal(t, state, after)
@@ -126,7 +136,8 @@ func TestSettleWithAClockThatIsBehind(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := traittest.Trait{UserID: ann(t), Events: []traittest.Event{
-		traittest.Watched(traittest.Day(1, 10), traittest.Day(2, 1)), traittest.Reinforced(traittest.Day(3, 1), 0.15)}}.Insert(t, tx)
+		traittest.Watched(traittest.Day(1, 10), traittest.Day(2, 1)),
+		traittest.Reinforced(traittest.Day(3, 1), 0.15)}}.Insert(t, tx)
 	state, _ := rowState(t, tx, id)
 	now := traittest.Day(2, 2)
 	exec(t, tx, `select oxbow.settle_traits($1, 0, $2)`, now, ann(t))
@@ -140,16 +151,20 @@ func TestSettleGoesPastWhatIsNotDue(t *testing.T) {
 	now := traittest.Day(2, 2)
 	var last uuid.UUID
 	for i := range 5 {
-		last = traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Created(now.Add(-time.Hour), 0.5)}}.Insert(t, tx)
-		exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = $2 where id = $1`, last, now.Add(time.Duration(i-10)*time.Minute))
+		last = traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Created(now.Add(-time.Hour),
+			0.5)}}.Insert(t, tx)
+		exec(t, tx, `update oxbow.memories_trait set trait_next_transition_at = $2 where id = $1`, last,
+			now.Add(time.Duration(i-10)*time.Minute))
 	}
-	exec(t, tx, `update oxbow.memories_trait set trait_confidence = 0.300001, trait_confidence_at = $2 where id = $1`, last, now.Add(-time.Hour))
+	exec(t, tx, `update oxbow.memories_trait set trait_confidence = 0.300001, trait_confidence_at = $2 where id = $1`,
+		last, now.Add(-time.Hour))
 	for _, want := range []int{2, 2, 1, 0} {
 		settled, dissolved := settle(t, tx, now, 2)
 		require.Equal(t, want, settled)
 		require.Zero(t, dissolved)
 	}
-	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1 and trait_stage = 'candidate'`, ann(t)))
+	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1
+		and trait_stage = 'candidate'`, ann(t)))
 }
 
 // Settling in any number of steps keeps rows and events consistent, with the confidence of a single decay.
@@ -160,7 +175,8 @@ func TestSettleInSteps(t *testing.T) {
 	start := traittest.Day(1, 1)
 	states := map[uuid.UUID]lifecycle.State{}
 	for i := range 60 {
-		events := []traittest.Event{traittest.Created(start.Add(time.Duration(random.Int64N(86400))*time.Second), 0.06+0.93*random.Float64())}
+		events := []traittest.Event{traittest.Created(start.Add(time.Duration(random.Int64N(86400))*time.Second),
+			0.06+0.93*random.Float64())}
 		if i%5 == 0 {
 			events[0] = traittest.Watched(start, start.AddDate(0, 0, random.IntN(60)+1))
 		}
@@ -186,14 +202,18 @@ func dueTraits(t *testing.T, tx db, user string, n, nth int, now time.Time) {
 	t.Helper()
 	exec(t, tx, "set local session_replication_role = replica")
 	exec(t, tx, `
-		insert into oxbow.memories_trait (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence, trait_confidence_at,
+		insert into oxbow.memories_trait (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
+		trait_confidence_at,
 		  trait_reinforcement_count, trait_contradiction_count, trait_next_transition_at)
-		select $1, 'trait', 'They do ' || i, 'behavior', 'emerging', 0.31, case when i % $3 = 0 then $4::timestamptz - interval '60 days' else $4::timestamptz end, 0, 0,
-		       oxbow.trait_next_transition('emerging', 0.31, 'behavior', 0, case when i % $3 = 0 then $4::timestamptz - interval '60 days' else $4::timestamptz end, null)
+		select $1, 'trait', 'They do ' || i, 'behavior', 'emerging', 0.31,
+		case when i % $3 = 0 then $4::timestamptz - interval '60 days' else $4::timestamptz end, 0, 0,
+		       oxbow.trait_next_transition('emerging', 0.31, 'behavior', 0,
+		       case when i % $3 = 0 then $4::timestamptz - interval '60 days' else $4::timestamptz end, null)
 		  from generate_series(1, $2::int) i`, user, n, nth, now)
 	exec(t, tx, `
 		insert into oxbow.trait_events (user_id, trait_id, seq, event, at, sets, subtype, confidence, stage)
-		select user_id, id, 1, 'created', trait_confidence_at, 0.31, 'behavior', 0.31, 'emerging' from oxbow.memories_trait where user_id = $1`, user)
+		select user_id, id, 1, 'created', trait_confidence_at, 0.31, 'behavior', 0.31, 'emerging'
+		from oxbow.memories_trait where user_id = $1`, user)
 	exec(t, tx, "set local session_replication_role = origin")
 }
 
@@ -213,7 +233,8 @@ func TestSettleReadsWhatIsDue(t *testing.T) {
 	sequentialAfter, fetchedAfter := reads(t, tx)
 	require.Equal(t, sequential, sequentialAfter, "no sequential scan")
 	require.Less(t, fetchedAfter-fetched, 1000)
-	require.Equal(t, 0, one[int](t, tx, `select count(*) from oxbow.memories_trait where trait_next_transition_at <= $1`, now))
+	require.Equal(t, 0, one[int](t, tx, `select count(*) from oxbow.memories_trait
+		where trait_next_transition_at <= $1`, now))
 }
 
 // Concurrent workers share the due traits, and settle each once.
@@ -235,7 +256,8 @@ func TestSettleAtOnce(t *testing.T) {
 			sum := 0
 			for {
 				var settled int
-				if err := conn.QueryRow(context.WithoutCancel(t.Context()), `select settled from oxbow.settle_traits($1, 100)`, now).Scan(&settled); err != nil {
+				if err := conn.QueryRow(context.WithoutCancel(t.Context()),
+					`select settled from oxbow.settle_traits($1, 100)`, now).Scan(&settled); err != nil {
 					t.Error(err)
 				}
 				sum += settled
@@ -254,7 +276,8 @@ func TestSettleAtOnce(t *testing.T) {
 	}
 	require.Equal(t, 1500, sum)
 	require.Equal(t, 1500, one[int](t, conn, `select count(*) from oxbow.trait_events where event = 'decayed'`))
-	require.Equal(t, 1500, one[int](t, conn, `select count(distinct trait_id) from oxbow.trait_events where event = 'decayed'`))
+	require.Equal(t, 1500, one[int](t, conn, `select count(distinct trait_id) from oxbow.trait_events
+		where event = 'decayed'`))
 
 	// a locked trait is left for the next run
 	again := now.AddDate(2, 0, 0)

@@ -40,7 +40,8 @@ func (r row) statement(table string) (string, []any) {
 	for i, name := range names {
 		places[i], args[i] = fmt.Sprintf("$%d", i+1), r[name]
 	}
-	return fmt.Sprintf("insert into %s (%s) values (%s)", table, strings.Join(names, ", "), strings.Join(places, ", ")), args
+	return fmt.Sprintf("insert into %s (%s) values (%s)", table, strings.Join(names, ", "), strings.Join(places, ", ")),
+		args
 }
 
 // ann returns a user of the test's own. Tests share a database and would wait for each other's rows.
@@ -139,6 +140,8 @@ func axis(places ...int) string {
 
 func addVector(t testing.TB, tx db, user, kind, id, vector string) {
 	t.Helper()
-	exec(t, tx, "insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding) values ($1, $2, $3, $4::text::halfvec)",
+	exec(t, tx,
+		`insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+			values ($1, $2, $3, $4::text::halfvec)`,
 		user, kind, id, vector)
 }

@@ -17,20 +17,25 @@ import (
 // moment.
 var shadowCalls = []string{
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",
-	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)", "context_parts($1, types => '{episodic}', agent => 'b')",
+	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)",
+	"context_parts($1, types => '{episodic}', agent => 'b')",
 	"delete_file($1, 'p')", "delete_trait($1, $2[2])",
 	"dissolve_trait($1, $2[2], 'why', 'who')", "edit_trait($1, $2[2], 'Sails', 0.5, 'work', 'why', 'who')",
 	"end_session($1, 's')", "entities_of($1)", "entity_edges_of($1)",
-	"entity_edges_of($1, (select e.id from oxbow.entities e where e.user_id = $1 and e.kind = 'person'))", "entity_edges_of($1, $2[1])",
-	"erase_memory($1, $2[1], '0123456789abcdef')", "erase_user($1, '0123456789abcdef')", "erasure($1, '0123456789abcdef')",
+	"entity_edges_of($1, (select e.id from oxbow.entities e where e.user_id = $1 and e.kind = 'person'))",
+	"entity_edges_of($1, $2[1])",
+	"erase_memory($1, $2[1], '0123456789abcdef')", "erase_user($1, '0123456789abcdef')",
+	"erasure($1, '0123456789abcdef')",
 	"facts_as_of($1)", "facts_as_of($1, $3)", "facts_as_of($1, $3, $3)",
 	"forget($1, $2[1], 'why')", "history($1, $2[1])",
 	"ingest_file($1, 'q', '{one,two}', array['{}', '{}']::jsonb[], 'text/plain', 6, 'h', '{}', '{}')",
 	"ingest_file($1, 'p', '{one}', array['{}']::jsonb[], 'text/plain', 3, 'i', '{}', '{}')",
 	"promote($1, $2[1], 'why')",
-	"recall($1, 'boat')", "recall($1, 'boat', $4, now => $3)", "recall($1, 'boat', types => '{fact}', max_results => 1)",
+	"recall($1, 'boat')", "recall($1, 'boat', $4, now => $3)",
+	"recall($1, 'boat', types => '{fact}', max_results => 1)",
 	"recall($1, 'boat', contexts => '{work}')", "recall($1, 'boat', agent => 'a')", "recall($1, 'boat', agent => 'b')",
-	`recall($1, 'boat', metadata_contains => '{"n": 1}')`, "recall($1, 'boat', valid_as_of => $3)", "recall($1, 'boat', believed_as_of => $3)",
+	`recall($1, 'boat', metadata_contains => '{"n": 1}')`, "recall($1, 'boat', valid_as_of => $3)",
+	"recall($1, 'boat', believed_as_of => $3)",
 	"restore($1, $2[4])", "supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
 	"timeline($1, 'boat')", "timeline($1, 'boat', $4, '{fact}', 1)", "touch($1, $2, true)", "touch($1, $2[1:1], false)",
 	"traits_as_of($1, $3)", "traits_as_of($1, now())", "versions($1, $2[1])",
@@ -47,7 +52,8 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 	populate(t, tx, ann(t))
 	moment := one[string](t, tx, "select (now() - interval '1 hour')::text")
 	for i, agent := range []string{"a", "b", "a"} {
-		remember(t, tx, row{"user_id": ann(t), "agent_id": agent, "metadata": map[string]any{"n": i, "context": []string{"work", "home"}[i%2]},
+		remember(t, tx, row{"user_id": ann(t), "agent_id": agent,
+			"metadata":   map[string]any{"n": i, "context": []string{"work", "home"}[i%2]},
 			"created_at": ago(0), "valid_at": ago(time.Hour), "content": "Boat " + agent, "session_id": "s"})
 	}
 	index(t, tx, ann(t))
@@ -72,8 +78,10 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		declare t record;
 		begin
 		  for t in
-		    select c.oid::regclass as name, string_agg(format('add column %I text default ''shadow''', a.name), ', ') as columns
-		      from pg_class c, (select distinct unnest(p.proargnames) as name from pg_proc p where p.pronamespace = 'oxbow'::regnamespace) a
+		    select c.oid::regclass as name, string_agg(format('add column %I text default ''shadow''', a.name), ',
+		    ') as columns
+		      from pg_class c, (select distinct unnest(p.proargnames) as name from pg_proc p
+		      where p.pronamespace = 'oxbow'::regnamespace) a
 		     where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		       and c.relname !~ '^river|^schema_version|^installed_code' and a.name !~ '^_|^$|^user_id$'
 		       and not exists (select from pg_attribute f where f.attrelid = c.oid and f.attname = a.name)
@@ -82,7 +90,10 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		    execute format('alter table %s %s', t.name, t.columns);
 		  end loop;
 		end $$`)
-	require.True(t, one[bool](t, tx, "select exists (select from information_schema.columns where table_schema = 'oxbow' and table_name = 'memories' and column_name = 'agent')"))
+	require.True(t,
+		one[bool](t, tx,
+			`select exists (select from information_schema.columns where table_schema = 'oxbow'
+				and table_name = 'memories' and column_name = 'agent')`))
 	after := answers(t, tx, ann(t), ids, moment)
 	for i, call := range shadowCalls {
 		require.Equal(t, before[i], after[i], call)
@@ -109,8 +120,10 @@ func answers(t *testing.T, tx db, user string, ids []string, moment string) []st
 			                      $4::text::halfvec as any_vector) `+sql, user, ids, moment, axis(1))
 		state := one[string](t, inner, `
 			select concat(
-			  (select jsonb_agg(jsonb_build_array(m.content, m.valid_at, m.invalid_at, m.expired_at is null, m.forgotten_at, m.metadata, m.agent_id,
-			            m.trait_stage, m.trait_confidence, m.trait_context) order by m.content, m.memory_type, m.expired_at is null, m.agent_id)
+			  (select jsonb_agg(jsonb_build_array(m.content, m.valid_at, m.invalid_at, m.expired_at is null,
+			  m.forgotten_at, m.metadata, m.agent_id,
+			            m.trait_stage, m.trait_confidence, m.trait_context)
+			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id)
 			     from oxbow.memories m where m.user_id = $1),
 			  (select jsonb_agg(jsonb_build_array(h.event, h.actor, h.reason, h.old_content, h.new_content)
 			            order by h.event, h.reason, h.old_content, h.new_content)

@@ -19,7 +19,8 @@ type terms struct {
 func termsOf(t *testing.T, tx db, text any) terms {
 	t.Helper()
 	var got terms
-	require.NoError(t, tx.QueryRow(t.Context(), "select len, tsvector_to_array(tsv) from oxbow.terms($1)", text).Scan(&got.Len, &got.Terms))
+	require.NoError(t, tx.QueryRow(t.Context(), "select len, tsvector_to_array(tsv) from oxbow.terms($1)",
+		text).Scan(&got.Len, &got.Terms))
 	return got
 }
 
@@ -30,7 +31,8 @@ func TestTerms(t *testing.T) {
 		len  int
 		want []string
 	}{
-		"stems":                   {"Rivers were running; the river runs.", 4, []string{"+river", "+run", "river", "run"}},
+		"stems": {"Rivers were running; the river runs.", 4,
+			[]string{"+river", "+run", "river", "run"}},
 		"stop words":              {"the of and to", 0, []string{}},
 		"nothing":                 {"", 0, []string{}},
 		"white space":             {" \t\n", 0, []string{}},
@@ -140,8 +142,10 @@ func TestDateTerms(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	const sql = "select oxbow.date_terms($1::text::timestamp)"
-	require.Equal(t, []string{"@2025-10-02", "@2025-10", "@2025", "@10-02", "@10"}, one[[]string](t, tx, sql, "2025-10-02 23:59:59"))
-	require.Equal(t, []string{"@0999-01-31", "@0999-01", "@0999", "@01-31", "@01"}, one[[]string](t, tx, sql, "0999-01-31"))
+	require.Equal(t, []string{"@2025-10-02", "@2025-10", "@2025", "@10-02", "@10"},
+		one[[]string](t, tx, sql, "2025-10-02 23:59:59"))
+	require.Equal(t, []string{"@0999-01-31", "@0999-01", "@0999", "@01-31", "@01"},
+		one[[]string](t, tx, sql, "0999-01-31"))
 	for _, at := range []string{"0001-01-01", "9999-12-31", "294276-12-31", "4713-01-01 BC"} {
 		require.Len(t, one[[]string](t, tx, sql, at), 5, at)
 	}
@@ -150,7 +154,9 @@ func TestDateTerms(t *testing.T) {
 func TestDateTermsFollowTheUsersTimeZone(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1 || 'east', 'Asia/Shanghai'), ($1 || 'west', 'America/Los_Angeles')", ann(t))
+	exec(t, tx,
+		`insert into oxbow.users (user_id, timezone) values ($1 || 'east', 'Asia/Shanghai'),
+			($1 || 'west', 'America/Los_Angeles')`, ann(t))
 	at := time.Date(2025, 12, 31, 20, 0, 0, 0, time.UTC)
 	for user, day := range map[string]string{"east": "2026-01-01", "west": "2025-12-31", "nobody said": "2025-12-31"} {
 		user := ann(t) + user
@@ -164,13 +170,16 @@ func TestDateTermsFollowTheUsersTimeZone(t *testing.T) {
 
 func TestWhatWasInsertedCanBeIndexed(t *testing.T) {
 	t.Parallel()
-	for i, text := range []string{"水", "'; drop table oxbow.memories; --", `\`, "!!!", "+", "@", "😀", strings.Repeat("z", 2047) + " " + strings.Repeat("z", 2047),
+	for i, text := range []string{"水", "'; drop table oxbow.memories; --", `\`, "!!!", "+", "@", "😀",
+		strings.Repeat("z", 2047) + " " + strings.Repeat("z", 2047),
 		"\ufeff", "\u0301", "ﷺ", strings.Repeat("中a", 30000)} {
 		for _, at := range []any{nil, "0001-01-02", "9999-12-30"} {
 			t.Run(fmt.Sprint(i, " ", at), func(t *testing.T) {
 				t.Parallel()
 				tx := pgtest.Tx(t)
-				exec(t, tx, "insert into oxbow.memories (user_id, content, speaker, valid_at) values ($3, $1, 'Bo+b', $2::text::timestamptz)", text, at, ann(t))
+				exec(t, tx,
+					`insert into oxbow.memories (user_id, content, speaker, valid_at)
+						values ($3, $1, 'Bo+b', $2::text::timestamptz)`, text, at, ann(t))
 				require.Len(t, index(t, tx, ann(t)), 1)
 			})
 		}

@@ -54,7 +54,8 @@ func settled(user, subtype, content string, confidence float64, at time.Time) ro
 	case confidence > 0.3:
 		stage = "emerging"
 	}
-	return row{"user_id": user, "memory_type": "trait", "content": content, "trait_subtype": subtype, "trait_stage": stage,
+	return row{"user_id": user, "memory_type": "trait", "content": content, "trait_subtype": subtype,
+		"trait_stage":      stage,
 		"trait_confidence": confidence, "trait_confidence_at": at, "created_at": at, "valid_at": at}
 }
 
@@ -63,7 +64,8 @@ func observe(t *testing.T, tx db, user, trait, direction string, n, event int) {
 	t.Helper()
 	for range n {
 		id := remember(t, tx, row{"user_id": user, "memory_type": "episodic"})
-		exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
+		exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
+			session_key, observed_at, timezone, event_seq)
 			values ($1, $2, $3, 'episodic', $4, 'C', 's', now(), 'UTC', $5)`, user, trait, direction, id, event)
 	}
 }
@@ -86,19 +88,23 @@ func TestRecallSeesTheStageOfNow(t *testing.T) {
 		{82, "emerging", 0.05}, {219, "emerging", 0.05}, {220, "", 0}, {600, "", 0},
 	} {
 		now := set.AddDate(0, 0, c.days)
-		for name, filter := range map[string]row{"all": {}, "filtered": {"metadata_contains": "{}"}, "as of": {"valid_as_of": set.AddDate(0, 0, 700)}} {
+		for name, filter := range map[string]row{"all": {}, "filtered": {"metadata_contains": "{}"},
+			"as of": {"valid_as_of": set.AddDate(0, 0, 700)}} {
 			traits := recallTraits(t, tx, filter.with(row{"user_id": ann(t), "now": now}))
 			if c.stage == "" {
 				require.Empty(t, traits, "%s, after %d days", name, c.days)
 				continue
 			}
 			got := traits["likes boats"]
-			require.InDelta(t, 0.9*math.Exp(-0.005*max(float64(c.days), 0)), got.Confidence, 1e-9, "%s, after %d days", name, c.days)
+			require.InDelta(t, 0.9*math.Exp(-0.005*max(float64(c.days), 0)), got.Confidence, 1e-9, "%s, after %d days",
+				name, c.days)
 			got.Confidence = 0
-			require.Equal(t, remembered{Subtype: "behavior", Stage: c.stage, StageBoost: c.boost, Supporting: 3, Contradicting: 1}, got, "%s, after %d days", name, c.days)
+			require.Equal(t, remembered{Subtype: "behavior", Stage: c.stage, StageBoost: c.boost, Supporting: 3,
+				Contradicting: 1}, got, "%s, after %d days", name, c.days)
 		}
 	}
-	require.Equal(t, "core", one[string](t, tx, "select trait_stage from oxbow.memories_trait where user_id = $1", ann(t)), "recall writes nothing")
+	require.Equal(t, "core", one[string](t, tx, "select trait_stage from oxbow.memories_trait where user_id = $1",
+		ann(t)), "recall writes nothing")
 }
 
 func TestRecallHidesOldWordingsAndDissolvedTraits(t *testing.T) {
@@ -114,11 +120,13 @@ func TestRecallHidesOldWordingsAndDissolvedTraits(t *testing.T) {
 	require.Len(t, traits, 1)
 	require.Equal(t, "core", traits["likes rowing boats"].Stage, "a person's word counts")
 	before := transactionTime(t, tx).Add(-time.Hour)
-	require.Equal(t, traits, recallTraits(t, tx, row{"user_id": ann(t), "valid_as_of": before}), "the new wording says what was true all along")
+	require.Equal(t, traits, recallTraits(t, tx, row{"user_id": ann(t), "valid_as_of": before}),
+		"the new wording says what was true all along")
 
 	exec(t, tx, "select oxbow.dissolve_trait($1, $2)", ann(t), id)
 	for _, asOf := range []any{nil, before} {
-		require.Empty(t, recallTraits(t, tx, row{"user_id": ann(t), "valid_as_of": asOf}), "nor what it was called before")
+		require.Empty(t, recallTraits(t, tx, row{"user_id": ann(t), "valid_as_of": asOf}),
+			"nor what it was called before")
 	}
 }
 
@@ -133,7 +141,8 @@ func TestRecallOfTraitsAsBelieved(t *testing.T) {
 	for n := range 25 {
 		id := liveThrough(t, tx, random, fmt.Sprintf("likes boats %d", n), start.AddDate(0, 0, random.IntN(60)))
 		if n%3 == 0 {
-			exec(t, tx, "select oxbow.edit_trait($1, $2, content => $3)", ann(t), id, fmt.Sprintf("likes boats %d, edited", n))
+			exec(t, tx, "select oxbow.edit_trait($1, $2, content => $3)", ann(t), id,
+				fmt.Sprintf("likes boats %d, edited", n))
 		}
 	}
 	imported := settled(ann(t), "core", "imported with boats", 0.8, start.AddDate(0, 0, 100))
@@ -145,22 +154,25 @@ func TestRecallOfTraitsAsBelieved(t *testing.T) {
 		at := start.Add(time.Duration(random.Int64N(int64(400 * 24 * time.Hour))))
 		rows, err := tx.Query(t.Context(), `
 			select a.content, a.stage, a.confidence, a.subtype,
-			       (select count(*) from oxbow.trait_evidence e join oxbow.trait_events v on (v.user_id, v.trait_id, v.seq) = (e.user_id, e.trait_id, e.event_seq)
+			       (select count(*) from oxbow.trait_evidence e join oxbow.trait_events v on (v.user_id, v.trait_id,
+			       v.seq) = (e.user_id, e.trait_id, e.event_seq)
 			         where e.user_id = $1 and e.trait_id = a.trait_id and v.at <= $2)
 			  from oxbow.traits_as_of($1, $2) a where a.stage in ('emerging', 'established', 'core')`, ann(t), at)
 		require.NoError(t, err)
 		want := map[string]remembered{}
 		var content string
 		var r remembered
-		_, err = pgx.ForEachRow(rows, []any{&content, &r.Stage, &r.Confidence, &r.Subtype, &r.Supporting}, func() error {
-			want[content] = r
-			seen[r.Stage]++
-			return nil
-		})
+		_, err = pgx.ForEachRow(rows, []any{&content, &r.Stage, &r.Confidence, &r.Subtype, &r.Supporting},
+			func() error {
+				want[content] = r
+				seen[r.Stage]++
+				return nil
+			})
 		require.NoError(t, err)
 		got := recallTraits(t, tx, row{"user_id": ann(t), "believed_as_of": at})
 		_, known := got["imported with boats"]
-		require.Equal(t, at.After(start.AddDate(0, 0, 100)), known, "without events, what is stored counts from when it was known")
+		require.Equal(t, at.After(start.AddDate(0, 0, 100)), known,
+			"without events, what is stored counts from when it was known")
 		delete(got, "imported with boats")
 		require.Len(t, got, len(want), "at %s", at)
 		for content, w := range want {
@@ -179,12 +191,16 @@ func TestRecallOfTraitsAsBelieved(t *testing.T) {
 // liveThrough creates a trait with random events until now.
 func liveThrough(t *testing.T, tx db, random *rand.Rand, content string, at time.Time) string {
 	t.Helper()
-	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "trait", "content": content, "trait_stage": "trend", "trait_subtype": "behavior",
+	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "trait", "content": content, "trait_stage": "trend",
+		"trait_subtype":    "behavior",
 		"trait_window_end": at.AddDate(0, 0, 30), "trait_confidence_at": at, "created_at": at, "valid_at": at})
 	event := func(kind string, factor, sets any, memories int) {
-		exec(t, tx, `select oxbow.record_event(e) from (select $1::text as user_id, $2::uuid as trait_id, $3::text as event, $4::timestamptz as at,
-			$5::double precision as factor, $6::double precision as sets, $7::integer as memories, 'test' as actor, 'behavior' as subtype, $8::timestamptz as window_end) v,
-			lateral jsonb_populate_record(null::oxbow.trait_events, to_jsonb(v)) e`, ann(t), id, kind, at, factor, sets, memories, at.AddDate(0, 0, 30))
+		exec(t, tx, `select oxbow.record_event(e) from (select $1::text as user_id, $2::uuid as trait_id,
+			$3::text as event, $4::timestamptz as at,
+			$5::double precision as factor, $6::double precision as sets,
+			$7::integer as memories, 'test' as actor, 'behavior' as subtype, $8::timestamptz as window_end) v,
+			lateral jsonb_populate_record(null::oxbow.trait_events, to_jsonb(v)) e`, ann(t), id, kind, at, factor, sets,
+			memories, at.AddDate(0, 0, 30))
 	}
 	if random.IntN(3) == 0 {
 		event("created", nil, nil, 0)
@@ -219,7 +235,8 @@ func TestUseStrengthensAndAccessDoesNot(t *testing.T) {
 	tx := pgtest.Tx(t)
 	start := time.Now().Add(-time.Hour)
 	id := traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, tx)
-	trend := traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Watched(start, start.AddDate(0, 0, 30))}}.Insert(t, tx)
+	trend := traittest.Trait{UserID: ann(t), Events: []traittest.Event{traittest.Watched(start,
+		start.AddDate(0, 0, 30))}}.Insert(t, tx)
 	for _, c := range []struct {
 		call     string
 		accesses int
@@ -233,11 +250,14 @@ func TestUseStrengthensAndAccessDoesNot(t *testing.T) {
 		exec(t, tx, "select oxbow.fold_activity(10)")
 		for _, id := range []uuid.UUID{id, trend} {
 			var accesses int
-			require.NoError(t, tx.QueryRow(t.Context(), "select access_count from oxbow.memories where user_id = $1 and id = $2", ann(t), id).
-				Scan(&accesses))
+			require.NoError(t,
+				tx.QueryRow(t.Context(), "select access_count from oxbow.memories where user_id = $1 and id = $2",
+					ann(t), id).
+					Scan(&accesses))
 			require.Equal(t, c.accesses, accesses, c.call)
 		}
-		rows, err := tx.Query(t.Context(), "select event || ' ' || factor from oxbow.trait_events where user_id = $1 and seq > 1", ann(t))
+		rows, err := tx.Query(t.Context(),
+			"select event || ' ' || factor from oxbow.trait_events where user_id = $1 and seq > 1", ann(t))
 		require.NoError(t, err)
 		events, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)

@@ -18,8 +18,10 @@ func early(user string) traittest.Trait {
 		traittest.Created(traittest.Day(1, 10), 0.4,
 			traittest.Evidence{Content: "Up at five, and out on the lake.", At: traittest.Day(1, 3), Session: "s1"},
 			traittest.Evidence{Content: "Baked bread before sunrise.", At: traittest.Day(1, 8), Session: "s2"}),
-		traittest.Reinforced(traittest.Day(2, 10), 0.15, traittest.Evidence{Content: "First at the pool again.", At: traittest.Day(2, 9)}),
-		traittest.Contradicted(traittest.Day(3, 10), 0.2, traittest.Evidence{Content: "Slept until noon.", At: traittest.Day(3, 9), Against: true}),
+		traittest.Reinforced(traittest.Day(2, 10), 0.15, traittest.Evidence{Content: "First at the pool again.",
+			At: traittest.Day(2, 9)}),
+		traittest.Contradicted(traittest.Day(3, 10), 0.2, traittest.Evidence{Content: "Slept until noon.",
+			At: traittest.Day(3, 9), Against: true}),
 	}}
 }
 
@@ -32,7 +34,8 @@ type heldTrait struct {
 
 func heldAsOf(t *testing.T, tx db, user string, at any) []heldTrait {
 	t.Helper()
-	rows, err := tx.Query(t.Context(), `select id::text, content, stage, coalesce(confidence, 0) from oxbow.traits_as_of($1, $2)`, user, at)
+	rows, err := tx.Query(t.Context(), `select id::text, content, stage, coalesce(confidence, 0)
+		from oxbow.traits_as_of($1, $2)`, user, at)
 	require.NoError(t, err)
 	var held []heldTrait
 	for rows.Next() {
@@ -49,24 +52,29 @@ func TestTraitsView(t *testing.T) {
 	tx := pgtest.Tx(t)
 	user := ann(t)
 	id := early(user).Insert(t, tx)
-	traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31))}}.Insert(t, tx)
+	traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Watched(traittest.Day(1, 1),
+		traittest.Day(1, 31))}}.Insert(t, tx)
 	traittest.Trait{UserID: bob(t)}.Insert(t, tx)
 
 	require.Equal(t, 2, one[int](t, tx, `select count(*) from oxbow.traits where user_id = $1`, user))
-	require.Equal(t, "dissolved", one[string](t, tx, `select stage from oxbow.traits where user_id = $1 and stored_stage = 'trend'`, user),
+	require.Equal(t, "dissolved", one[string](t, tx, `select stage from oxbow.traits where user_id = $1
+		and stored_stage = 'trend'`, user),
 		"its window has ended, though nobody settled it")
 	var supporting, contradicting int
 	var confidence, stored, expected float64
 	require.NoError(t, tx.QueryRow(t.Context(), `
 		select supporting, contradicting, confidence, stored_confidence,
-		       stored_confidence * exp(-0.005 / 1.1 * extract(epoch from now() - confidence_at)::double precision / 86400)
-		  from oxbow.traits where user_id = $1 and id = $2`, user, id).Scan(&supporting, &contradicting, &confidence, &stored, &expected))
+		       stored_confidence * exp(-0.005 / 1.1 * extract(epoch
+		       from now() - confidence_at)::double precision / 86400)
+		  from oxbow.traits where user_id = $1 and id = $2`, user, id).Scan(&supporting, &contradicting, &confidence,
+		&stored, &expected))
 	require.Equal(t, []int{3, 1}, []int{supporting, contradicting})
 	require.InDelta(t, expected, confidence, 1e-12)
 	require.Less(t, confidence, stored)
 
 	exec(t, tx, `update oxbow.memories_trait set forgotten_at = now() where user_id = $1 and id = $2`, user, id)
-	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.traits where user_id = $1`, user), "what is forgotten is not shown")
+	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.traits where user_id = $1`, user),
+		"what is forgotten is not shown")
 }
 
 func TestTraitsAsOf(t *testing.T) {
@@ -84,10 +92,12 @@ func TestTraitsAsOf(t *testing.T) {
 	}
 	require.InDelta(t, 0.4, at(1, 10).Confidence, 1e-12)
 	fresh := traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 31*24*time.Hour)
-	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 20*24*time.Hour), at(1, 30).Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 20*24*time.Hour), at(1, 30).Confidence,
+		1e-12)
 	reinforced := fresh + (1-fresh)*0.15
 	require.InDelta(t, reinforced, at(2, 10).Confidence, 1e-12)
-	require.InDelta(t, traittest.Policies.Decay(reinforced, lifecycle.Behavior, 1, 28*24*time.Hour)*0.8, at(3, 10).Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(reinforced, lifecycle.Behavior, 1, 28*24*time.Hour)*0.8,
+		at(3, 10).Confidence, 1e-12)
 	require.Equal(t, "emerging", at(3, 10).Stage)
 	require.Equal(t, "candidate", at(9, 10).Stage, "time alone")
 
@@ -101,19 +111,24 @@ func TestAsOfWithAClockThatWentBackwards(t *testing.T) {
 	tx := pgtest.Tx(t)
 	user := ann(t)
 	id := traittest.Trait{UserID: user, Events: []traittest.Event{
-		traittest.Created(traittest.Day(1, 1), 0.4), traittest.Reinforced(traittest.Day(3, 1), 0.25), traittest.Reinforced(traittest.Day(2, 1), 0.25)}}.Insert(t, tx)
+		traittest.Created(traittest.Day(1, 1), 0.4), traittest.Reinforced(traittest.Day(3, 1), 0.25),
+		traittest.Reinforced(traittest.Day(2, 1), 0.25)}}.Insert(t, tx)
 	for _, c := range []struct {
 		at     time.Time
 		events int
 	}{{traittest.Day(2, 10), 1}, {traittest.Day(3, 1), 3}, {traittest.Day(3, 20), 3}} {
 		var want lifecycle.State
-		for _, e := range []lifecycle.Event{{Kind: lifecycle.Created, At: traittest.Day(1, 1), Sets: 0.4, Subtype: lifecycle.Behavior},
-			{Kind: lifecycle.Reinforced, At: traittest.Day(3, 1), Factor: 0.25}, {Kind: lifecycle.Reinforced, At: traittest.Day(2, 1), Factor: 0.25}}[:c.events] {
+		for _, e := range []lifecycle.Event{{Kind: lifecycle.Created, At: traittest.Day(1, 1), Sets: 0.4,
+			Subtype: lifecycle.Behavior},
+			{Kind: lifecycle.Reinforced, At: traittest.Day(3, 1), Factor: 0.25}, {Kind: lifecycle.Reinforced,
+				At: traittest.Day(2, 1), Factor: 0.25}}[:c.events] {
 			want = traittest.Policies.Apply(want, e)
 		}
-		require.InDelta(t, traittest.Policies.ConfidenceAt(want, c.at), heldAsOf(t, tx, user, c.at)[0].Confidence, 1e-12)
+		require.InDelta(t, traittest.Policies.ConfidenceAt(want, c.at), heldAsOf(t, tx, user, c.at)[0].Confidence,
+			1e-12)
 		require.InDelta(t, traittest.Policies.ConfidenceAt(want, c.at), one[float64](t, tx,
-			`select (oxbow.traits_then($1, $2) -> $3 ->> 'confidence')::double precision`, user, c.at, id.String()), 1e-12)
+			`select (oxbow.traits_then($1, $2) -> $3 ->> 'confidence')::double precision`, user, c.at, id.String()),
+			1e-12)
 	}
 	_, err := tx.Exec(t.Context(), `select * from oxbow.traits_as_of($1, 'infinity')`, user)
 	require.ErrorContains(t, err, "must be a moment, and not infinite")
@@ -126,22 +141,32 @@ func TestEditTraitRewords(t *testing.T) {
 	user := ann(t)
 	id := early(user).Insert(t, tx).String()
 	child := traittest.Trait{UserID: user, Content: "Ann swims at six.", Parent: uuid.MustParse(id)}.Insert(t, tx)
-	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
+	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
+		session_key, observed_at, timezone, event_seq)
 		values ($1, $2, 'supporting', 'trait', $3, 'D', 's', now(), 'UTC', 1)`, user, child, id)
-	exec(t, tx, `update oxbow.memories_trait set trait_review_due_at = now(), trait_contexts = '{"work": {}}' where user_id = $1 and id = $2`, user, id)
+	exec(t, tx, `update oxbow.memories_trait set trait_review_due_at = now(), trait_contexts = '{"work": {}}'
+		where user_id = $1 and id = $2`, user, id)
 
-	newer := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a morning person.', reason => 'my word for it')`, user, id)
+	newer := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a morning person.',
+		reason => 'my word for it')`, user, id)
 	require.NotEqual(t, id, newer)
-	require.Equal(t, 4, one[int](t, tx, `select count(*) from oxbow.trait_evidence where user_id = $1 and trait_id = $2`, user, newer))
+	require.Equal(t, 4, one[int](t, tx, `select count(*) from oxbow.trait_evidence where user_id = $1
+		and trait_id = $2`, user, newer))
 	require.Equal(t, []string{"created", "reinforced", "contradicted", "edited"},
-		all[string](t, tx, `select event from oxbow.trait_events where user_id = $1 and trait_id = $2 order by seq`, user, newer))
-	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.trait_events where user_id = $1 and trait_id = $2`, user, id))
-	require.Equal(t, newer, one[string](t, tx, `select trait_parent_id::text from oxbow.memories_trait where user_id = $1 and id = $2`, user, child))
-	require.Equal(t, newer, one[string](t, tx, `select memory_id::text from oxbow.trait_evidence where user_id = $1 and trait_id = $2`, user, child))
+		all[string](t, tx, `select event from oxbow.trait_events where user_id = $1 and trait_id = $2 order by seq`,
+			user, newer))
+	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.trait_events where user_id = $1 and trait_id = $2`,
+		user, id))
+	require.Equal(t, newer, one[string](t, tx, `select trait_parent_id::text from oxbow.memories_trait
+		where user_id = $1 and id = $2`, user, child))
+	require.Equal(t, newer, one[string](t, tx, `select memory_id::text from oxbow.trait_evidence where user_id = $1
+		and trait_id = $2`, user, child))
 	require.Equal(t, "user, my word for it, "+newer, one[string](t, tx, `
-		select concat_ws(', ', actor, reason, details ->> 'version') from oxbow.trait_events where user_id = $1 and event = 'edited'`, user))
+		select concat_ws(', ', actor, reason, details ->> 'version') from oxbow.trait_events where user_id = $1
+		and event = 'edited'`, user))
 	require.Equal(t, "early core 0.9", one[string](t, tx, `
-		select concat_ws(' ', key, stage, confidence) from oxbow.traits where user_id = $1 and id = $2 and edited_at = now()`, user, newer))
+		select concat_ws(' ', key, stage, confidence) from oxbow.traits where user_id = $1 and id = $2
+		and edited_at = now()`, user, newer))
 	require.True(t, one[bool](t, tx, `
 		select trait_review_due_at is null and trait_contexts is null and trait_next_transition_at > now()
 		  from oxbow.memories_trait where user_id = $1 and id = $2`, user, newer))
@@ -160,11 +185,14 @@ func TestEditTraitRewords(t *testing.T) {
 	require.Equal(t, "OX102", err.Code)
 	require.Equal(t, "trait "+id+" has a newer wording, "+newer, err.Message)
 	newest := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann likes mornings.')`, user, newer)
-	require.Contains(t, fails(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, id).Message, "has a newer wording, "+newest)
-	require.Equal(t, newest, one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann likes mornings.')`, user, newest),
+	require.Contains(t, fails(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, id).Message,
+		"has a newer wording, "+newest)
+	require.Equal(t, newest, one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann likes mornings.')`,
+		user, newest),
 		"the same wording needs no new row")
 	exec(t, tx, `select oxbow.erase_memory($1, $2)`, user, newest)
-	require.Equal(t, "trait "+newer+" has a newer wording", fails(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, newer).Message)
+	require.Equal(t, "trait "+newer+" has a newer wording", fails(t, tx, `select oxbow.dissolve_trait($1, $2)`, user,
+		newer).Message)
 }
 
 // Recall as of a time before the rewording finds only one wording of the trait.
@@ -172,7 +200,8 @@ func TestRewordedTraitInRecall(t *testing.T) {
 	t.Parallel()
 	tx := begin(t, pgtest.Database(t))
 	user := ann(t)
-	id := traittest.Trait{UserID: user, Content: "Ann likes lakes.", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.9)}}.Insert(t, tx)
+	id := traittest.Trait{UserID: user, Content: "Ann likes lakes.",
+		Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.9)}}.Insert(t, tx)
 	exec(t, tx, `update oxbow.memories set valid_at = '2025-01-01', created_at = '2025-01-01' where user_id = $1`, user)
 	exec(t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann loves lakes.')`, user, id)
 	index(t, tx, user)
@@ -181,7 +210,8 @@ func TestRewordedTraitInRecall(t *testing.T) {
 	}
 	require.Equal(t, []string{"Ann loves lakes."}, recalled(""))
 	require.Equal(t, []string{"Ann loves lakes."}, recalled(", valid_as_of => '2025-03-01'"))
-	require.Equal(t, []string{"Ann likes lakes."}, recalled(", valid_as_of => '2025-03-01', believed_as_of => '2025-03-01'"))
+	require.Equal(t, []string{"Ann likes lakes."},
+		recalled(", valid_as_of => '2025-03-01', believed_as_of => '2025-03-01'"))
 }
 
 func TestEditTraitWithoutRewording(t *testing.T) {
@@ -191,12 +221,14 @@ func TestEditTraitWithoutRewording(t *testing.T) {
 	id := early(user).Insert(t, tx).String()
 	edit := func(arguments string) string {
 		require.Equal(t, id, one[string](t, tx, `select oxbow.edit_trait($1, $2, `+arguments+`)`, user, id))
-		return one[string](t, tx, `select concat_ws(' ', stage, confidence, context) from oxbow.traits where user_id = $1 and id = $2`, user, id)
+		return one[string](t, tx, `select concat_ws(' ', stage, confidence, context) from oxbow.traits
+			where user_id = $1 and id = $2`, user, id)
 	}
 	require.Equal(t, "emerging 0.45 general", edit("confidence => 0.45"))
 	require.Equal(t, "core 0.9 work", edit("context => 'work'"))
 	require.Equal(t, "core 0.97 work", edit("confidence => 0.97"))
-	require.Equal(t, "core 0.97 social", edit("context => 'social', actor => 'ann''s app'"), "0.9 is the least, not the most")
+	require.Equal(t, "core 0.97 social", edit("context => 'social', actor => 'ann''s app'"),
+		"0.9 is the least, not the most")
 	require.Equal(t, 3+4, one[int](t, tx, `select max(seq) from oxbow.trait_events where user_id = $1`, user))
 	require.Equal(t, `{"context": "social"} ann's app`, one[string](t, tx, `
 		select concat_ws(' ', details, actor) from oxbow.trait_events where user_id = $1 and seq = 7`, user))
@@ -210,27 +242,33 @@ func TestDissolveTrait(t *testing.T) {
 	for range 2 {
 		exec(t, tx, `select oxbow.dissolve_trait($1, $2, reason => 'not me')`, user, id)
 	}
-	require.Equal(t, "dissolved", one[string](t, tx, `select stage from oxbow.traits where user_id = $1 and next_transition_at is null`, user))
+	require.Equal(t, "dissolved", one[string](t, tx, `select stage from oxbow.traits where user_id = $1
+		and next_transition_at is null`, user))
 	require.Equal(t, []string{"user not me"}, all[string](t, tx, `
-		select concat_ws(' ', actor, reason) from oxbow.trait_events where user_id = $1 and event = 'dissolved'`, user), "told once")
+		select concat_ws(' ', actor, reason) from oxbow.trait_events where user_id = $1 and event = 'dissolved'`, user),
+		"told once")
 	require.Empty(t, all[string](t, tx, `select content from oxbow.recall($1, 'early', types => array['trait'])`, user))
 	exec(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.5)`, user, id)
-	require.Equal(t, "emerging", one[string](t, tx, `select stage from oxbow.traits where user_id = $1`, user), "a person brings it back")
+	require.Equal(t, "emerging", one[string](t, tx, `select stage from oxbow.traits where user_id = $1`, user),
+		"a person brings it back")
 
 	// a person may also dissolve a trait that time has dissolved, and reflection respects that
 	faded := traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2),
 		{Event: lifecycle.Event{Kind: lifecycle.Dissolution, At: traittest.Day(12, 1)}, Actor: "settle"}}}.Insert(t, tx)
 	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, faded)
 	require.Equal(t, []string{"settle", "user"}, all[string](t, tx, `
-		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, faded))
+		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`,
+		user, faded))
 
 	// as well as one that the person had affirmed before
-	affirmed := traittest.Trait{UserID: user, Content: "Ann swims.", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2)}}.Insert(t, tx)
+	affirmed := traittest.Trait{UserID: user, Content: "Ann swims.",
+		Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.2)}}.Insert(t, tx)
 	exec(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.9)`, user, affirmed)
 	exec(t, tx, `select oxbow.settle_traits(now() + interval '90 years', 0, $1)`, user)
 	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, affirmed)
 	require.Equal(t, []string{"settle", "user"}, all[string](t, tx, `
-		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`, user, affirmed))
+		select actor from oxbow.trait_events where user_id = $1 and trait_id = $2 and event = 'dissolved' order by seq`,
+		user, affirmed))
 }
 
 // A person's actor cannot be one of Oxbow's own names, and a trait is a short text.
@@ -240,12 +278,14 @@ func TestWhatAPersonMayNotSay(t *testing.T) {
 	user := ann(t)
 	id := early(user).Insert(t, tx)
 	for _, own := range []string{"reflection", "settle", "import", "check"} {
-		for _, call := range []string{`select oxbow.edit_trait($1, $2, confidence => 0.5, actor => $3)`, `select oxbow.edit_trait($1, $2, content => 'x', actor => $3)`,
+		for _, call := range []string{`select oxbow.edit_trait($1, $2, confidence => 0.5, actor => $3)`,
+			`select oxbow.edit_trait($1, $2, content => 'x', actor => $3)`,
 			`select oxbow.dissolve_trait($1, $2, actor => $3)`} {
 			require.Contains(t, fails(t, tx, call, user, id, own).Message, "actor", call)
 		}
 	}
-	require.Contains(t, fails(t, tx, `select oxbow.edit_trait($1, $2, content => repeat('晨', 1001))`, user, id).Message, "at most 1,000 characters")
+	require.Contains(t, fails(t, tx, `select oxbow.edit_trait($1, $2, content => repeat('晨', 1001))`, user, id).Message,
+		"at most 1,000 characters")
 	exec(t, tx, `select oxbow.edit_trait($1, $2, content => repeat('晨', 1000))`, user, id)
 	hint := fails(t, tx, `update oxbow.memories set content = 'x' where user_id = $1 and id = $2`, user, id).Hint
 	require.Contains(t, hint, "oxbow.edit_trait")
@@ -260,24 +300,34 @@ func TestDeleteTrait(t *testing.T) {
 	trait.Content, trait.Key = "Ann gets up at zebra hour.", "zebra-early"
 	old := trait.Insert(t, tx).String()
 	exec(t, tx, `insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
-		select user_id, 'zebra-early', memory_type, id, 'Ann and the zebra hour', 's', now() from oxbow.memories where user_id = $1 and memory_type = 'episodic'`, user)
-	id := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a zebra of the morning.', reason => 'zebra!')`, user, old)
+		select user_id, 'zebra-early', memory_type, id, 'Ann and the zebra hour', 's', now() from oxbow.memories
+		where user_id = $1 and memory_type = 'episodic'`, user)
+	id := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a zebra of the morning.',
+		reason => 'zebra!')`, user, old)
 	kept := traittest.Trait{UserID: user, Content: "Ann likes to swim.", Parent: uuid.MustParse(id)}.Insert(t, tx)
 	index(t, tx, user)
 	exec(t, tx, `insert into oxbow.river_job (kind, queue, max_attempts, args, errors)
-		values ('contradiction_review', 'reflect', 5, jsonb_build_object('user_id', $1::text, 'ids', $2::text), array['{"error": "zebra"}'::jsonb])`, user, id)
+		values ('contradiction_review', 'reflect', 5, jsonb_build_object('user_id', $1::text, 'ids', $2::text),
+		array['{"error": "zebra"}'::jsonb])`, user, id)
 
 	// two wordings with terms, the old one's history, a link, 4 clues, 4 pieces of evidence, 4 events, and jobs
 	deleted := one[int](t, tx, `select oxbow.delete_trait($1, $2)`, user, id)
 	require.GreaterOrEqual(t, deleted, 2+2+1+1+4+4+4+1)
-	require.Equal(t, []string{kept.String()}, all[string](t, tx, `select id::text from oxbow.memories_trait where user_id = $1 and trait_parent_id is null`, user))
-	require.Equal(t, 4, one[int](t, tx, `select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic'`, user), "memories stay")
+	require.Equal(t, []string{kept.String()}, all[string](t, tx,
+		`select id::text from oxbow.memories_trait where user_id = $1 and trait_parent_id is null`, user))
+	require.Equal(t, 4, one[int](t, tx, `select count(*) from oxbow.memories where user_id = $1
+		and memory_type = 'episodic'`, user), "memories stay")
 	require.ElementsMatch(t, all[string](t, tx, `
-		select oxbow.trait_hash(said)::text from unnest(array['zebra-early', 'Ann gets up at zebra hour.', 'Ann is a zebra of the morning.']) said`),
+		select oxbow.trait_hash(said)::text
+		from unnest(array['zebra-early', 'Ann gets up at zebra hour.', 'Ann is a zebra of the morning.']) said`),
 		all[string](t, tx, `select hash::text from oxbow.trait_refusals where user_id = $1`, user))
 	for _, table := range all[string](t, tx, `
-		select c.oid::regclass::text from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r'`) {
-		require.Zero(t, one[int](t, tx, `select count(*) from `+table+` t where t::text ~ ('zebra|' || $1::text || '|' || $2::text)`, old, id), table)
+		select c.oid::regclass::text from pg_class c where c.relnamespace = 'oxbow'::regnamespace
+		and c.relkind = 'r'`) {
+		require.Zero(t,
+			one[int](t, tx,
+				`select count(*) from `+table+` t where t::text ~ ('zebra|' || $1::text || '|' || $2::text)`, old, id),
+			table)
 	}
 	require.Equal(t, "OX101", fails(t, tx, `select oxbow.delete_trait($1, $2)`, user, id).Code)
 }
@@ -288,15 +338,21 @@ func TestDeleteTraitThatIsEvidence(t *testing.T) {
 	tx := pgtest.Tx(t)
 	user := ann(t)
 	id := early(user).Insert(t, tx)
-	parent := traittest.Trait{UserID: user, Content: "Ann is disciplined.", Subtype: lifecycle.Preference, Events: []traittest.Event{
-		traittest.Created(traittest.Day(4, 1), 0.5, traittest.Evidence{Content: "Never missed a lesson.", At: traittest.Day(3, 30)}),
-		traittest.Reinforced(traittest.Day(5, 1), 0.05)}}.Insert(t, tx)
-	exec(t, tx, `update oxbow.trait_events set memories = 1 where user_id = $1 and trait_id = $2 and seq = 2`, user, parent)
-	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
+	parent := traittest.Trait{UserID: user, Content: "Ann is disciplined.", Subtype: lifecycle.Preference,
+		Events: []traittest.Event{
+			traittest.Created(traittest.Day(4, 1), 0.5, traittest.Evidence{Content: "Never missed a lesson.",
+				At: traittest.Day(3, 30)}),
+			traittest.Reinforced(traittest.Day(5, 1), 0.05)}}.Insert(t, tx)
+	exec(t, tx, `update oxbow.trait_events set memories = 1 where user_id = $1 and trait_id = $2 and seq = 2`, user,
+		parent)
+	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
+		session_key, observed_at, timezone, event_seq)
 		values ($1, $2, 'supporting', 'trait', $3, 'D', 's', now(), 'UTC', 2)`, user, parent, id)
 	exec(t, tx, `select oxbow.delete_trait($1, $2)`, user, id)
-	require.Equal(t, []string{"created"}, all[string](t, tx, `select event from oxbow.trait_events where user_id = $1 and trait_id = $2`, user, parent))
-	require.InDelta(t, 0.5, one[float64](t, tx, `select stored_confidence from oxbow.traits where user_id = $1 and id = $2`, user, parent), 1e-12)
+	require.Equal(t, []string{"created"}, all[string](t, tx,
+		`select event from oxbow.trait_events where user_id = $1 and trait_id = $2`, user, parent))
+	require.InDelta(t, 0.5, one[float64](t, tx, `select stored_confidence from oxbow.traits where user_id = $1
+		and id = $2`, user, parent), 1e-12)
 }
 
 func TestCorrectionsRefuse(t *testing.T) {
@@ -321,7 +377,8 @@ func TestCorrectionsRefuse(t *testing.T) {
 		require.Equal(t, bad.code, err.Code, "%s: %s", bad.arguments, err.Message)
 		require.Contains(t, err.Message, bad.says)
 	}
-	for call, arguments := range map[string]string{"edit_trait": ", confidence => 0.5", "dissolve_trait": "", "delete_trait": ""} {
+	for call, arguments := range map[string]string{"edit_trait": ", confidence => 0.5", "dissolve_trait": "",
+		"delete_trait": ""} {
 		sql := `select oxbow.` + call + `($1, $2` + arguments + `)`
 		err := fails(t, tx, sql, user, fact)
 		require.Equal(t, "OX105", err.Code)
@@ -331,7 +388,8 @@ func TestCorrectionsRefuse(t *testing.T) {
 	}
 	exec(t, tx, `select oxbow.forget($1, $2)`, user, id)
 	require.Equal(t, "OX103", fails(t, tx, `select oxbow.edit_trait($1, $2, confidence => 0.5)`, user, id).Code)
-	require.Equal(t, 3, one[int](t, tx, `select max(seq) from oxbow.trait_events where user_id = $1`, user), "nothing happened")
+	require.Equal(t, 3, one[int](t, tx, `select max(seq) from oxbow.trait_events where user_id = $1`, user),
+		"nothing happened")
 }
 
 // An application's login corrects traits of its user, and only through the functions.
@@ -343,13 +401,15 @@ func TestCorrectionsByAnApplication(t *testing.T) {
 	exec(t, tx, `set local role oxbow_app`)
 	exec(t, tx, `select set_config('oxbow.user_id', $1, true)`, user)
 	require.Equal(t, []string{id}, all[string](t, tx, `select id::text from oxbow.traits`))
-	for _, sql := range []string{`select oxbow.edit_trait($1, $2, confidence => 0.5)`, `select oxbow.dissolve_trait($1, $2)`,
+	for _, sql := range []string{`select oxbow.edit_trait($1, $2, confidence => 0.5)`,
+		`select oxbow.dissolve_trait($1, $2)`,
 		`select oxbow.delete_trait($1, $2)`} {
 		require.Equal(t, "42501", fails(t, tx, sql, bob(t), other).Code)
 		require.Equal(t, "OX101", fails(t, tx, sql, user, other).Code)
 	}
 	require.Equal(t, "42501", fails(t, tx, `select * from oxbow.traits_as_of($1, now())`, bob(t)).Code)
-	for _, sql := range []string{`update oxbow.memories_trait set trait_confidence = 0.99`, `update oxbow.trait_events set sets = 0.99`,
+	for _, sql := range []string{`update oxbow.memories_trait set trait_confidence = 0.99`,
+		`update oxbow.trait_events set sets = 0.99`,
 		`delete from oxbow.trait_evidence`} {
 		require.Equal(t, "42501", fails(t, tx, sql).Code, sql)
 	}
@@ -357,7 +417,8 @@ func TestCorrectionsByAnApplication(t *testing.T) {
 
 	newer := one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a morning person.')`, user, id)
 	require.Equal(t, "core", one[string](t, tx, `select stage from oxbow.traits where id = $1`, newer))
-	require.Equal(t, "", one[string](t, tx, `select current_setting('oxbow.origin', true)`), "inserting traits is not open after it")
+	require.Equal(t, "", one[string](t, tx, `select current_setting('oxbow.origin', true)`),
+		"inserting traits is not open after it")
 	require.Len(t, heldAsOf(t, tx, user, one[time.Time](t, tx, `select now()`)), 1)
 	exec(t, tx, `select oxbow.dissolve_trait($1, $2)`, user, newer)
 	require.Positive(t, one[int](t, tx, `select oxbow.delete_trait($1, $2)`, user, newer))
@@ -375,17 +436,23 @@ func TestErasedEvidence(t *testing.T) {
 	id := trait.Insert(t, tx)
 	child := traittest.Trait{UserID: user, Content: "Ann swims at six.", Parent: id}.Insert(t, tx)
 	erase := func(content string) {
-		exec(t, tx, `select oxbow.erase_memory(user_id, id) from oxbow.memories where user_id = $1 and content = $2`, user, content)
+		exec(t, tx, `select oxbow.erase_memory(user_id, id) from oxbow.memories where user_id = $1 and content = $2`,
+			user, content)
 	}
 	// held returns the stored state, which must equal the replay of the events
 	held := func() (events []string, confidence float64) {
 		require.True(t, one[bool](t, tx, `
-			select abs(m.trait_confidence - r.confidence) < 1e-12 and m.trait_stage = r.stage and m.trait_confidence_at = r.confidence_at
+			select abs(m.trait_confidence - r.confidence) < 1e-12 and m.trait_stage = r.stage
+			and m.trait_confidence_at = r.confidence_at
 			   and m.trait_reinforcement_count = r.reinforcements and m.trait_contradiction_count = r.contradictions
-			   and m.trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, r.subtype, r.reinforcements, r.confidence_at, null)
-			  from oxbow.memories_trait m, oxbow.replay_trait(m.user_id, m.id) r where m.user_id = $1 and m.id = $2`, user, id))
-		return all[string](t, tx, `select event || ' ' || memories from oxbow.trait_events where user_id = $1 and trait_id = $2 order by seq`, user, id),
-			one[float64](t, tx, `select trait_confidence from oxbow.memories_trait where user_id = $1 and id = $2`, user, id)
+			   and m.trait_next_transition_at = oxbow.trait_next_transition(r.stage, r.confidence, r.subtype,
+			   r.reinforcements, r.confidence_at, null)
+			  from oxbow.memories_trait m, oxbow.replay_trait(m.user_id, m.id) r where m.user_id = $1 and m.id = $2`,
+			user, id))
+		return all[string](t, tx, `select event || ' ' || memories from oxbow.trait_events where user_id = $1
+			and trait_id = $2 order by seq`, user, id),
+			one[float64](t, tx, `select trait_confidence from oxbow.memories_trait where user_id = $1 and id = $2`,
+				user, id)
 	}
 	replayed := func(events ...traittest.Event) float64 {
 		var s lifecycle.State
@@ -405,13 +472,17 @@ func TestErasedEvidence(t *testing.T) {
 	require.Equal(t, []string{"created 2", "reinforced 1", "reinforced 1"}, events)
 	require.InDelta(t, replayed(trait.Events[0], trait.Events[1], last), confidence, 1e-12)
 
-	for _, content := range []string{"I love dawn.", "First at the pool again.", "Up at five, and out on the lake.", "Baked bread before sunrise."} {
-		require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1 and id = $2`, user, id))
+	for _, content := range []string{"I love dawn.", "First at the pool again.", "Up at five, and out on the lake.",
+		"Baked bread before sunrise."} {
+		require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.memories_trait where user_id = $1 and id = $2`,
+			user, id))
 		erase(content)
 	}
 	require.Equal(t, []string{child.String()}, all[string](t, tx, `
-		select id::text from oxbow.memories_trait where user_id = $1 and trait_parent_id is null`, user), "nothing supports it any more")
-	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.trait_refusals where user_id = $1`, user), "it may come again")
+		select id::text from oxbow.memories_trait where user_id = $1 and trait_parent_id is null`, user),
+		"nothing supports it any more")
+	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.trait_refusals where user_id = $1`, user),
+		"it may come again")
 }
 
 // A trait that a person worded does not depend on evidence.
@@ -421,10 +492,13 @@ func TestErasedEvidenceOfAnEditedTrait(t *testing.T) {
 	user := ann(t)
 	id := early(user).Insert(t, tx).String()
 	id = one[string](t, tx, `select oxbow.edit_trait($1, $2, content => 'Ann is a morning person.')`, user, id)
-	exec(t, tx, `select oxbow.erase_memory(user_id, id) from oxbow.memories where user_id = $1 and memory_type = 'episodic'`, user)
-	require.Equal(t, []string{"created", "edited"}, all[string](t, tx, `select event from oxbow.trait_events where user_id = $1 order by seq`, user))
+	exec(t, tx, `select oxbow.erase_memory(user_id, id) from oxbow.memories where user_id = $1
+		and memory_type = 'episodic'`, user)
+	require.Equal(t, []string{"created", "edited"}, all[string](t, tx,
+		`select event from oxbow.trait_events where user_id = $1 order by seq`, user))
 	require.Equal(t, "core 0.9 0 0", one[string](t, tx, `
-		select concat_ws(' ', stage, stored_confidence, reinforcement_count, supporting) from oxbow.traits where user_id = $1 and id = $2`, user, id))
+		select concat_ws(' ', stage, stored_confidence, reinforcement_count, supporting) from oxbow.traits
+		where user_id = $1 and id = $2`, user, id))
 	exec(t, tx, `select oxbow.erase_user($1)`, user)
 	for _, table := range []string{"memories", "trait_events", "trait_evidence", "trait_refusals"} {
 		require.Zero(t, one[int](t, tx, `select count(*) from oxbow.`+table+` where user_id = $1`, user), table)

@@ -14,16 +14,20 @@ func TestSlotsOfTraits(t *testing.T) {
 	tx := pgtest.Tx(t)
 	require.Equal(t, []string{"m=16 ef_construction=64: 16", "m=24 ef_construction=128: 4"}, all[string](t, tx, `
 		select format('%s: %s', array_to_string(c.reloptions, ' '), count(*)) from pg_class c
-		 where c.relnamespace = 'oxbow'::regnamespace and c.relname ~ '^indexed_vectors_\d+_idx$' group by c.reloptions order by 1`))
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relname ~ '^indexed_vectors_\d+_idx$' group by c.reloptions
+		 order by 1`))
 	exec(t, tx, `update oxbow.settings set value = '{"policy": "always"}' where key = 'vector_index'`)
 	exec(t, tx, `insert into oxbow.memory_term_stats (user_id, memory_type, documents, terms)
-		select 'user ' || n, case when n % 2 = 0 then 'trait' else 'episodic' end, 1000000000 + n, 1 from generate_series(1, 50) n`)
+		select 'user ' || n, case when n % 2 = 0 then 'trait' else 'episodic' end, 1000000000 + n, 1
+		from generate_series(1, 50) n`)
 	exec(t, tx, `select oxbow.assign_slots()`)
 	require.Equal(t, []string{"episodic 16 1-16 user 19", "trait 4 17-20 user 44"}, all[string](t, tx, `
-		select format('%s %s %s-%s %s', memory_type, count(*), min(slot), max(slot), 'user ' || min(split_part(user_id, ' ', 2)::integer))
+		select format('%s %s %s-%s %s', memory_type, count(*), min(slot),
+		max(slot), 'user ' || min(split_part(user_id, ' ', 2)::integer))
 		  from oxbow.vector_slots group by memory_type order by 1`), "the largest of each")
 	exec(t, tx, `delete from oxbow.settings where key = 'vector_index.looked'`)
-	exec(t, tx, `update oxbow.settings set value = '{"policy": "auto", "from": 100, "most": 3}' where key = 'vector_index'`)
+	exec(t, tx, `update oxbow.settings set value = '{"policy": "auto", "from": 100, "most": 3}'
+		where key = 'vector_index'`)
 	exec(t, tx, `select oxbow.assign_slots()`)
 	require.Equal(t, 3, one[int](t, tx, `select count(*) from oxbow.vector_slots where not ending`))
 }

@@ -37,7 +37,7 @@ const (
 
 // Worker returns the points that a worker reaches.
 func Worker() []string {
-	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten, ExtractDone, ExtractCommitted,
-		SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked, ReflectWritten, ReflectCommitted, ReviewWritten,
-		SettleBatch, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
+	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten,
+		ExtractDone, ExtractCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
+		ReflectWritten, ReflectCommitted, ReviewWritten, SettleBatch, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
 }

@@ -20,7 +20,8 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 func databaseExists(t *testing.T, name string) bool {
 	t.Helper()
 	var there bool
-	err := theRun(t).admin.QueryRow(context.Background(), "select exists (select from pg_database where datname = $1)", name).Scan(&there)
+	err := theRun(t).admin.QueryRow(context.Background(), "select exists (select from pg_database where datname = $1)",
+		name).Scan(&there)
 	require.NoError(t, err)
 	return there
 }
@@ -34,7 +35,8 @@ func TestDatabaseIsMigratedAndDropped(t *testing.T) {
 			var name string
 			var memories, jobs int
 			err := conn.QueryRow(t.Context(), `
-				select current_database(), (select count(*) from oxbow.memories), (select count(*) from oxbow.river_job)`).
+				select current_database(), (select count(*) from oxbow.memories), (select count(*)
+				from oxbow.river_job)`).
 				Scan(&name, &memories, &jobs)
 			require.NoError(t, err)
 			require.Zero(t, memories)
@@ -54,7 +56,8 @@ func TestEmptyHasNothing(t *testing.T) {
 	conn := connect(t, Empty(t))
 	var schemas, extensions int
 	err := conn.QueryRow(t.Context(), `
-		select (select count(*) from pg_namespace where nspname = 'oxbow'), (select count(*) from pg_extension where extname = 'vector')`).
+		select (select count(*) from pg_namespace where nspname = 'oxbow'), (select count(*) from pg_extension
+		where extname = 'vector')`).
 		Scan(&schemas, &extensions)
 	require.NoError(t, err)
 	require.Zero(t, schemas)
@@ -151,7 +154,8 @@ func BenchmarkCreateDatabase(b *testing.B) {
 		b.Run(strategy, func(b *testing.B) {
 			r := theRun(b)
 			for b.Loop() {
-				_, err := r.admin.Exec(b.Context(), "create database oxbow_test_run_bench_1 template "+r.template+" strategy "+strategy)
+				_, err := r.admin.Exec(b.Context(),
+					"create database oxbow_test_run_bench_1 template "+r.template+" strategy "+strategy)
 				require.NoError(b, err)
 				require.NoError(b, r.drop(b.Context(), "oxbow_test_run_bench_1"))
 			}

@@ -72,7 +72,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error
 // lastUse reads a template's comment. ok is false if no finished template has that name.
 func lastUse(ctx context.Context, conn *pgx.Conn, name string) (at time.Time, ok bool, err error) {
 	var comment *string
-	err = conn.QueryRow(ctx, `select shobj_description(oid, 'pg_database') from pg_database where datname = $1`, name).Scan(&comment)
+	err = conn.QueryRow(ctx, `select shobj_description(oid, 'pg_database') from pg_database where datname = $1`,
+		name).Scan(&comment)
 	if errors.Is(err, pgx.ErrNoRows) || (err == nil && comment == nil) {
 		return time.Time{}, false, nil
 	}
@@ -89,7 +90,8 @@ func dropOld(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `
 		select datname from pg_database d
 		where datname like 'oxbow\_test\_run\_%' and not exists (
-			select from pg_stat_activity where application_name = substring(d.datname from 'oxbow_test_run_[0-9a-f]+'))`)
+			select from pg_stat_activity where application_name = substring(d.datname
+			from 'oxbow_test_run_[0-9a-f]+'))`)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,8 @@ type Violation struct {
 func (v Violation) String() string {
 	var b strings.Builder
 	b.WriteString(v.Check)
-	for _, part := range []struct{ name, text string }{{"user", v.User}, {"id", v.ID}, {"in", v.Where}, {"expected", v.Expected}, {"found", v.Found}} {
+	for _, part := range []struct{ name, text string }{{"user", v.User}, {"id", v.ID}, {"in", v.Where},
+		{"expected", v.Expected}, {"found", v.Found}} {
 		if part.text != "" {
 			fmt.Fprintf(&b, "\n    %-9s %s", part.name, shorten(part.text))
 		}
@@ -111,8 +112,10 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 			result.Dir = r.dir
 		}
 	}()
-	fmt.Fprintf(o.Out, "seed %d, %s, plan %s: %d actions of %d clients, %d faults, %d workers at first%s\n", o.Seed, o.Duration, r.plan.Digest(), r.plan.actionCount(),
-		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the version before", false: ""}[r.plan.Behind])
+	fmt.Fprintf(o.Out, "seed %d, %s, plan %s: %d actions of %d clients, %d faults, %d workers at first%s\n", o.Seed,
+		o.Duration, r.plan.Digest(), r.plan.actionCount(),
+		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the version before",
+			false: ""}[r.plan.Behind])
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
 		if err := step(ctx); err != nil {
 			return result, err
@@ -125,7 +128,8 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 
 // newRun makes the directory of a run.
 func newRun(o Options) (*run, error) {
-	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{}, points: map[string]int{}, complaints: map[string]int{}}
+	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{},
+		points: map[string]int{}, complaints: map[string]int{}}
 	var err error
 	if r.dir, err = os.MkdirTemp(o.parent, "oxbow-chaos-"); err != nil {
 		return nil, err
@@ -144,7 +148,8 @@ func (r *run) violate(v Violation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.violations = append(r.violations, v)
-	r.log.Error("violation", "check", v.Check, "user", v.User, "id", v.ID, "in", v.Where, "expected", v.Expected, "found", v.Found)
+	r.log.Error("violation", "check", v.Check, "user", v.User, "id", v.ID, "in", v.Where, "expected", v.Expected,
+		"found", v.Found)
 }
 
 func (r *run) note(fault string) {
@@ -200,7 +205,8 @@ func (r *run) begin(ctx context.Context) (err error) {
 	for _, sql := range []string{
 		`create role ` + appRole + ` login in role oxbow_app`,
 		// conversations that are over soon, and summaries of short ones
-		`insert into oxbow.settings (key, value) values ('conversations', '{"quiet_seconds": 1, "messages": 8, "summary_after": 6}')
+		`insert into oxbow.settings (key, value)
+			values ('conversations', '{"quiet_seconds": 1, "messages": 8, "summary_after": 6}')
 		 on conflict (key) do update set value = oxbow.settings.value || excluded.value`,
 		`insert into oxbow.settings (key, value) values ('vector_index', '{"policy": "auto", "from": 100, "most": 8}')
 		 on conflict (key) do update set value = excluded.value`,
@@ -226,9 +232,11 @@ func (r *run) past(ctx context.Context, conn *pgx.Conn) error {
 		topic := topics[user%len(topics)]
 		for nth := range pastMemories {
 			m := r.ledger.next(user)
-			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids), content: fmt.Sprintf("%s (%s)", topic.habit, m)}
+			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids),
+				content: fmt.Sprintf("%s (%s)", topic.habit, m)}
 			w.rows = append(w.rows, row)
-			if _, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content, session_id, valid_at) values ($1, $2, 'episodic', $3, $4, now() - $5 * interval '4 days')`,
+			if _, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content, session_id,
+				valid_at) values ($1, $2, 'episodic', $3, $4, now() - $5 * interval '4 days')`,
 				userName(user), row.id, row.content, fmt.Sprintf("past-%d", nth), nth+1); err != nil {
 				return err
 			}

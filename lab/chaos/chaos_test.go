@@ -22,7 +22,8 @@ func TestChaos(t *testing.T) {
 	binary, err := program.Build(t.Context(), "failpoints")
 	require.NoError(t, err)
 	var report, notes strings.Builder
-	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true, Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
+	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true,
+		Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
@@ -59,7 +60,8 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 	row := r.row(t, func(row *written) bool {
 		return row.write.outcome == acked && row.erased == never && isSteady(row.write.user)
 	})
-	r.ledger.add(&write{user: row.write.user, life: row.write.life, action: "sensory", outcome: acked, rows: []*written{{table: "sensory", id: uuid.New()}}})
+	r.ledger.add(&write{user: row.write.user, life: row.write.life, action: "sensory", outcome: acked,
+		rows: []*written{{table: "sensory", id: uuid.New()}}})
 	r.ledger.erasures = append(r.ledger.erasures, &erasure{row.write.user, row.write.life, unknown})
 	r.ledger.crash()
 	for sql, found := range map[string][]string{
@@ -71,7 +73,10 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 		_, err = tx.Exec(t.Context(), sql, row.id)
 		require.NoError(t, err)
 		var said []string
-		k := &checker{tx: tx, ledger: r.ledger, report: func(v Violation) { said = append(said, v.Check+" of "+v.User) }}
+		k := &checker{tx: tx, ledger: r.ledger, report: func(v Violation) {
+			said = append(said,
+				v.Check+" of "+v.User)
+		}}
 		_, err = k.writes(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, found, said, sql)
@@ -81,10 +86,14 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 
 // looks are the checks that report what is named so.
 var looks = map[string][]func(*checker, context.Context) (int, error){
-	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes}, "rolled back": {(*checker).writes, (*checker).marks},
-	"erased": {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors}, "vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
-	"repeated fact": {(*checker).repeats}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits}, "evidence": {(*checker).traits},
-	"orphan": {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs}, "isolation": {(*checker).marks, (*checker).isolation},
+	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes},
+	"rolled back": {(*checker).writes, (*checker).marks},
+	"erased":      {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors},
+	"vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
+	"repeated fact": {(*checker).repeats}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits},
+	"evidence": {(*checker).traits},
+	"orphan":   {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs},
+	"isolation": {(*checker).marks, (*checker).isolation},
 }
 
 // plant is something wrong. sql is run without triggers and foreign keys, and returns the id, or
@@ -93,49 +102,99 @@ type plant struct{ check, what, sql string }
 
 var plants = []plant{
 	{"missing", "a memory is deleted", `delete from oxbow.memories where id = (%[1]s) returning id::text`},
-	{"missing", "a message is deleted", `delete from oxbow.messages where id = (select min(id::text) from oxbow.messages)::uuid returning id::text`},
-	{"changed", "another text", `update oxbow.memories set content = content || '!' where id = (%[1]s) returning id::text`},
-	{"changed", "another user", `update oxbow.memories_episodic set user_id = 'user-30' where id = (select min(id::text) from oxbow.memories_episodic where user_id = 'user-00')::uuid returning id::text`},
-	{"forgotten", "nobody asked for it", `update oxbow.memories set forgotten_at = now() where id = (%[1]s) returning id::text`},
-	{"rolled back", "a row of a transaction that was", `insert into oxbow.memories (user_id, id, content) values ('%[2]s', '%[3]s', '%[4]s') returning id::text`},
-	{"rolled back", "its text in the history", `insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content) values ('%[2]s', 'fact', '%[3]s', 'UPDATE', 'was: %[4]s') returning user_id`},
-	{"erased", "a memory that was is there", `insert into oxbow.memories (user_id, id, content) values ('%[5]s', '%[6]s', '%[7]s') returning id::text`},
-	{"erased", "its id in a job", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at) values ('embed', 'embed', 25, jsonb_build_object('user_id', '%[5]s', 'ids', '%[6]s'), 'completed', now()) returning args ->> 'ids'`},
+	{"missing", "a message is deleted", `delete from oxbow.messages where id = (select min(id::text)
+		from oxbow.messages)::uuid returning id::text`},
+	{"changed", "another text", `update oxbow.memories set content = content || '!' where id = (%[1]s)
+		returning id::text`},
+	{"changed", "another user", `update oxbow.memories_episodic set user_id = 'user-30' where id = (select min(id::text)
+		from oxbow.memories_episodic where user_id = 'user-00')::uuid returning id::text`},
+	{"forgotten", "nobody asked for it", `update oxbow.memories set forgotten_at = now() where id = (%[1]s)
+		returning id::text`},
+	{"rolled back", "a row of a transaction that was", `insert into oxbow.memories (user_id, id, content)
+		values ('%[2]s', '%[3]s', '%[4]s') returning id::text`},
+	{"rolled back", "its text in the history", `insert into oxbow.memory_history (user_id, memory_type, memory_id,
+		event, old_content) values ('%[2]s', 'fact', '%[3]s', 'UPDATE', 'was: %[4]s') returning user_id`},
+	{"erased", "a memory that was is there", `insert into oxbow.memories (user_id, id, content)
+		values ('%[5]s', '%[6]s', '%[7]s') returning id::text`},
+	{"erased", "its id in a job", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at)
+		values ('embed', 'embed', 25, jsonb_build_object('user_id', '%[5]s', 'ids', '%[6]s'), 'completed', now())
+		returning args ->> 'ids'`},
 	{"embedding", "no vector", `delete from oxbow.memory_vectors where memory_id = (%[1]s) returning memory_id::text`},
-	{"embedding", "the vector of another", `update oxbow.memory_vectors v set embedding = o.embedding from oxbow.memory_vectors o where v.memory_id = (%[1]s)
-		and o.memory_id = (select m.id from oxbow.memories m, oxbow.memories n where n.id = (%[1]s) and m.content not like left(n.content, 8) || '%%' and m.forgotten_at is null order by m.id limit 1) returning v.memory_id::text`},
-	{"embedding", "a refusal", `insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason) select user_id, memory_type, id, 'm', 'r' from oxbow.memories where id = (%[1]s) returning memory_id::text`},
+	{"embedding", "the vector of another", `update oxbow.memory_vectors v set embedding = o.embedding
+		from oxbow.memory_vectors o where v.memory_id = (%[1]s)
+		and o.memory_id = (select m.id from oxbow.memories m, oxbow.memories n where n.id = (%[1]s)
+		and m.content not like left(n.content, 8) || '%%' and m.forgotten_at is null order by m.id limit 1)
+		returning v.memory_id::text`},
+	{"embedding", "a refusal", `insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
+		select user_id, memory_type, id, 'm', 'r' from oxbow.memories where id = (%[1]s) returning memory_id::text`},
 	{"text index", "no terms", `delete from oxbow.memory_terms where memory_id = (%[1]s) returning memory_id::text`},
-	{"text index", "wrong statistics", `update oxbow.memory_term_stats set documents = documents + 1 where user_id = 'user-00' and memory_type = 'episodic' returning user_id`},
-	{"extraction", "a message waits", `update oxbow.messages set extracted_at = null where id = (select min(id::text) from oxbow.messages)::uuid returning id::text`},
-	{"extraction", "nothing came of a message", `delete from oxbow.memory_sources where message_id = (select min(message_id::text) from oxbow.memory_sources)::uuid returning message_id::text`},
-	{"extraction", "a message counted twice", `insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, message_ids) select user_id, memory_type, memory_id, event, new_content, message_ids
+	{"text index", "wrong statistics", `update oxbow.memory_term_stats set documents = documents + 1
+		where user_id = 'user-00' and memory_type = 'episodic' returning user_id`},
+	{"extraction", "a message waits", `update oxbow.messages set extracted_at = null where id = (select min(id::text)
+		from oxbow.messages)::uuid returning id::text`},
+	{"extraction", "nothing came of a message", `delete from oxbow.memory_sources
+		where message_id = (select min(message_id::text) from oxbow.memory_sources)::uuid returning message_id::text`},
+	{"extraction", "a message counted twice", `insert into oxbow.memory_history (user_id, memory_type, memory_id, event,
+		new_content, message_ids) select user_id, memory_type, memory_id, event, new_content, message_ids
 		from oxbow.memory_history where message_ids <> '{}' order by id limit 1 returning message_ids[1]::text`},
-	{"extraction", "the same memory twice", `with one as (select s.* from oxbow.memory_sources s join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id where s.message_id is not null and m.superseded_by is null limit 1),
-		copy as (insert into oxbow.memories (user_id, memory_type, content) select m.user_id, m.memory_type, m.content from oxbow.memories m join one on m.user_id = one.user_id and m.id = one.memory_id returning user_id, memory_type, id)
-		insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id) select copy.user_id, copy.memory_type, copy.id, one.session_id, one.message_id from copy, one returning message_id::text`},
-	{"repeated fact", "two current ones", `insert into oxbow.memories (user_id, memory_type, content) select user_id, memory_type, content from oxbow.memories_fact where expired_at is null and forgotten_at is null and invalid_at is null order by id limit 1 returning user_id`},
-	{"repeated fact", "one mention too many", `update oxbow.memories_fact set mention_count = mention_count + 1 where user_id = 'user-30' and content ~ 'n9' and expired_at is null returning id::text`},
-	{"reflection", "a memory counted twice", `update oxbow.reflection_cycles set memories_scanned = memories_scanned + 1 where id = (select id from oxbow.reflection_cycles where user_id in ('user-00', 'user-05', 'user-10', 'user-15', 'user-20', 'user-25') limit 1) returning user_id`},
-	{"replay", "reinforced once too often", `update oxbow.memories_trait set trait_reinforcement_count = trait_reinforcement_count + 1 where id = (select id from oxbow.memories_trait where expired_at is null order by id limit 1) returning id::text`},
-	{"replay", "another confidence", `with trait as (update oxbow.memories_trait set trait_confidence = 0.5, trait_stage = 'emerging' where id = (select id from oxbow.memories_trait where expired_at is null order by id limit 1) returning user_id, id)
+	{"extraction", "the same memory twice", `with one as (select s.* from oxbow.memory_sources s
+		join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id where s.message_id is not null
+		and m.superseded_by is null limit 1),
+		copy as (insert into oxbow.memories (user_id, memory_type, content) select m.user_id, m.memory_type, m.content
+		from oxbow.memories m join one on m.user_id = one.user_id and m.id = one.memory_id
+		returning user_id, memory_type, id)
+		insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
+		select copy.user_id, copy.memory_type, copy.id, one.session_id, one.message_id from copy, one
+		returning message_id::text`},
+	{"repeated fact", "two current ones", `insert into oxbow.memories (user_id, memory_type, content)
+		select user_id, memory_type, content from oxbow.memories_fact where expired_at is null and forgotten_at is null
+		and invalid_at is null order by id limit 1 returning user_id`},
+	{"repeated fact", "one mention too many", `update oxbow.memories_fact set mention_count = mention_count + 1
+		where user_id = 'user-30' and content ~ 'n9' and expired_at is null returning id::text`},
+	{"reflection", "a memory counted twice", `update oxbow.reflection_cycles set memories_scanned = memories_scanned + 1
+		where id = (select id from oxbow.reflection_cycles
+		where user_id in ('user-00', 'user-05', 'user-10', 'user-15', 'user-20', 'user-25') limit 1)
+		returning user_id`},
+	{"replay", "reinforced once too often", `update oxbow.memories_trait
+		set trait_reinforcement_count = trait_reinforcement_count + 1 where id = (select id from oxbow.memories_trait
+		where expired_at is null order by id limit 1) returning id::text`},
+	{"replay", "another confidence", `with trait as (update oxbow.memories_trait
+		set trait_confidence = 0.5, trait_stage = 'emerging' where id = (select id from oxbow.memories_trait
+		where expired_at is null order by id limit 1) returning user_id, id)
 		select id::text from trait`},
-	{"evidence", "one that did not count", `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, observed_at, timezone, event_seq)
-		select e.user_id, e.trait_id, e.direction, m.memory_type, m.id, e.quality, e.session_key, e.observed_at, e.timezone, e.event_seq from oxbow.trait_evidence e
-		  join oxbow.memories m on m.user_id = e.user_id where not exists (select from oxbow.trait_evidence o where o.user_id = e.user_id and o.trait_id = e.trait_id and o.memory_id = m.id) limit 1 returning trait_id::text`},
-	{"orphan", "evidence", `delete from oxbow.memories_trait where id = (select trait_id from oxbow.trait_evidence order by trait_id limit 1) returning id::text`},
-	{"orphan", "a use", `insert into oxbow.activity (user_id, memory_id) values ('user-00', gen_random_uuid()) returning memory_id::text`},
-	{"orphan", "sources of a message", `delete from oxbow.messages where id = (select min(message_id::text) from oxbow.memory_sources)::uuid returning id::text`},
-	{"job stuck", "one runs", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, attempted_at) values ('embed', 'embed', 25, '{"user_id": "user-00"}', 'running', now()) returning id::text`},
-	{"job stuck", "one is due", `insert into oxbow.river_job (kind, queue, max_attempts, args, state) values ('reflect', 'reflect', 25, '{"user_id": "user-00"}', 'available') returning id::text`},
-	{"vector index", "a copy of another vector", `insert into oxbow.indexed_vectors select user_id, memory_type, memory_id, 16, embedding + embedding from oxbow.memory_vectors
-		where memory_id = (%[1]s) on conflict (user_id, memory_type, memory_id) do update set slot = excluded.slot, embedding = excluded.embedding returning memory_id::text`},
-	{"vector index", "no copy", `insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at) values ('user-00', 'episodic', 16, now())
-		on conflict (user_id, memory_type) do update set ready_at = now() returning (select v.memory_id::text from oxbow.memory_vectors v
+	{"evidence", "one that did not count", `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type,
+		memory_id, quality, session_key, observed_at, timezone, event_seq)
+		select e.user_id, e.trait_id, e.direction, m.memory_type, m.id, e.quality, e.session_key, e.observed_at,
+		e.timezone, e.event_seq from oxbow.trait_evidence e
+		  join oxbow.memories m on m.user_id = e.user_id where not exists (select from oxbow.trait_evidence o
+		  where o.user_id = e.user_id and o.trait_id = e.trait_id and o.memory_id = m.id) limit 1
+		  returning trait_id::text`},
+	{"orphan", "evidence", `delete from oxbow.memories_trait where id = (select trait_id from oxbow.trait_evidence
+		order by trait_id limit 1) returning id::text`},
+	{"orphan", "a use", `insert into oxbow.activity (user_id, memory_id) values ('user-00', gen_random_uuid())
+		returning memory_id::text`},
+	{"orphan", "sources of a message", `delete from oxbow.messages where id = (select min(message_id::text)
+		from oxbow.memory_sources)::uuid returning id::text`},
+	{"job stuck", "one runs", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, attempted_at)
+		values ('embed', 'embed', 25, '{"user_id": "user-00"}', 'running', now()) returning id::text`},
+	{"job stuck", "one is due", `insert into oxbow.river_job (kind, queue, max_attempts, args, state)
+		values ('reflect', 'reflect', 25, '{"user_id": "user-00"}', 'available') returning id::text`},
+	{"vector index", "a copy of another vector", `insert into oxbow.indexed_vectors
+		select user_id, memory_type, memory_id, 16, embedding + embedding from oxbow.memory_vectors
+		where memory_id = (%[1]s) on conflict (user_id, memory_type, memory_id) do update
+		set slot = excluded.slot, embedding = excluded.embedding returning memory_id::text`},
+	{"vector index", "no copy", `insert into oxbow.vector_slots (user_id, memory_type, slot, ready_at)
+		values ('user-00', 'episodic', 16, now())
+		on conflict (user_id, memory_type) do update set ready_at = now() returning (select v.memory_id::text
+		from oxbow.memory_vectors v
 		  where v.user_id = 'user-00' and v.memory_type = 'episodic'
-		    and not exists (select from oxbow.indexed_vectors x where x.user_id = v.user_id and x.memory_type = v.memory_type and x.memory_id = v.memory_id) limit 1)`},
-	{"job given up", "after too many attempts", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at) values ('extract', 'extract', 25, '{"user_id": "user-00"}', 'discarded', now()) returning id::text`},
-	{"isolation", "a text of another user", `insert into oxbow.memories (user_id, content) select 'user-30', content from oxbow.memories where id = (%[1]s) returning user_id`},
+		    and not exists (select from oxbow.indexed_vectors x where x.user_id = v.user_id
+		    and x.memory_type = v.memory_type and x.memory_id = v.memory_id) limit 1)`},
+	{"job given up", "after too many attempts", `insert into oxbow.river_job (kind, queue, max_attempts, args, state,
+		finalized_at) values ('extract', 'extract', 25, '{"user_id": "user-00"}', 'discarded', now())
+		returning id::text`},
+	{"isolation", "a text of another user", `insert into oxbow.memories (user_id, content) select 'user-30', content
+		from oxbow.memories where id = (%[1]s) returning user_id`},
 	{"isolation", "no policy", `select 'user-00'`},
 }
 
@@ -154,13 +213,17 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	var named string
 	sql := p.sql
 	if strings.Contains(sql, "%") {
-		back, gone := r.row(t, func(row *written) bool { return row.write.outcome == failed }), r.row(t, func(row *written) bool { return row.erased == acked })
-		one := `select min(id::text)::uuid from oxbow.memories_episodic where user_id = 'user-00' and external_id is not null`
-		sql = fmt.Sprintf(sql+"%.0[1]s%.0[2]s%.0[3]s%.0[4]s%.0[5]s%.0[6]s%.0[7]s", one, userName(back.write.user), back.id, back.content, userName(gone.write.user), gone.id, gone.content)
+		back, gone := r.row(t, func(row *written) bool { return row.write.outcome == failed }),
+			r.row(t, func(row *written) bool { return row.erased == acked })
+		one := `select min(id::text)::uuid from oxbow.memories_episodic where user_id = 'user-00'
+			and external_id is not null`
+		sql = fmt.Sprintf(sql+"%.0[1]s%.0[2]s%.0[3]s%.0[4]s%.0[5]s%.0[6]s%.0[7]s", one, userName(back.write.user),
+			back.id, back.content, userName(gone.write.user), gone.id, gone.content)
 	}
 	require.NoError(t, tx.QueryRow(t.Context(), sql).Scan(&named), sql)
 	var found []Violation
-	k := &checker{tx: tx, ledger: r.ledger, provider: r.provider, app: appRole, report: func(v Violation) { found = append(found, v) }}
+	k := &checker{tx: tx, ledger: r.ledger, provider: r.provider, app: appRole,
+		report: func(v Violation) { found = append(found, v) }}
 	for _, look := range looks[p.check] {
 		_, err := look(k, t.Context())
 		require.NoError(t, err)
@@ -179,7 +242,8 @@ func (r *run) row(t *testing.T, fits func(*written) bool) *written {
 	t.Helper()
 	for _, w := range r.ledger.writes {
 		for _, row := range w.rows {
-			if row.table == "memories" && w.action != "working" && w.action != "supersede" && w.user != sharedUser && fits(row) {
+			if row.table == "memories" && w.action != "working" && w.action != "supersede" && w.user != sharedUser &&
+				fits(row) {
 				return row
 			}
 		}

@@ -89,7 +89,8 @@ func (r *run) check(ctx context.Context) error {
 	out, err := r.command(ctx, r.postgres.dsn(), "check").CombinedOutput()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		own.violations++
-		r.violate(Violation{Check: "oxbow check", Expected: "no problems", Found: fmt.Sprintf("%v\n%s", ended, strings.TrimSpace(string(out)))})
+		r.violate(Violation{Check: "oxbow check", Expected: "no problems",
+			Found: fmt.Sprintf("%v\n%s", ended, strings.TrimSpace(string(out)))})
 	} else if err != nil {
 		return err
 	}

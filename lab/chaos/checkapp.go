@@ -23,8 +23,10 @@ var asked = []string{
 // isolation reads all that a login of oxbow_app may read, in the name of each user.
 func (k *checker) isolation(ctx context.Context) (looked int, err error) {
 	var names []string
-	if _, err := k.each(ctx, `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
-		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p', 'v') and has_table_privilege($1, c.oid, 'select') order by 1`,
+	if _, err := k.each(ctx, `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+		and a.attname = 'user_id' and not a.attisdropped
+		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p', 'v')
+		and has_table_privilege($1, c.oid, 'select') order by 1`,
 		func(c []string) { names = append(names, c[0]) }, k.app); err != nil {
 		return 0, err
 	}
@@ -49,12 +51,13 @@ func (k *checker) isolation(ctx context.Context) (looked int, err error) {
 			}
 		}
 		for _, name := range names {
-			seen, err := k.each(ctx, `select t.user_id, t::text from oxbow.`+pgx.Identifier{name}.Sanitize()+` t`, func(c []string) {
-				if c[0] != user {
-					k.violate("isolation", user, "", name, "rows of this user alone", "a row of "+c[0])
-				}
-				look(name, c[1])
-			})
+			seen, err := k.each(ctx, `select t.user_id, t::text from oxbow.`+pgx.Identifier{name}.Sanitize()+` t`,
+				func(c []string) {
+					if c[0] != user {
+						k.violate("isolation", user, "", name, "rows of this user alone", "a row of "+c[0])
+					}
+					look(name, c[1])
+				})
 			if err != nil {
 				return looked, err
 			}

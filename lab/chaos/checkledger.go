@@ -20,8 +20,11 @@ type there struct {
 func (k *checker) writes(ctx context.Context) (int, error) {
 	tables := map[string]map[uuid.UUID]there{}
 	byContent := map[string]uuid.UUID{} // memories whose id the client did not learn
-	for table, columns := range map[string]string{"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
-		"messages": "role, content, false, false, false", "sensory": "'', content, false, false, false"} {
+	for table, columns := range map[string]string{
+		"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
+		"messages": "role, content, false, false, false",
+		"sensory":  "'', content, false, false, false",
+	} {
 		tables[table] = map[uuid.UUID]there{}
 		_, err := k.each(ctx, "select id, user_id, "+columns+" from oxbow."+table, func(c []string) {
 			id := uuid.MustParse(c[0])
@@ -60,13 +63,17 @@ func (k *checker) writes(ctx context.Context) (int, error) {
 			n := lives[[2]int{w.user, w.life}]
 			lives[[2]int{w.user, w.life}] = [2]int{n[0] + present, n[1] + absent}
 		case w.outcome == unknown && life == never && w.action != "sensory" && present > 0 && absent > 0:
-			k.violate("atomic", userName(w.user), fmt.Sprintf("client %d, action %d, %s", w.client, w.nth, w.action), w.rows[0].table,
-				"all rows of a transaction whose commit was not answered, or none", fmt.Sprintf("%d there, %d not", present, absent))
+			k.violate("atomic", userName(w.user), fmt.Sprintf("client %d, action %d, %s", w.client, w.nth, w.action),
+				w.rows[0].table,
+				"all rows of a transaction whose commit was not answered, or none",
+				fmt.Sprintf("%d there, %d not", present, absent))
 		}
 	}
 	for life, n := range lives {
 		if n[0] > 0 && n[1] > 0 {
-			k.violate("atomic", userName(life[0]), fmt.Sprintf("life %d", life[1]), "", "all of a user whose erasure was not answered, or nothing", fmt.Sprintf("%d rows there, %d not", n[0], n[1]))
+			k.violate("atomic", userName(life[0]), fmt.Sprintf("life %d", life[1]), "",
+				"all of a user whose erasure was not answered, or nothing",
+				fmt.Sprintf("%d rows there, %d not", n[0], n[1]))
 		}
 	}
 	for id, how := range k.ledger.traits {
@@ -81,7 +88,9 @@ func (k *checker) writes(ctx context.Context) (int, error) {
 // compare compares one row with what is there.
 func (k *checker) compare(w *write, row *written, life outcome, found there, ok bool) {
 	what := func(check, expected, seen string) {
-		k.violate(check, userName(w.user), row.id.String(), row.table, expected+fmt.Sprintf(" (client %d, action %d, %s, %s: %s)", w.client, w.nth, w.action, w.outcome, row.content), seen)
+		k.violate(check, userName(w.user), row.id.String(), row.table,
+			expected+fmt.Sprintf(" (client %d, action %d, %s, %s: %s)", w.client, w.nth, w.action, w.outcome,
+				row.content), seen)
 	}
 	switch {
 	case !ok && w.outcome == acked && life == never && row.erased <= failed:
@@ -97,13 +106,15 @@ func (k *checker) compare(w *write, row *written, life outcome, found there, ok 
 		return
 	}
 	if found.user != userName(w.user) || found.content != row.content || row.kind != "" && found.kind != row.kind {
-		what("changed", fmt.Sprintf("%s of %s: %s", row.kind, userName(w.user), row.content), fmt.Sprintf("%s of %s: %s", found.kind, found.user, found.content))
+		what("changed", fmt.Sprintf("%s of %s: %s", row.kind, userName(w.user), row.content),
+			fmt.Sprintf("%s of %s: %s", found.kind, found.user, found.content))
 	}
 	if row.table != "memories" {
 		return
 	}
 	if (row.forgotten == acked && !found.forgotten) || (row.forgotten <= failed && found.forgotten) {
-		what("forgotten", fmt.Sprintf("forgotten: %t", row.forgotten == acked), fmt.Sprintf("forgotten: %t", found.forgotten))
+		what("forgotten", fmt.Sprintf("forgotten: %t", row.forgotten == acked),
+			fmt.Sprintf("forgotten: %t", found.forgotten))
 	}
 	if row.superseded == acked && !found.expired {
 		what("superseded", "an older version, for it was superseded", "it is current")
@@ -141,16 +152,19 @@ func (k *checker) marks(ctx context.Context) (int, error) {
 		}
 	}
 	var tables []string
-	if _, err := k.each(ctx, `select c.relname, exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped) from pg_class c
-		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`, func(c []string) {
-		user := "''"
-		if c[1] == "t" {
-			user = "t.user_id"
-		} else if c[0] == "river_job" {
-			user = "coalesce(t.args ->> 'user_id', '')"
-		}
-		tables = append(tables, fmt.Sprintf("select '%s', %s, to_jsonb(t)::text from oxbow.%s t", c[0], user, pgx.Identifier{c[0]}.Sanitize()))
-	}); err != nil {
+	if _, err := k.each(ctx, `select c.relname, exists (select from pg_attribute a where a.attrelid = c.oid
+		and a.attname = 'user_id' and not a.attisdropped) from pg_class c
+		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+		func(c []string) {
+			user := "''"
+			if c[1] == "t" {
+				user = "t.user_id"
+			} else if c[0] == "river_job" {
+				user = "coalesce(t.args ->> 'user_id', '')"
+			}
+			tables = append(tables, fmt.Sprintf("select '%s', %s, to_jsonb(t)::text from oxbow.%s t", c[0], user,
+				pgx.Identifier{c[0]}.Sanitize()))
+		}); err != nil {
 		return 0, err
 	}
 	looked := 0

@@ -40,7 +40,8 @@ type counted struct {
 // traits replays every trait: the weight of an event follows from its evidence, and the confidence from the events.
 func (k *checker) traits(ctx context.Context) (int, error) {
 	evidence := map[traitKey]map[int]*counted{}
-	_, err := k.each(ctx, `select user_id, trait_id, event_seq, session_key, min(quality), count(*) from oxbow.trait_evidence group by 1, 2, 3, 4`, func(c []string) {
+	_, err := k.each(ctx, `select user_id, trait_id, event_seq, session_key, min(quality), count(*)
+		from oxbow.trait_evidence group by 1, 2, 3, 4`, func(c []string) {
 		at := traitKey{c[0], c[1]}
 		var seq, n int
 		_, _ = fmt.Sscan(c[2], &seq) // numbers, by their columns
@@ -60,7 +61,8 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	rows, err := k.tx.Query(ctx, `
-		select user_id, trait_id::text, seq, event, at, coalesce(factor, 0), coalesce(sets, 0), memories, coalesce(subtype, ''),
+		select user_id, trait_id::text, seq, event, at, coalesce(factor, 0), coalesce(sets, 0), memories,
+		coalesce(subtype, ''),
 		       coalesce(window_end, '0001-01-01 00:00:00+00'), coalesce(confidence, 0), stage, actor
 		  from oxbow.trait_events order by user_id, trait_id, seq`)
 	if err != nil {
@@ -79,7 +81,8 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 			of = &counted{}
 		}
 		if of.memories != e.Memories && e.Actor != "check" {
-			k.violate("evidence", e.UserID, e.TraitID, "trait_evidence", fmt.Sprintf("%d memories, as event %d, %s, says", e.Memories, e.Seq, e.Event), fmt.Sprint(of.memories))
+			k.violate("evidence", e.UserID, e.TraitID, "trait_evidence",
+				fmt.Sprintf("%d memories, as event %d, %s, says", e.Memories, e.Seq, e.Event), fmt.Sprint(of.memories))
 		}
 		switch lifecycle.Kind(e.Event) {
 		case lifecycle.Reinforced:
@@ -87,16 +90,21 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 		case lifecycle.Contradicted:
 			factor = traittest.Policies.Contradiction(of.memories)
 		}
-		states[at] = traittest.Policies.Apply(states[at], lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At, Factor: factor, Sets: e.Sets, Count: e.Memories,
+		states[at] = traittest.Policies.Apply(states[at], lifecycle.Event{Kind: lifecycle.Kind(e.Event), At: e.At,
+			Factor: factor, Sets: e.Sets, Count: e.Memories,
 			Subtype: lifecycle.Subtype(e.Subtype), WindowEnd: e.WindowEnd})
 	}
-	return k.each(ctx, `select user_id, id, coalesce(trait_confidence, 0), trait_stage, trait_reinforcement_count, trait_contradiction_count
+	return k.each(ctx, `select user_id, id, coalesce(trait_confidence, 0), trait_stage, trait_reinforcement_count,
+		trait_contradiction_count
 		from oxbow.memories_trait where expired_at is null`, func(c []string) {
 		s := states[traitKey{c[0], c[1]}]
 		var confidence float64
 		_, _ = fmt.Sscan(c[2], &confidence) // a number, by its column
-		if math.Abs(confidence-s.Confidence) > 1e-9 || c[3] != string(s.Stage) || c[4] != fmt.Sprint(s.Reinforcements) || c[5] != fmt.Sprint(s.Contradictions) {
-			k.violate("replay", c[0], c[1], "memories_trait", fmt.Sprintf("%s %.12f, reinforced %d times, contradicted %d times", s.Stage, s.Confidence, s.Reinforcements, s.Contradictions),
+		if math.Abs(confidence-s.Confidence) > 1e-9 || c[3] != string(s.Stage) ||
+			c[4] != fmt.Sprint(s.Reinforcements) || c[5] != fmt.Sprint(s.Contradictions) {
+			k.violate("replay", c[0], c[1], "memories_trait",
+				fmt.Sprintf("%s %.12f, reinforced %d times, contradicted %d times", s.Stage, s.Confidence,
+					s.Reinforcements, s.Contradictions),
 				fmt.Sprintf("%s %s, %s, %s", c[3], c[2], c[4], c[5]))
 		}
 	})

@@ -54,7 +54,8 @@ func (r *run) openClient(ctx context.Context, number int) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []oxbow.Option{oxbow.WithEmbedder(embedder), oxbow.WithEmbedTimeout(time.Second), oxbow.WithLogger(discard)}
+	options := []oxbow.Option{oxbow.WithEmbedder(embedder), oxbow.WithEmbedTimeout(time.Second),
+		oxbow.WithLogger(discard)}
 	if number%2 == 1 {
 		options = append(options, oxbow.WithoutUseReports()) // they have no transaction in which to name a user
 	}
@@ -62,7 +63,8 @@ func (r *run) openClient(ctx context.Context, number int) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{run: r, number: number, pool: pool, oxbow: made, ids: rand.New(rand.NewPCG(r.plan.Seed, uint64(1000+number)))}, nil
+	return &client{run: r, number: number, pool: pool, oxbow: made,
+		ids: rand.New(rand.NewPCG(r.plan.Seed, uint64(1000+number)))}, nil
 }
 
 func (c *client) close() {
@@ -127,11 +129,13 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 	case "sensory":
 		for range a.Many {
 			m := l.next(a.User)
-			w.rows = append(w.rows, &written{mark: m, table: "sensory", id: c.id(), content: fmt.Sprintf("opened the page %s", m)})
+			w.rows = append(w.rows, &written{mark: m, table: "sensory", id: c.id(),
+				content: fmt.Sprintf("opened the page %s", m)})
 		}
 		return c.write(ctx, w, a, func(tx pgx.Tx) error {
 			for _, row := range w.rows {
-				if _, err := tx.Exec(ctx, `insert into oxbow.sensory (user_id, id, content) values ($1, $2, $3)`, userName(a.User), row.id, row.content); err != nil {
+				if _, err := tx.Exec(ctx, `insert into oxbow.sensory (user_id, id, content) values ($1, $2, $3)`,
+					userName(a.User), row.id, row.content); err != nil {
 					return err
 				}
 			}
@@ -145,7 +149,8 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 		return c.transact(ctx, a, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, `insert into oxbow.users (user_id, timezone, language) values ($1, $2, $3)
 				on conflict (user_id) do update set timezone = excluded.timezone, language = excluded.language`,
-				userName(a.User), []string{"Europe/Lisbon", "Asia/Shanghai", "UTC"}[a.Pick%3], []string{"en", "zh"}[a.Pick%2])
+				userName(a.User), []string{"Europe/Lisbon", "Asia/Shanghai", "UTC"}[a.Pick%3],
+				[]string{"en", "zh"}[a.Pick%2])
 			return err
 		})
 	case "erase user":
@@ -201,7 +206,8 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 	}
 	memories := make([]oxbow.NewMemory, len(w.rows))
 	for i, row := range w.rows {
-		memories[i] = oxbow.NewMemory{UserID: userName(w.user), ID: row.id, Content: row.content, Type: oxbow.MemoryType(row.kind), SessionID: session,
+		memories[i] = oxbow.NewMemory{UserID: userName(w.user), ID: row.id, Content: row.content,
+			Type: oxbow.MemoryType(row.kind), SessionID: session,
 			ExternalID: row.id.String()}
 	}
 	if a.Direct && c.number%2 == 0 && !a.Rollback {
@@ -221,7 +227,8 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 			return err
 		}
 		for _, m := range memories {
-			if _, err := tx.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content, session_id, external_id) values ($1, $2, $3, $4, nullif($5, ''), $6)`,
+			if _, err := tx.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content, session_id,
+				external_id) values ($1, $2, $3, $4, nullif($5, ''), $6)`,
 				m.UserID, m.ID, string(m.Type), m.Content, m.SessionID, m.ExternalID); err != nil {
 				return err
 			}
@@ -240,7 +247,8 @@ func (c *client) commitWorking(ctx context.Context, w *write, a Action) (outcome
 	important := 0.9
 	for _, row := range w.rows {
 		row.id = uuid.Nil // not known before
-		if _, err := working.Add(oxbow.WorkingItem{Content: row.content, Type: oxbow.MemoryType(row.kind), Importance: &important}); err != nil {
+		if _, err := working.Add(oxbow.WorkingItem{Content: row.content, Type: oxbow.MemoryType(row.kind),
+			Importance: &important}); err != nil {
 			return failed, err
 		}
 	}
@@ -270,12 +278,14 @@ func (c *client) say(ctx context.Context, w *write, a Action) (outcome, error) {
 	var messages []oxbow.NewMessage
 	for i := range a.Many {
 		m := l.next(a.User)
-		row := &written{mark: m, table: "messages", kind: "user", id: c.id(), content: messageText(m, a.Pick+uint32(i)*2654435761)}
+		row := &written{mark: m, table: "messages", kind: "user", id: c.id(),
+			content: messageText(m, a.Pick+uint32(i)*2654435761)}
 		if i%3 == 2 {
 			row.kind, row.content = "assistant", fmt.Sprintf("I see. Tell me more of %s.", m)
 		}
 		w.rows = append(w.rows, row)
-		messages = append(messages, oxbow.NewMessage{ID: row.id, UserID: userName(w.user), SessionID: w.session, Role: row.kind, Content: row.content})
+		messages = append(messages, oxbow.NewMessage{ID: row.id, UserID: userName(w.user), SessionID: w.session,
+			Role: row.kind, Content: row.content})
 	}
 	how, err := c.write(ctx, w, a, func(tx pgx.Tx) error {
 		_, err := c.oxbow.WithTx(tx).AddMessages(ctx, messages)
@@ -339,9 +349,11 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 		for _, m := range marksIn(text) {
 			switch {
 			case m.user != a.User:
-				c.run.violate(Violation{Check: "isolation", User: user, Where: a.Kind, Expected: "texts of this user alone", Found: text})
+				c.run.violate(Violation{Check: "isolation", User: user, Where: a.Kind,
+					Expected: "texts of this user alone", Found: text})
 			case c.run.ledger.isGone(m.user, m.life):
-				c.run.violate(Violation{Check: "erased", User: user, Where: a.Kind, Expected: "nothing of a life that was erased before", Found: text})
+				c.run.violate(Violation{Check: "erased", User: user, Where: a.Kind,
+					Expected: "nothing of a life that was erased before", Found: text})
 			}
 		}
 	}
@@ -369,7 +381,8 @@ func (c *client) change(ctx context.Context, w *write, a Action) (outcome, error
 	var next *written
 	if a.Kind == "supersede" {
 		m := l.next(a.User)
-		next = &written{mark: m, table: "memories", kind: row.kind, content: fmt.Sprintf(remarks[int(a.Pick)%len(remarks)], m)}
+		next = &written{mark: m, table: "memories", kind: row.kind,
+			content: fmt.Sprintf(remarks[int(a.Pick)%len(remarks)], m)}
 		w.rows = append(w.rows, next)
 	}
 	how, err := c.transact(ctx, a, func(tx pgx.Tx) (err error) {
@@ -416,7 +429,9 @@ func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
 	user := userName(a.User)
 	var id uuid.UUID
 	how, err := c.transact(ctx, a, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `select id from oxbow.traits where user_id = $1 and stage <> 'dissolved' order by id offset $2 % greatest(1, (select count(*) from oxbow.traits where user_id = $1 and stage <> 'dissolved')) limit 1`,
+		err := tx.QueryRow(ctx, `select id from oxbow.traits where user_id = $1 and stage <> 'dissolved'
+			order by id offset $2 % greatest(1, (select count(*) from oxbow.traits where user_id = $1
+			and stage <> 'dissolved')) limit 1`,
 			user, int64(a.Pick)).Scan(&id)
 		if err != nil {
 			return err
@@ -424,7 +439,8 @@ func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
 		bound := c.oxbow.WithTx(tx)
 		switch a.Kind {
 		case "edit trait":
-			_, err = bound.EditTrait(ctx, user, id, oxbow.TraitEdit{Content: fmt.Sprintf("Said of themselves: %d, %s", a.Pick%1000, mark{a.User, c.run.ledger.life(a.User), 0}.ofUser())})
+			_, err = bound.EditTrait(ctx, user, id, oxbow.TraitEdit{Content: fmt.Sprintf("Said of themselves: %d, %s",
+				a.Pick%1000, mark{a.User, c.run.ledger.life(a.User), 0}.ofUser())})
 		case "dissolve trait":
 			err = bound.DissolveTrait(ctx, user, id, "")
 		case "delete trait":

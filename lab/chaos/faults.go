@@ -98,11 +98,13 @@ func (r *run) burst(ctx context.Context, f Fault) error {
 		var rows, texts []string
 		for i := range burstMemories / f.Nth {
 			m := r.ledger.next(user)
-			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids), content: memoryText(m, uint32(i)*256)}
+			row := &written{mark: m, table: "memories", kind: "episodic", id: randomID(ids),
+				content: memoryText(m, uint32(i)*256)}
 			w.rows = append(w.rows, row)
 			rows, texts = append(rows, row.id.String()), append(texts, row.content)
 		}
-		_, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content) select $1, id, 'episodic', content from unnest($2::uuid[], $3::text[]) n(id, content)`,
+		_, err := conn.Exec(ctx, `insert into oxbow.memories (user_id, id, memory_type, content)
+			select $1, id, 'episodic', content from unnest($2::uuid[], $3::text[]) n(id, content)`,
 			userName(user), rows, texts)
 		w.outcome = judge(err)
 		r.ledger.add(w)
@@ -122,7 +124,8 @@ func (r *run) migrate(ctx context.Context, f Fault) error {
 		return err
 	}
 	// as if functions and triggers had changed
-	_, err = conn.Exec(ctx, `update oxbow.installed_code set checksum = 'of another version' where hashtext(name) % 3 = $1 % 3`, f.Nth)
+	_, err = conn.Exec(ctx, `update oxbow.installed_code set checksum = 'of another version'
+		where hashtext(name) % 3 = $1 % 3`, f.Nth)
 	conn.Close(ctx)
 	if err != nil {
 		return err

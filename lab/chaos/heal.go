@@ -16,7 +16,8 @@ import (
 const drainTime = 10 * time.Minute
 
 // long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.
-const long = `(kind in ('consistency_check', 'vector_index') and state = 'running' and attempted_at > now() - interval '6 minutes')`
+const long = `(kind in ('consistency_check', 'vector_index') and state = 'running'
+	and attempted_at > now() - interval '6 minutes')`
 
 // heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
 func (r *run) heal(ctx context.Context) error {
@@ -27,7 +28,9 @@ func (r *run) heal(ctx context.Context) error {
 		r.crew.stop(i, syscall.SIGTERM)
 	}
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
-		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck), Expected: "a worker that is told to stop ends within its --stop-timeout of 5 s", Found: "still there after 30 s"})
+		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
+			Expected: "a worker that is told to stop ends within its --stop-timeout of 5 s",
+			Found:    "still there after 30 s"})
 	}
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
@@ -38,7 +41,8 @@ func (r *run) heal(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, `select oxbow.end_session(user_id, id) from oxbow.sessions where ended_at is null`); err != nil {
+	if _, err := conn.Exec(ctx, `select oxbow.end_session(user_id, id) from oxbow.sessions
+		where ended_at is null`); err != nil {
 		return fmt.Errorf("end the sessions: %w", err)
 	}
 	if r.options.Hurry {
@@ -69,12 +73,14 @@ func (r *run) heal(ctx context.Context) error {
 			}
 		}
 		if time.Since(begun) > limit {
-			r.violate(Violation{Check: "nothing stuck", Expected: fmt.Sprintf("nothing left to do %s after the faults", limit), Found: left})
+			r.violate(Violation{Check: "nothing stuck", Expected: fmt.Sprintf("nothing left to do %s after the faults",
+				limit), Found: left})
 			break
 		}
 		// What waits for another attempt gets it now, as an operator may do.
 		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available', scheduled_at = now()
-			where (state = 'retryable' or state = 'scheduled' and kind <> 'expire_trend') and scheduled_at > now() and created_at < now() - interval '3 seconds'`); err != nil {
+			where (state = 'retryable' or state = 'scheduled' and kind <> 'expire_trend') and scheduled_at > now()
+			and created_at < now() - interval '3 seconds'`); err != nil {
 			return err
 		}
 		if !sleep(ctx, 300*time.Millisecond) {
@@ -83,7 +89,8 @@ func (r *run) heal(ctx context.Context) error {
 	}
 	r.say("drained in %.1f s", time.Since(begun).Seconds())
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
-		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck), Expected: "an idle worker ends when it is told to", Found: "still there after 30 s"})
+		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
+			Expected: "an idle worker ends when it is told to", Found: "still there after 30 s"})
 	}
 	return nil
 }
@@ -92,14 +99,18 @@ func (r *run) heal(ctx context.Context) error {
 func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 	rows, err := conn.Query(ctx, `
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
-		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled' and kind = 'expire_trend')
-		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index') and created_at > now() - interval '15 seconds' and state <> 'running')
+		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled'
+		 and kind = 'expire_trend')
+		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index')
+		   and created_at > now() - interval '15 seconds' and state <> 'running')
 		   and not `+long+`
 		 group by kind, state
 		union all
-		select format('%s messages are not extracted', count(*)) from oxbow.messages where extracted_at is null having count(*) > 0
+		select format('%s messages are not extracted', count(*))
+		  from oxbow.messages where extracted_at is null having count(*) > 0
 		union all
-		select format('%s users are due for reflection', count(*)) from (select distinct user_id from oxbow.reflection_inbox) i
+		select format('%s users are due for reflection', count(*))
+		  from (select distinct user_id from oxbow.reflection_inbox) i
 		 where (oxbow.reflection_due(i.user_id)).trigger_type is not null having count(*) > 0
 		union all
 		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`)

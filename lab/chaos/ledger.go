@@ -39,7 +39,8 @@ func judge(err error) outcome {
 		return failed
 	case errors.As(err, &connect), errors.Is(err, pgx.ErrTxCommitRollback):
 		return failed
-	case errors.Is(err, oxbow.ErrBehind), errors.Is(err, oxbow.ErrNotMigrated), errors.As(err, new(*oxbow.InvalidError)):
+	case errors.Is(err, oxbow.ErrBehind), errors.Is(err, oxbow.ErrNotMigrated),
+		errors.As(err, new(*oxbow.InvalidError)):
 		return failed
 	}
 	return unknown

@@ -74,13 +74,17 @@ func choose(r *rand.Rand, from []weighted) string {
 	panic("unreachable")
 }
 
-var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"say", 25}, {"sensory", 4}, {"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}}
+var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"say", 25}, {"sensory", 4}, {"working", 3},
+	{"recall", 12}, {"context", 4}, {"end session", 5}}
 
-var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4}, {"restore", 2}, {"erase memory", 6},
+var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4},
+	{"restore", 2}, {"erase memory", 6},
 	{"edit trait", 2}, {"dissolve trait", 1}, {"delete trait", 1}, {"settings", 1}})
 
-var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 12}, {"worker stopped", 2}, {"number of workers", 2}, {"worker with another clock", 2},
-	{"PostgreSQL stopped at once", 2}, {"backend killed", 1}, {"backends terminated", 4}, {"connections cut", 3}, {"answers lost", 3}, {"network stalled", 2},
+var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 12}, {"worker stopped", 2},
+	{"number of workers", 2}, {"worker with another clock", 2},
+	{"PostgreSQL stopped at once", 2}, {"backend killed", 1}, {"backends terminated", 4}, {"connections cut", 3},
+	{"answers lost", 3}, {"network stalled", 2},
 	{"embedding provider", 5}, {"chat provider", 5}, {"burst", 1}, {"migration", 2}}
 
 // NewPlan makes the plan of a seed.
@@ -96,8 +100,10 @@ func NewPlan(seed uint64, duration time.Duration) Plan {
 		p.Faults = append(p.Faults, Fault{At: min(3*time.Second, duration/4), Kind: "migration", Nth: 1})
 	}
 	next := 0
-	for at := 500 * time.Millisecond; at < duration; at += 200*time.Millisecond + time.Duration(r.ExpFloat64()*float64(time.Second)) {
-		f := Fault{At: at.Round(time.Millisecond), Kind: choose(r, faultKinds), Slot: r.IntN(workers), Nth: 1 + r.IntN(5), For: time.Duration(500+r.IntN(2500)) * time.Millisecond}
+	for at := 500 * time.Millisecond; at < duration; at += 200*time.Millisecond +
+		time.Duration(r.ExpFloat64()*float64(time.Second)) {
+		f := Fault{At: at.Round(time.Millisecond), Kind: choose(r, faultKinds), Slot: r.IntN(workers), Nth: 1 +
+			r.IntN(5), For: time.Duration(500+r.IntN(2500)) * time.Millisecond}
 		switch f.Kind {
 		case "worker killed at a point":
 			f.Point = points[next%len(points)]
@@ -119,7 +125,8 @@ func NewPlan(seed uint64, duration time.Duration) Plan {
 
 func clientActions(r *rand.Rand, client int, duration time.Duration) (actions []Action) {
 	for at := time.Duration(0); at < duration; at += time.Duration(r.ExpFloat64() * float64(180*time.Millisecond)) {
-		a := Action{At: at.Round(time.Millisecond), User: client*usersAClient + r.IntN(usersAClient), Pick: r.Uint32(), Many: 1, Rollback: r.IntN(12) == 0, Direct: r.IntN(3) == 0}
+		a := Action{At: at.Round(time.Millisecond), User: client*usersAClient + r.IntN(usersAClient), Pick: r.Uint32(),
+			Many: 1, Rollback: r.IntN(12) == 0, Direct: r.IntN(3) == 0}
 		switch shared := r.IntN(8) == 0; {
 		case shared:
 			a.User, a.Kind = sharedUser, choose(r, []weighted{{"common", 4}, {"recall", 1}, {"remember", 1}})

@@ -57,7 +57,8 @@ func TestPlansHaveEverything(t *testing.T) {
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	m := mark{7, 2, 123}
-	require.Equal(t, []mark{m, {30, 0, -1}, {1, 10, 90001}}, marksIn("在仓库里找到了"+m.String()+"号箱子, says "+mark{30, 0, 5}.ofUser()+"; ZK01E10N90001."))
+	require.Equal(t, []mark{m, {30, 0, -1}, {1, 10, 90001}},
+		marksIn("在仓库里找到了"+m.String()+"号箱子, says "+mark{30, 0, 5}.ofUser()+"; ZK01E10N90001."))
 	require.Empty(t, marksIn("a bicycle"))
 	require.Equal(t, 7, userOf(userName(7)))
 	require.Equal(t, -1, userOf("user-7"))

@@ -36,7 +36,8 @@ type postgres struct {
 // and what a process has written the system keeps.
 func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	p := &postgres{config: localpg.Config{DataDir: filepath.Join(dir, "postgres"), Database: database,
-		Settings: map[string]string{"fsync": "off", "max_connections": "200", "shared_buffers": "64MB", "log_min_messages": "warning"}}}
+		Settings: map[string]string{"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
+			"log_min_messages": "warning"}}}
 	var err error
 	p.server, err = localpg.Start(ctx, p.config)
 	return p, err
@@ -121,8 +122,10 @@ func (p *postgres) killBackend(ctx context.Context, nth int) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var pid int
-	err = conn.QueryRow(ctx, `select pid from pg_stat_activity where datname = $1 and backend_type = 'client backend' and pid <> pg_backend_pid()
-		order by pid offset $2 % greatest(1, (select count(*) - 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend')) limit 1`, database, nth).Scan(&pid)
+	err = conn.QueryRow(ctx, `select pid from pg_stat_activity where datname = $1 and backend_type = 'client backend'
+		and pid <> pg_backend_pid()
+		order by pid offset $2 % greatest(1, (select count(*) - 1 from pg_stat_activity where datname = $1
+		and backend_type = 'client backend')) limit 1`, database, nth).Scan(&pid)
 	if err != nil {
 		return err
 	}
@@ -137,6 +140,7 @@ func (p *postgres) terminate(ctx context.Context, nth int) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity
-		where datname = $1 and backend_type = 'client backend' and pid <> pg_backend_pid() and (pid + $2) % 3 = 0`, database, nth)
+		where datname = $1 and backend_type = 'client backend' and pid <> pg_backend_pid() and (pid + $2) % 3 = 0`,
+		database, nth)
 	return err
 }

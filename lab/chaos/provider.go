@@ -21,8 +21,9 @@ import (
 const dimension = 64
 
 var (
-	embeddingFaults = []string{"429", "500", "503", "hang", "cut", "garbage", "one vector less", "one vector more", "slow"}
-	chatFaults      = []string{"429", "500", "503", "hang", "cut", "garbage", "prose", "slow"}
+	embeddingFaults = []string{"429", "500", "503", "hang", "cut", "garbage", "one vector less", "one vector more",
+		"slow"}
+	chatFaults = []string{"429", "500", "503", "hang", "cut", "garbage", "prose", "slow"}
 )
 
 // provider is the far end of an embedding and of a chat provider, on a port of its own.
@@ -43,7 +44,8 @@ func startProvider() (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{address: listener.Addr().String(), vectors: embedding.NewLocal(dimension), faults: map[string]string{}, until: map[string]time.Time{},
+	p := &provider{address: listener.Addr().String(), vectors: embedding.NewLocal(dimension),
+		faults: map[string]string{}, until: map[string]time.Time{},
 		heal: make(chan struct{}), counts: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/embeddings", p.embed)
@@ -60,7 +62,8 @@ func (p *provider) url() string { return "http://" + p.address + "/v1" }
 const embeddingModel = "chaos"
 
 func (p *provider) embedderConfig() providers.Config {
-	return providers.Config{Provider: "openai", Model: embeddingModel, Dimension: dimension, URL: p.url(), APIKey: "none", Timeout: 1500 * time.Millisecond}
+	return providers.Config{Provider: "openai", Model: embeddingModel, Dimension: dimension, URL: p.url(),
+		APIKey: "none", Timeout: 1500 * time.Millisecond}
 }
 
 // fail lets an end misbehave for a while.
@@ -152,7 +155,8 @@ func (p *provider) embed(w http.ResponseWriter, r *http.Request) {
 	for i, v := range vectors {
 		data[i] = map[string]any{"index": i, "object": "embedding", "embedding": v}
 	}
-	answer(w, map[string]any{"object": "list", "model": embeddingModel, "data": data, "usage": map[string]any{"prompt_tokens": 1, "total_tokens": 1}})
+	answer(w, map[string]any{"object": "list", "model": embeddingModel, "data": data,
+		"usage": map[string]any{"prompt_tokens": 1, "total_tokens": 1}})
 }
 
 // vector is the right one of a text.
@@ -187,8 +191,9 @@ func (p *provider) chat(w http.ResponseWriter, r *http.Request) {
 		text = "Sure! This person seems to like running. Shall I tell you more?"
 	}
 	answer(w, map[string]any{"id": "chatcmpl-1", "object": "chat.completion", "model": "chaos",
-		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
-		"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}})
+		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": text},
+			"finish_reason": "stop"}},
+		"usage": map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}})
 }
 
 // think is what the model answers. It does what it is asked for, in a simple way that is always the same.
@@ -231,7 +236,8 @@ func resolveConflicts(conflicts []llmtest.Item) string {
 				break
 			}
 			if lives(s.Text) && lives(c.Text) && resolution.Operation == "ADD" {
-				resolution = llmtest.Resolution{Conflict: c.Ref, Operation: "UPDATE", Target: s.Ref, Reason: "they moved"}
+				resolution = llmtest.Resolution{Conflict: c.Ref, Operation: "UPDATE", Target: s.Ref,
+					Reason: "they moved"}
 			}
 		}
 		all = append(all, resolution)
@@ -282,7 +288,8 @@ func reflect(r llmtest.Request) string {
 		at := slices.IndexFunc(traits, func(i llmtest.Item) bool { return i.Text == content })
 		switch {
 		case at >= 0 && len(speaking) > 0:
-			a.Reinforcements = append(a.Reinforcements, llmtest.Reinforcement{Trait: traits[at].Ref, Evidence: llmtest.On(speaking...)})
+			a.Reinforcements = append(a.Reinforcements, llmtest.Reinforcement{Trait: traits[at].Ref,
+				Evidence: llmtest.On(speaking...)})
 		case len(speaking) > 0:
 			pattern := llmtest.Pattern{Content: content, Context: "general", Evidence: llmtest.On(speaking...)}
 			for _, clue := range r.Data("clues") {
@@ -293,7 +300,8 @@ func reflect(r llmtest.Request) string {
 			a.Patterns = append(a.Patterns, pattern)
 		}
 		if at >= 0 && len(against) > 0 {
-			a.Contradictions = append(a.Contradictions, llmtest.Contradiction{Trait: traits[at].Ref, Reason: "it is over", Evidence: llmtest.On(against...)})
+			a.Contradictions = append(a.Contradictions, llmtest.Contradiction{Trait: traits[at].Ref,
+				Reason: "it is over", Evidence: llmtest.On(against...)})
 		}
 	}
 	return a.JSON()

@@ -56,7 +56,8 @@ var topics = []struct{ word, habit, end string }{
 	{"钓鱼", "周末去钓鱼，天气很好", "我不再钓鱼了"},
 }
 
-var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子", "今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
+var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子",
+	"今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
 
 // towns are where people live, one after the other.
 var towns = []string{"Lisbon", "Porto", "Bergen", "杭州", "上海", "Kyoto"}
@@ -94,4 +95,5 @@ func messageText(m mark, pick uint32) string {
 	}
 }
 
-var questions = []string{"where do I live?", "我住在哪里？", "what did I buy?", "我找到了什么箱子？", "do I go climbing?", "羽毛球", "which customer did I meet in Hamburg?"}
+var questions = []string{"where do I live?", "我住在哪里？", "what did I buy?", "我找到了什么箱子？", "do I go climbing?", "羽毛球",
+	"which customer did I meet in Hamburg?"}

@@ -37,8 +37,10 @@ type slot struct {
 // environment is what the programs get: nothing of who runs this.
 func (r *run) environment(dsn string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "TZ=UTC", "LC_ALL=C", "DATABASE_URL=" + dsn,
-		"OXBOW_EMBEDDING_PROVIDER=openai", "OXBOW_EMBEDDING_MODEL=" + embeddingModel, fmt.Sprintf("OXBOW_EMBEDDING_DIMENSION=%d", dimension),
-		"OXBOW_EMBEDDING_URL=" + r.provider.url(), "OXBOW_EMBEDDING_API_KEY=none", "OXBOW_EMBEDDING_TIMEOUT=1500ms", "OXBOW_EMBEDDING_BATCH_SIZE=48"}
+		"OXBOW_EMBEDDING_PROVIDER=openai", "OXBOW_EMBEDDING_MODEL=" + embeddingModel,
+		fmt.Sprintf("OXBOW_EMBEDDING_DIMENSION=%d", dimension),
+		"OXBOW_EMBEDDING_URL=" + r.provider.url(), "OXBOW_EMBEDDING_API_KEY=none", "OXBOW_EMBEDDING_TIMEOUT=1500ms",
+		"OXBOW_EMBEDDING_BATCH_SIZE=48"}
 	if cover := os.Getenv("GOCOVERDIR"); cover != "" {
 		env = append(env, "GOCOVERDIR="+cover)
 	}
@@ -147,7 +149,8 @@ func (c *crew) keep(ctx context.Context, i int) {
 		s.process = nil
 		if armed := s.armed; armed != "" {
 			s.armed = ""
-			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
+				status.Signal() == syscall.SIGKILL {
 				c.run.reached(armed)
 			}
 		}
@@ -172,18 +175,21 @@ func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File
 	}
 	cmd := c.run.command(context.WithoutCancel(ctx), c.run.proxy.dsn(ownerRole), args...)
 	if i%2 == 1 {
-		cmd.Env = append(cmd.Env, "OXBOW_REASONER_PROVIDER=openai", "OXBOW_REASONER_MODEL=chaos", "OXBOW_REASONER_URL="+c.run.provider.url(),
+		cmd.Env = append(cmd.Env, "OXBOW_REASONER_PROVIDER=openai", "OXBOW_REASONER_MODEL=chaos",
+			"OXBOW_REASONER_URL="+c.run.provider.url(),
 			"OXBOW_REASONER_API_KEY=none", "OXBOW_REASONER_TIMEOUT=2s")
 	}
 	if s.point != "" {
 		cmd.Env = append(cmd.Env, failpoint.Variable+"="+s.point)
 	}
 	s.armed, s.point, s.now = s.point, "", ""
-	log, err := os.OpenFile(filepath.Join(c.run.dir, fmt.Sprintf("worker-%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(filepath.Join(c.run.dir, fmt.Sprintf("worker-%d.log", i)),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return cmd, nil, err
 	}
-	fmt.Fprintf(log, "--- %s start %d, failpoint %q, %v\n", time.Now().UTC().Format("15:04:05.000"), s.starts, s.armed, args)
+	fmt.Fprintf(log, "--- %s start %d, failpoint %q, %v\n", time.Now().UTC().Format("15:04:05.000"), s.starts, s.armed,
+		args)
 	cmd.Stdout, cmd.Stderr = log, log
 	return cmd, log, nil
 }

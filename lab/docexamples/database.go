@@ -51,8 +51,9 @@ func (db *database) prepare(ctx context.Context) error {
 	if db.owner, err = db.login(ctx, "oxbow_docs_owner_"+id); err != nil {
 		return err
 	}
-	_, err = db.conn.Exec(ctx, fmt.Sprintf(`create extension vector; create extension btree_gin; alter database %s owner to %s`,
-		pgx.Identifier{db.conn.Config().Database}.Sanitize(), db.roles[0]))
+	_, err = db.conn.Exec(ctx,
+		fmt.Sprintf(`create extension vector; create extension btree_gin; alter database %s owner to %s`,
+			pgx.Identifier{db.conn.Config().Database}.Sanitize(), db.roles[0]))
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,9 @@ func (db *database) settle(ctx context.Context) error {
 	defer poll.Stop()
 	for {
 		var waiting int
-		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job where kind in ('extract', 'embed', 'check_trigger', 'reflect') and finalized_at is null and scheduled_at <= now()`).Scan(&waiting)
+		err := db.conn.QueryRow(ctx, `select count(*) from oxbow.river_job
+			where kind in ('extract', 'embed', 'check_trigger', 'reflect') and finalized_at is null
+			and scheduled_at <= now()`).Scan(&waiting)
 		if err != nil {
 			return err
 		}
@@ -125,7 +128,9 @@ func (db *database) close(ctx context.Context) error {
 	var err error
 	if db.conn != nil {
 		for _, role := range db.roles {
-			_, dropErr := db.conn.Exec(ctx, fmt.Sprintf("reassign owned by %s to current_user; drop owned by %s; drop role %s", role, role, role))
+			_, dropErr := db.conn.Exec(ctx,
+				fmt.Sprintf("reassign owned by %s to current_user; drop owned by %s; drop role %s", role, role,
+					role))
 			err = errors.Join(err, dropErr)
 		}
 		_ = db.conn.Close(ctx)

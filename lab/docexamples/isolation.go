@@ -17,7 +17,8 @@ func (db *database) checkIsolation(ctx context.Context) error {
 		return err
 	}
 	defer owner.Close(context.WithoutCancel(ctx))
-	if _, err := owner.Exec(ctx, `insert into oxbow.memories (user_id, content) values ('grace', 'Grace rides a blue bicycle')`); err != nil {
+	if _, err := owner.Exec(ctx, `insert into oxbow.memories (user_id, content)
+		values ('grace', 'Grace rides a blue bicycle')`); err != nil {
 		return err
 	}
 	if err := db.settle(ctx); err != nil {
@@ -43,7 +44,8 @@ type querier interface {
 
 func sees(ctx context.Context, db querier, who, want string) error {
 	var users string
-	err := db.QueryRow(ctx, `select coalesce(array_agg(distinct user_id order by user_id), '{}')::text from oxbow.memories`).Scan(&users)
+	err := db.QueryRow(ctx, `select coalesce(array_agg(distinct user_id order by user_id), '{}')::text
+		from oxbow.memories`).Scan(&users)
 	if err == nil && users != want {
 		err = fmt.Errorf("%s sees the memories of %s, not of %s", who, users, want)
 	}
@@ -56,7 +58,8 @@ func refused(ctx context.Context, db querier, user string) error {
 	var pgErr *pgconn.PgError
 	switch {
 	case err == nil:
-		return fmt.Errorf("a login in oxbow_app that has not named %s recalled %d memories of %s instead of an error", user, n, user)
+		return fmt.Errorf("a login in oxbow_app that has not named %s recalled %d memories of %s instead of an error",
+			user, n, user)
 	case errors.As(err, &pgErr) && pgErr.Code == "42501": // insufficient privilege
 		return nil
 	}

@@ -56,7 +56,8 @@ func startService(ctx context.Context, cmd *exec.Cmd, ready string) (*service, e
 
 // stop interrupts the program, which has to end well.
 func (s *service) stop() error {
-	if err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+	if err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) &&
+		!errors.Is(err, syscall.ESRCH) {
 		return err
 	}
 	select {

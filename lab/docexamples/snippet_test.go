@@ -10,7 +10,8 @@ import (
 
 func TestSnippets(t *testing.T) {
 	t.Parallel()
-	markdown := "# Title\n\n<!-- not run: takes minutes -->\n```sh\nmake demo\n```\ntext\n```sql\nselect 1;\n\nselect 2;\n```\n\n" +
+	markdown := "# Title\n\n<!-- not run: takes minutes -->\n```sh\nmake demo\n```\ntext\n" +
+		"```sql\nselect 1;\n\nselect 2;\n```\n\n" +
 		"<!-- as: oxbow_app -->\n\n```sql\ntable t;\n```\n<!-- interrupt after: is ready -->\n```sh\nserve\n```\n" +
 		"````text\n```\ninside\n```\n````\n"
 	found, err := snippets("a.md", markdown)

@@ -82,17 +82,21 @@ func TestStory(t *testing.T) {
 			require.Equal(t, moments[i-1].after, m.before)
 		}
 		require.NotEmpty(t, m.label.text, "moment %d, %s", i+1, m.event)
-		require.True(t, traittest.Policies.NextTransition(m.after).IsZero() || traittest.Policies.NextTransition(m.after).After(m.at))
+		require.True(t, traittest.Policies.NextTransition(m.after).IsZero() ||
+			traittest.Policies.NextTransition(m.after).After(m.at))
 	}
-	for _, s := range []lifecycle.Stage{lifecycle.Trend, lifecycle.Candidate, lifecycle.Emerging, lifecycle.Established, lifecycle.Core, lifecycle.Dissolved} {
+	for _, s := range []lifecycle.Stage{lifecycle.Trend, lifecycle.Candidate, lifecycle.Emerging, lifecycle.Established,
+		lifecycle.Core, lifecycle.Dissolved} {
 		require.True(t, stages[s], s)
 	}
-	for _, k := range []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised,
+	for _, k := range []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted,
+		lifecycle.Promoted, lifecycle.Revised,
 		lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used, "clue"} {
 		require.True(t, happened[string(k)], k)
 	}
 	last := moments[len(moments)-1].after
-	require.True(t, traittest.Policies.NextTransition(last).After(time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)), "the picture ends before")
+	require.True(t, traittest.Policies.NextTransition(last).After(time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)),
+		"the picture ends before")
 }
 
 // Where the page says **stage** (7), moment 7 is of that stage, or of that event.

@@ -97,12 +97,17 @@ func date(year int, month time.Month) time.Time {
 // picture draws the story as an SVG.
 func picture(moments []moment) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="title description">`+"\n", width, height)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" `+
+			`aria-labelledby="title description">`+"\n", width, height)
 	fmt.Fprintf(&b, "<title id=\"title\">The life of a trait: %s</title>\n", traitName)
-	b.WriteString("<desc id=\"description\">Its confidence over five years, with the stages as bands. The table below the picture has the same numbers.</desc>\n")
+	b.WriteString(
+		"<desc id=\"description\">Its confidence over five years, with the stages as bands. " +
+			"The table below the picture has the same numbers.</desc>\n")
 	fmt.Fprintf(&b, "<style>%s</style>\n", style)
 	fmt.Fprintf(&b, `<rect class="ground" width="%.0f" height="%.0f" rx="8"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text class="title" x="%.0f" y="38">“%s”: how sure Oxbow is, over five years</text>`+"\n", left, traitName)
+	fmt.Fprintf(&b, `<text class="title" x="%.0f" y="38">“%s”: how sure Oxbow is, over five years</text>`+"\n", left,
+		traitName)
 	legend(&b)
 	for _, p := range []panel{
 		{firstTop, 1, date(2020, 1), date(2022, 1), 3, true},
@@ -117,9 +122,11 @@ func picture(moments []moment) string {
 func legend(b *strings.Builder) {
 	x := left + 7
 	for _, l := range []struct{ class, text string }{
-		{"for", "speaks for it"}, {"against", "speaks against it"}, {"rule", "a rule or a review"}, {"time", "time alone"},
+		{"for", "speaks for it"}, {"against", "speaks against it"}, {"rule", "a rule or a review"}, {"time",
+			"time alone"},
 	} {
-		fmt.Fprintf(b, `<circle class="%s" cx="%.0f" cy="64" r="7"/><text class="quiet" x="%.0f" y="68">%s</text>`+"\n", l.class, x, x+12, l.text)
+		fmt.Fprintf(b, `<circle class="%s" cx="%.0f" cy="64" r="7"/><text class="quiet" x="%.0f" y="68">%s</text>`+"\n",
+			l.class, x, x+12, l.text)
 		x += 42 + 7*float64(len(l.text))
 	}
 }
@@ -148,10 +155,13 @@ func (p panel) axes(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, `<rect class="band" fill-opacity="%.2f" x="%.0f" y="%.1f" width="%.0f" height="%.1f"/>`+"\n",
 			band.opacity, left, p.y(band.to), plotWidth, p.y(band.from)-p.y(band.to))
-		fmt.Fprintf(b, `<text x="%.0f" y="%.1f">%s</text>`+"\n", width-right+10, (p.y(band.from)+p.y(band.to))/2+4.5, band.stage)
+		fmt.Fprintf(b, `<text x="%.0f" y="%.1f">%s</text>`+"\n", width-right+10, (p.y(band.from)+p.y(band.to))/2+4.5,
+			band.stage)
 		if band.from > 0 {
-			fmt.Fprintf(b, `<line class="boundary" x1="%.0f" x2="%.0f" y1="%.1f" y2="%.1f"/>`+"\n", left, width-right, p.y(band.from), p.y(band.from))
-			fmt.Fprintf(b, `<text class="quiet" x="%.0f" y="%.1f" text-anchor="end">%.2f</text>`+"\n", left-8, p.y(band.from)+4, band.from)
+			fmt.Fprintf(b, `<line class="boundary" x1="%.0f" x2="%.0f" y1="%.1f" y2="%.1f"/>`+"\n", left, width-right,
+				p.y(band.from), p.y(band.from))
+			fmt.Fprintf(b, `<text class="quiet" x="%.0f" y="%.1f" text-anchor="end">%.2f</text>`+"\n", left-8,
+				p.y(band.from)+4, band.from)
 		}
 	}
 	if p.max == 1 {
@@ -161,10 +171,13 @@ func (p panel) axes(b *strings.Builder) {
 		fmt.Fprintf(b, `<text x="%.0f" y="%.1f">trend</text>`+"\n", width-right+10, bottom+strip/2+4.5)
 		bottom += strip
 	}
-	fmt.Fprintf(b, `<line class="line" x1="%.0f" x2="%.0f" y1="%.1f" y2="%.1f"/>`+"\n", left, width-right, bottom, bottom)
+	fmt.Fprintf(b, `<line class="line" x1="%.0f" x2="%.0f" y1="%.1f" y2="%.1f"/>`+"\n", left, width-right, bottom,
+		bottom)
 	for at := p.from; !at.After(p.to); at = at.AddDate(0, p.months, 0) {
-		fmt.Fprintf(b, `<line class="line" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(at), p.x(at), bottom, bottom+5)
-		fmt.Fprintf(b, `<text class="quiet" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", p.x(at), bottom+20, at.Format("Jan 2006"))
+		fmt.Fprintf(b, `<line class="line" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(at), p.x(at), bottom,
+			bottom+5)
+		fmt.Fprintf(b, `<text class="quiet" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", p.x(at), bottom+20,
+			at.Format("Jan 2006"))
 	}
 }
 
@@ -183,16 +196,20 @@ func (p panel) segment(b *strings.Builder, m moment, end time.Time) {
 	switch m.after.Stage {
 	case lifecycle.Trend:
 		y := p.y(0) + strip/2
-		fmt.Fprintf(b, `<rect class="watch" x="%.1f" y="%.1f" width="%.1f" height="6"/>`+"\n", p.x(from), y-3, p.x(end)-p.x(from))
+		fmt.Fprintf(b, `<rect class="watch" x="%.1f" y="%.1f" width="%.1f" height="6"/>`+"\n", p.x(from), y-3,
+			p.x(end)-p.x(from))
 		return
 	case lifecycle.Dissolved:
-		fmt.Fprintf(b, `<line class="gone" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(from), p.x(end), p.y(0.02), p.y(0.02))
+		fmt.Fprintf(b, `<line class="gone" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(from), p.x(end),
+			p.y(0.02), p.y(0.02))
 		return
 	case "":
 		return
 	}
-	if before := traittest.Policies.ConfidenceAt(m.before, m.at); before > 0 && p.holds(m.at) && m.before.Stage != lifecycle.Dissolved {
-		fmt.Fprintf(b, `<line class="jump" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(m.at), p.x(m.at), p.y(before), p.y(m.after.Confidence))
+	if before := traittest.Policies.ConfidenceAt(m.before, m.at); before > 0 && p.holds(m.at) &&
+		m.before.Stage != lifecycle.Dissolved {
+		fmt.Fprintf(b, `<line class="jump" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`+"\n", p.x(m.at), p.x(m.at),
+			p.y(before), p.y(m.after.Confidence))
 	}
 	b.WriteString(`<polyline class="curve" points="`)
 	for at := from; at.Before(end); at = at.Add(7 * 24 * time.Hour) {
@@ -216,7 +233,8 @@ func (p panel) point(b *strings.Builder, n int, m moment) {
 	}
 	fmt.Fprintf(b, `<circle class="%s" cx="%.1f" cy="%.1f" r="7.5"/>`, class(m), x, y)
 	fmt.Fprintf(b, `<text class="number" x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, x, y+3.6, n)
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x+m.label.dx, y+m.label.dy, anchor, html.EscapeString(m.label.text))
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x+m.label.dx, y+m.label.dy, anchor,
+		html.EscapeString(m.label.text))
 }
 
 func class(m moment) string {

@@ -21,8 +21,10 @@ func lifeTable(moments []moment) string {
 	b.WriteString("| | day | event | what was heard | how it counted | before | after | stage | by itself next |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for i, m := range moments {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, m.at.Format(time.DateOnly), m.event, m.says, m.counted,
-			confidence(traittest.Policies.ConfidenceAt(m.before, m.at)), confidence(m.after.Confidence), or(string(m.after.Stage)), next(m.after))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, m.at.Format(time.DateOnly), m.event,
+			m.says, m.counted,
+			confidence(traittest.Policies.ConfidenceAt(m.before, m.at)), confidence(m.after.Confidence),
+			or(string(m.after.Stage)), next(m.after))
 	}
 	return b.String()
 }
@@ -56,7 +58,8 @@ func ratesTable() string {
 	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, subtype := range []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait} {
 		for _, n := range []int{0, 1, 5, 10} {
-			s := lifecycle.State{Subtype: subtype, Stage: lifecycle.Established, Confidence: 0.85, At: at, Reinforcements: n}
+			s := lifecycle.State{Subtype: subtype, Stage: lifecycle.Established, Confidence: 0.85, At: at,
+				Reinforcements: n}
 			for s.Stage != lifecycle.Dissolved {
 				e, _ := traittest.Policies.Follow(s, traittest.Policies.NextTransition(s))
 				s = traittest.Policies.Apply(s, e)
@@ -65,7 +68,8 @@ func ratesTable() string {
 			for traittest.Policies.Decay(1, subtype, n, time.Duration(half)*24*time.Hour) > 0.5 {
 				half++
 			}
-			fmt.Fprintf(&b, "| %s | %d | %.6f | %d days | %.1f years |\n", subtype, n, traittest.Policies.Rate(subtype, n), half, s.At.Sub(at).Hours()/24/365.2425)
+			fmt.Fprintf(&b, "| %s | %d | %.6f | %d days | %.1f years |\n", subtype, n,
+				traittest.Policies.Rate(subtype, n), half, s.At.Sub(at).Hours()/24/365.2425)
 		}
 	}
 	return b.String()
@@ -77,7 +81,8 @@ func evidenceTable() string {
 	b.WriteString("| evidence of one cycle | factor | 0.40 becomes | 0.80 becomes |\n|---|---|---|---|\n")
 	row := func(what string, e lifecycle.Event) {
 		became := func(c float64) float64 {
-			return traittest.Policies.Replay([]lifecycle.Event{{Kind: lifecycle.Created, Subtype: lifecycle.Behavior, Sets: c}, e}).Confidence
+			return traittest.Policies.Replay([]lifecycle.Event{{Kind: lifecycle.Created, Subtype: lifecycle.Behavior,
+				Sets: c}, e}).Confidence
 		}
 		fmt.Fprintf(&b, "| %s | %.4g | %.4f | %.4f |\n", what, e.Factor, became(0.40), became(0.80))
 	}
@@ -99,7 +104,8 @@ func evidenceTable() string {
 	}
 	row("used in a reply, once a day", lifecycle.Event{Kind: lifecycle.Used, Factor: traittest.Policies.FactorUsed})
 	for n, what := range []string{"1 memory against", "2 memories against", "3 or more against"} {
-		row(what, lifecycle.Event{Kind: lifecycle.Contradicted, Factor: traittest.Policies.Contradiction(n + 1), Count: n + 1})
+		row(what, lifecycle.Event{Kind: lifecycle.Contradicted, Factor: traittest.Policies.Contradiction(n + 1),
+			Count: n + 1})
 	}
 	return b.String()
 }

@@ -39,7 +39,9 @@ func ReadPersonas(r io.Reader) ([]Persona, error) {
 				return nil, fmt.Errorf(`person %q: interests[%d].name must not be empty`, user, i)
 			}
 			if len(interest.Match) == 0 || slices.Contains(interest.Match, "") {
-				return nil, fmt.Errorf("person %q: interest %q: match must be a list of words that are not empty, got %q", user, interest.Name, interest.Match)
+				return nil,
+					fmt.Errorf("person %q: interest %q: match must be a list of words that are not empty, got %q", user,
+						interest.Name, interest.Match)
 			}
 		}
 		personas = append(personas, Persona{User: user, Name: p.Name, Interests: p.Interests})
@@ -84,7 +86,8 @@ type Sensible struct {
 // interests. An interest is seen when a trait contains one of its words (upper and lower case
 // alike), and a trait counts for one interest only: as many as possible are seen, by a maximum
 // matching. sensitive tells the category of a text in which no trait may be; nil: none is.
-func SeenInterests(personas []Persona, traits map[string][]string, sensitive func(text string) (category string, ok bool)) TraitReport {
+func SeenInterests(personas []Persona, traits map[string][]string,
+	sensitive func(text string) (category string, ok bool)) TraitReport {
 	report := TraitReport{Persons: make([]PersonReport, 0, len(personas))}
 	for _, p := range personas {
 		person := seenOf(p, traits[p.User])
@@ -112,13 +115,17 @@ func seenOf(p Persona, traits []string) PersonReport {
 	for i, interest := range p.Interests {
 		for j, t := range traits {
 			lower := strings.ToLower(t)
-			if slices.ContainsFunc(interest.Match, func(word string) bool { return strings.Contains(lower, strings.ToLower(word)) }) {
+			if slices.ContainsFunc(interest.Match, func(word string) bool {
+				return strings.Contains(lower,
+					strings.ToLower(word))
+			}) {
 				shows[i] = append(shows[i], j)
 			}
 		}
 	}
 	counts := matching(shows, len(traits))
-	r := PersonReport{User: p.User, Total: len(p.Interests), Traits: len(traits), Sightings: []Sighting{}, Missed: []string{}, Sensitive: []Sensible{}}
+	r := PersonReport{User: p.User, Total: len(p.Interests), Traits: len(traits), Sightings: []Sighting{},
+		Missed: []string{}, Sensitive: []Sensible{}}
 	for i, interest := range p.Interests {
 		if counts[i] < 0 {
 			r.Missed = append(r.Missed, interest.Name)

@@ -51,7 +51,8 @@ func TestSeenInterests(t *testing.T) {
 	require.InDelta(t, 0.5, report.Share, 1e-9)
 	require.Equal(t, 3, report.Most)
 	require.Equal(t, []string{"sailing"}, report.Persons[0].Missed, "another user's traits do not count")
-	require.Equal(t, []Sighting{{"chess", "Often plays chess"}, {"board games", "Likes board games"}}, report.Persons[1].Sightings)
+	require.Equal(t, []Sighting{{"chess", "Often plays chess"}, {"board games", "Likes board games"}},
+		report.Persons[1].Sightings)
 	require.Equal(t, []string{"noodles"}, report.Persons[1].Missed)
 	require.Equal(t, []Sensible{{"Is ill", "health"}}, report.Persons[1].Sensitive)
 
@@ -86,7 +87,8 @@ func TestSeenInterestsMatchesAsManyAsPossible(t *testing.T) {
 				}
 			}
 		}
-		require.Equal(t, best(edge, 0, map[int]bool{}), SeenInterests([]Persona{p}, map[string][]string{"u": texts}, nil).Seen)
+		require.Equal(t, best(edge, 0, map[int]bool{}), SeenInterests([]Persona{p}, map[string][]string{"u": texts},
+			nil).Seen)
 	}
 }
 

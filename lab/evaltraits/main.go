@@ -43,7 +43,8 @@ func main() {
 func command(ctx context.Context, out io.Writer) error {
 	asJSON := flag.Bool("json", false, "print JSON")
 	var reasoner worker.ReasonerConfig
-	flag.StringVar(&reasoner.Provider, "reasoner-provider", "", "provider of a model that reflects: openai, ollama (default: the rules)")
+	flag.StringVar(&reasoner.Provider, "reasoner-provider", "",
+		"provider of a model that reflects: openai, ollama (default: the rules)")
 	flag.StringVar(&reasoner.Model, "reasoner-model", "", "the provider's name for the model")
 	flag.StringVar(&reasoner.URL, "reasoner-url", "", "the provider's server")
 	reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")

@@ -25,7 +25,8 @@ import (
 
 // reflectOn loads the records into a database that is dropped afterwards, and returns what the
 // visible traits of each user say after reflection.
-func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) (traits map[string][]string, err error) {
+func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) (traits map[string][]string,
+	err error) {
 	dsn, err := pgtest.Create(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,8 @@ func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConf
 		if err := embed(ctx, pool, user); err != nil {
 			return nil, fmt.Errorf("embed the memories of %q: %w", user, err)
 		}
-		if traits[user], err = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool, user); err != nil {
+		if traits[user], err = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool,
+			user); err != nil {
 			return nil, fmt.Errorf("reflect on %q: %w", user, err)
 		}
 	}
@@ -142,7 +144,8 @@ func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, u
 		return nil, err
 	}
 	rows, err := pool.Query(ctx, `
-		select content from oxbow.traits_as_of($1, $2) where stage in ('emerging', 'established', 'core') order by confidence desc, content`, user, now)
+		select content from oxbow.traits_as_of($1, $2) where stage in ('emerging', 'established', 'core')
+		order by confidence desc, content`, user, now)
 	if err != nil {
 		return nil, err
 	}

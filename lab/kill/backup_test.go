@@ -36,7 +36,8 @@ func TestBackupsUnderLoad(t *testing.T) {
 	l.begin()
 
 	// A base backup, of which one copy is a standby at once, and another one is recovered at the end.
-	l.run(l.Command(t.Context(), "pg_basebackup", "--dbname="+l.dsn("postgres", "replication"), "--checkpoint=fast", "--write-recovery-conf",
+	l.run(l.Command(t.Context(), "pg_basebackup", "--dbname="+l.dsn("postgres", "replication"), "--checkpoint=fast",
+		"--write-recovery-conf",
 		"--pgdata="+l.dir("standby")))
 	l.run(exec.CommandContext(t.Context(), "cp", "--archive", l.dir("standby"), l.dir("recovered")))
 	standby := l.start("standby", "hot_standby=on")
@@ -122,7 +123,8 @@ func newLoad(t *testing.T) *load {
 	require.NoError(t, err)
 	l := &load{killing: &killing{T: t, binary: binary}, root: root, provider: newProvider(t)}
 	l.Server = l.cluster("source", map[string]string{
-		"archive_mode": "on", "archive_command": "cp %p " + root + "/%f", "max_wal_senders": "4", "wal_level": "replica", "fsync": "off",
+		"archive_mode": "on", "archive_command": "cp %p " + root + "/%f", "max_wal_senders": "4",
+		"wal_level": "replica", "fsync": "off",
 	})
 	l.exec(l.dsn("postgres", "postgres"), `create role `+keeper+` login createrole`)
 	l.exec(l.dsn("postgres", "postgres"), `create database `+appName+` owner `+keeper)
@@ -145,7 +147,8 @@ func (l *load) on(t *testing.T) *load {
 func (l *load) cluster(name string, settings map[string]string) *localpg.Server {
 	l.Helper()
 	settings["shared_buffers"], settings["max_connections"] = "64MB", "60"
-	s, err := localpg.Start(l.Context(), localpg.Config{DataDir: filepath.Join(l.root, name), Database: "oxbow", Settings: settings})
+	s, err := localpg.Start(l.Context(), localpg.Config{DataDir: filepath.Join(l.root, name), Database: "oxbow",
+		Settings: settings})
 	require.NoError(l, err)
 	l.Cleanup(func() { require.NoError(l, s.Stop(context.Background())) })
 	return s
@@ -185,7 +188,8 @@ func (l *load) begin() {
 }
 
 func (l *load) withProvider(dsn string, args ...string) *exec.Cmd {
-	return l.command(dsn, append(args, "--embedding-provider", "openai", "--embedding-model", "m", "--embedding-dimension", strconv.Itoa(dimension),
+	return l.command(dsn, append(args, "--embedding-provider", "openai", "--embedding-model", "m",
+		"--embedding-dimension", strconv.Itoa(dimension),
 		"--embedding-url", l.provider.url)...)
 }
 
@@ -220,10 +224,13 @@ func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, aft
 			args []any
 		}{
 			{`insert into acks values ($1, $2, $3)`, []any{n, user, ids}},
-			{`insert into oxbow.memories (user_id, memory_type, id, content, session_id, valid_at) values ($1, 'episodic', $2, $3, $4, $5), ($1, 'fact', $6, $7, $4, $5)`,
-				[]any{user, ids[0], fmt.Sprintf("Went climbing at the hall (%d).", n), fmt.Sprintf("s%d", n/40), time.Now().AddDate(0, 0, n/4-400),
+			{`insert into oxbow.memories (user_id, memory_type, id, content, session_id, valid_at)
+				values ($1, 'episodic', $2, $3, $4, $5), ($1, 'fact', $6, $7, $4, $5)`,
+				[]any{user, ids[0], fmt.Sprintf("Went climbing at the hall (%d).", n), fmt.Sprintf("s%d", n/40),
+					time.Now().AddDate(0, 0, n/4-400),
 					ids[1], fmt.Sprintf("第%d次去打羽毛球了", n)}},
-			{`insert into oxbow.messages (user_id, session_id, seq, role, content, created_at) values ($1, $2, $3, 'user', $4, now() - interval '1 day')`,
+			{`insert into oxbow.messages (user_id, session_id, seq, role, content, created_at)
+				values ($1, $2, $3, 'user', $4, now() - interval '1 day')`,
 				[]any{user, fmt.Sprintf("chat %d", n/40), n, fmt.Sprintf("I bought a bicycle with the number %d.", n)}},
 		} {
 			if _, err := tx.Exec(ctx, s.sql, s.args...); err != nil {
@@ -252,7 +259,8 @@ func (l *load) acknowledged() int {
 }
 
 // busy is true of a database in which a job runs and another one has failed.
-const busy = `(select from oxbow.river_job having bool_or(kind = 'embed' and state = 'running') and bool_or(state = 'retryable')) busy`
+const busy = `(select from oxbow.river_job having bool_or(kind = 'embed' and state = 'running')
+	and bool_or(state = 'retryable')) busy`
 
 // dump writes what pg_dump sees in one snapshot, and returns which transactions that has.
 func (l *load) dump() (transactions []int32) {
@@ -268,8 +276,10 @@ func (l *load) dump() (transactions []int32) {
 	var snapshot string
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_export_snapshot()`).Scan(&snapshot))
 	transactions = numbers(l.T, conn)
-	l.run(l.Command(l.Context(), "pg_dumpall", "--globals-only", "--dbname="+l.DSN("postgres"), "--file="+filepath.Join(l.root, "globals.sql")))
-	l.run(l.Command(l.Context(), "pg_dump", "--format=custom", "--snapshot="+snapshot, "--dbname="+l.dsn(keeper, appName), "--file="+filepath.Join(l.root, "app.dump")))
+	l.run(l.Command(l.Context(), "pg_dumpall", "--globals-only", "--dbname="+l.DSN("postgres"),
+		"--file="+filepath.Join(l.root, "globals.sql")))
+	l.run(l.Command(l.Context(), "pg_dump", "--format=custom", "--snapshot="+snapshot,
+		"--dbname="+l.dsn(keeper, appName), "--file="+filepath.Join(l.root, "app.dump")))
 	return transactions
 }
 
@@ -291,7 +301,8 @@ func (l *load) keepBusy(conn *pgx.Conn) {
 		require.NoError(l, err)
 		var n int
 		require.NoError(l, conn.QueryRow(l.Context(), `
-			with running as (select from oxbow.river_job where kind = 'embed' and state = 'running' limit 1 for update skip locked),
+			with running as (select from oxbow.river_job where kind = 'embed' and state = 'running'
+			limit 1 for update skip locked),
 			     failed as (select from oxbow.river_job where state = 'retryable' limit 1 for update skip locked)
 			select (select count(*) from running) + (select count(*) from failed)`).Scan(&n))
 		return n == 2
@@ -322,7 +333,10 @@ func (l *load) die() []ack {
 	l.keepBusy(conn)
 	var at string
 	require.NoError(l, conn.QueryRow(l.Context(), `select pg_current_wal_lsn()::text`).Scan(&at))
-	require.Eventually(l, func() bool { return l.count(l.DSN(appName), `pg_stat_replication where replay_lsn >= '`+at+`'`) > 0 }, patience, 20*time.Millisecond)
+	require.Eventually(l, func() bool {
+		return l.count(l.DSN(appName),
+			`pg_stat_replication where replay_lsn >= '`+at+`'`) > 0
+	}, patience, 20*time.Millisecond)
 	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+filepath.Join(l.Dir(), "data"), "--mode=immediate", "stop"))
 	l.stop()
 	l.writers.Wait()
@@ -338,11 +352,14 @@ func (l *load) die() []ack {
 // start starts a copy of the server, and returns a connection string of it.
 func (l *load) start(name string, settings ...string) string {
 	l.Helper()
-	options := fmt.Sprintf("-c listen_addresses= -c unix_socket_directories=%s -c fsync=off -c shared_buffers=64MB -c max_connections=60 -c archive_mode=off", l.root)
+	options := fmt.Sprintf(
+		"-c listen_addresses= -c unix_socket_directories=%s -c fsync=off -c shared_buffers=64MB -c max_connections=60 "+
+			"-c archive_mode=off", l.root)
 	for _, s := range append(settings, "port="+fmt.Sprint(6000+len(name))) {
 		options += " -c " + strings.ReplaceAll(s, " ", `\ `)
 	}
-	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"), "--options="+options, "--wait", "--timeout=300", "start"))
+	l.run(l.Command(l.Context(), "pg_ctl", "--pgdata="+l.dir(name), "--log="+filepath.Join(l.root, name+".log"),
+		"--options="+options, "--wait", "--timeout=300", "start"))
 	l.Cleanup(func() {
 		l.run(l.Command(context.Background(), "pg_ctl", "--pgdata="+l.dir(name), "--mode=immediate", "stop"))
 	})
@@ -362,19 +379,24 @@ func (l *load) restoreDump(transactions []int32) {
 	out, err = l.withProvider(early, "work", "--until-idle").CombinedOutput()
 	require.Error(l, err)
 	require.Contains(l, string(out), "run oxbow migrate up")
-	l.exec(fresh.DSN("postgres"), `create role oxbow_app; create role oxbow_worker; create role `+appName+` login in role oxbow_app`)
+	l.exec(fresh.DSN("postgres"),
+		`create role oxbow_app; create role oxbow_worker; create role `+appName+` login in role oxbow_app`)
 	out, err = l.withProvider(early, "work", "--until-idle").CombinedOutput()
 	require.Error(l, err)
-	require.Contains(l, string(out), "privileges of oxbow_app and oxbow_worker in schema oxbow of database \"early\" are missing")
+	require.Contains(l, string(out),
+		"privileges of oxbow_app and oxbow_worker in schema oxbow of database \"early\" are missing")
 	l.oxbow(early, "migrate", "up")
 	l.isolated(early)
 
-	l.run(l.Command(l.Context(), "psql", "--quiet", "--dbname="+fresh.DSN("postgres"), "--file="+filepath.Join(l.root, "globals.sql")))
-	l.run(l.Command(l.Context(), "pg_restore", "--exit-on-error", "--create", "--jobs=2", "--dbname="+fresh.DSN("postgres"), dump))
+	l.run(l.Command(l.Context(), "psql", "--quiet", "--dbname="+fresh.DSN("postgres"),
+		"--file="+filepath.Join(l.root, "globals.sql")))
+	l.run(l.Command(l.Context(), "pg_restore", "--exit-on-error", "--create", "--jobs=2",
+		"--dbname="+fresh.DSN("postgres"), dump))
 	l.run(l.Command(l.Context(), "vacuumdb", "--quiet", "--analyze-only", "--dbname="+fresh.DSN(appName)))
 	l.works(fresh.DSN(appName), transactions)
 	l.isolated(fresh.DSN(appName))
-	functions := `pg_proc p where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('public', p.oid, 'execute')`
+	functions := `pg_proc p where p.pronamespace = 'oxbow'::regnamespace
+		and has_function_privilege('public', p.oid, 'execute')`
 	require.Equal(l, l.count(fresh.DSN(appName), functions), l.count(early, functions))
 }
 
@@ -383,7 +405,8 @@ func (l *load) restoreDump(transactions []int32) {
 func (l *load) recover(point uint64, written []ack) {
 	signal := filepath.Join(l.dir("recovered"), "recovery.signal")
 	l.run(exec.CommandContext(l.Context(), "mv", filepath.Join(l.dir("recovered"), "standby.signal"), signal))
-	dsn := l.start("recovered", "primary_conninfo=", "restore_command=cp "+l.root+"/%f %p", "recovery_target_name=before the accident", "recovery_target_action=promote")
+	dsn := l.start("recovered", "primary_conninfo=", "restore_command=cp "+l.root+"/%f %p",
+		"recovery_target_name=before the accident", "recovery_target_action=promote")
 	l.promoted(dsn)
 
 	conn := l.connect(dsn)
@@ -436,7 +459,8 @@ func (l *load) promote(dsn string, written []ack) {
 
 func (l *load) promoted(dsn string) {
 	l.Helper()
-	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, patience, 20*time.Millisecond)
+	require.Eventually(l, func() bool { return l.count(dsn, `(select where not pg_is_in_recovery()) r`) > 0 }, patience,
+		20*time.Millisecond)
 }
 
 // works lets a worker bring a restored database to where nothing is left to do, and looks whether
@@ -446,7 +470,8 @@ func (l *load) works(dsn string, transactions []int32) {
 	conn := l.connect(dsn)
 	require.Equal(l, transactions, numbers(l.T, conn))
 	require.NoError(l, conn.Close(l.Context()))
-	l.none(dsn, `acks a where (select count(*) from oxbow.memories m where m.user_id = a.user_id and m.id = any(a.ids)) <> 2
+	l.none(dsn,
+		`acks a where (select count(*) from oxbow.memories m where m.user_id = a.user_id and m.id = any(a.ids)) <> 2
 		or not exists (select from oxbow.messages g where g.user_id = a.user_id and g.seq = a.n)`)
 	require.Equal(l, len(transactions), l.count(dsn, `oxbow.messages`))
 	require.Positive(l, l.count(dsn, busy), "jobs were running and had failed")
@@ -455,7 +480,8 @@ func (l *load) works(dsn string, transactions []int32) {
 	owner := as(dsn, keeper)
 	l.oxbow(owner, "migrate", "up")
 	// It takes longer than this test to restore a database: an hour has passed.
-	l.exec(owner, `update oxbow.river_job set attempted_at = attempted_at - interval '1 hour', scheduled_at = scheduled_at - interval '1 hour' where finalized_at is null;
+	l.exec(owner, `update oxbow.river_job set attempted_at = attempted_at - interval '1 hour',
+		scheduled_at = scheduled_at - interval '1 hour' where finalized_at is null;
 		delete from oxbow.river_leader`)
 	begun := time.Now()
 	for {
@@ -468,12 +494,15 @@ func (l *load) works(dsn string, transactions []int32) {
 		require.Less(l, time.Since(begun), patience)
 		l.exec(owner, `update oxbow.river_job set scheduled_at = now() where state = 'retryable'`)
 	}
-	l.Logf("%d transactions were there, and what was left to do took %s", len(transactions), time.Since(begun).Round(time.Millisecond))
+	l.Logf("%d transactions were there, and what was left to do took %s", len(transactions),
+		time.Since(begun).Round(time.Millisecond))
 	l.done(owner, len(transactions))
 
 	// Life goes on.
-	l.exec(as(dsn, appName), `insert into oxbow.memories (user_id, content) values ('zoe', 'Zoe keeps bees'), ('zoe', '佐伊住在汉堡')`)
-	require.Equal(l, 1, l.count(dsn, fmt.Sprintf(`oxbow.river_job where args ->> 'user_id' = 'zoe' and id > %d`, newest)))
+	l.exec(as(dsn, appName), `insert into oxbow.memories (user_id, content)
+		values ('zoe', 'Zoe keeps bees'), ('zoe', '佐伊住在汉堡')`)
+	require.Equal(l, 1, l.count(dsn, fmt.Sprintf(`oxbow.river_job where args ->> 'user_id' = 'zoe' and id > %d`,
+		newest)))
 	l.run(l.withProvider(as(dsn, clerk), "work", "--until-idle"))
 	require.Equal(l, 1, l.count(dsn, `oxbow.recall('zoe', 'bees', max_results => 1) where content = 'Zoe keeps bees'`))
 	require.Equal(l, 1, l.count(dsn, `oxbow.recall('zoe', '住在哪里', max_results => 1) where content = '佐伊住在汉堡'`))
@@ -483,21 +512,30 @@ func (l *load) works(dsn string, transactions []int32) {
 func (l *load) done(dsn string, transactions int) {
 	l.Helper()
 	// What is periodic has one attempt, and comes again of itself.
-	l.none(dsn, `oxbow.river_job where state not in ('completed', 'scheduled') and not (state = 'discarded' and metadata ? 'periodic')`)
+	l.none(dsn, `oxbow.river_job where state not in ('completed', 'scheduled') and not (state = 'discarded'
+		and metadata ? 'periodic')`)
 	l.none(dsn, `oxbow.river_job where state = 'scheduled' and kind <> 'expire_trend'`)
 	memories := `oxbow.memories m where m.memory_type <> 'trait'`
-	l.none(dsn, memories+` and not exists (select from oxbow.memory_terms t where t.user_id = m.user_id and t.memory_id = m.id)`)
-	l.none(dsn, memories+` and not exists (select from oxbow.memory_vectors v where v.user_id = m.user_id and v.memory_id = m.id)`)
-	l.none(dsn, `(select from oxbow.memory_term_stats having sum(documents) <> (select count(*) from oxbow.memory_terms)) s`)
+	l.none(dsn,
+		memories+` and not exists (select from oxbow.memory_terms t
+			where t.user_id = m.user_id and t.memory_id = m.id)`)
+	l.none(dsn,
+		memories+` and not exists (select from oxbow.memory_vectors v
+			where v.user_id = m.user_id and v.memory_id = m.id)`)
+	l.none(dsn, `(select from oxbow.memory_term_stats having sum(documents) <> (select count(*)
+		from oxbow.memory_terms)) s`)
 	l.none(dsn, memories+` and mention_count <> 1`)
 	// One memory tells of each message, and tells it once.
 	l.none(dsn, `oxbow.messages g where g.extracted_at is null
-		or (select array_agg((length(m.content) - length(replace(m.content, g.content, ''))) / length(g.content)) from oxbow.memories m
-		     where m.user_id = g.user_id and m.source = 'extraction' and strpos(m.content, g.content) > 0) is distinct from '{1}'
+		or (select array_agg((length(m.content) - length(replace(m.content, g.content, ''))) / length(g.content))
+		from oxbow.memories m
+		     where m.user_id = g.user_id and m.source = 'extraction' and strpos(m.content, g.content) > 0) is distinct
+		     from '{1}'
 		or (select count(*) from oxbow.memory_sources s where s.user_id = g.user_id and s.message_id = g.id) <> 1`)
 	require.Equal(l, 2*transactions, l.count(dsn, memories+` and source is null`))
 	// Each memory was reflected on once, or is still to be.
-	l.none(dsn, `(select from oxbow.reflection_cycles having sum(memories_scanned) + (select count(*) from oxbow.reflection_inbox) <> (select count(*) from `+memories+`)) c`)
+	l.none(dsn, `(select from oxbow.reflection_cycles having sum(memories_scanned) + (select count(*)
+		from oxbow.reflection_inbox) <> (select count(*) from `+memories+`)) c`)
 	require.Positive(l, l.count(dsn, `oxbow.trait_evidence`))
 	l.oxbow(dsn, "check")
 }

@@ -32,10 +32,14 @@ func TestKilledEmbeddingLeavesTheSameVectors(t *testing.T) {
 
 	t.Logf("seed %d: killed at %v", k.seed, killed)
 	for name, sql := range map[string]string{
-		"memories": `select jsonb_build_array(id, content, mention_count, expired_at is null, superseded_by) from oxbow.memories where memory_type <> 'trait'`,
-		"vectors":  `select jsonb_build_array(memory_id, md5(embedding::text)) from oxbow.memory_vectors where memory_type <> 'trait'`,
-		"terms":    `select jsonb_build_array(memory_id, len, tsv) from oxbow.memory_terms where memory_type <> 'trait'`,
-		"counts":   `select jsonb_build_array(user_id, memory_type, documents, terms) from oxbow.memory_term_stats where memory_type <> 'trait'`,
+		"memories": `select jsonb_build_array(id, content, mention_count, expired_at is null, superseded_by)
+			from oxbow.memories where memory_type <> 'trait'`,
+		"vectors": `select jsonb_build_array(memory_id, md5(embedding::text)) from oxbow.memory_vectors
+			where memory_type <> 'trait'`,
+		"terms": `select jsonb_build_array(memory_id, len, tsv) from oxbow.memory_terms
+			where memory_type <> 'trait'`,
+		"counts": `select jsonb_build_array(user_id, memory_type, documents, terms) from oxbow.memory_term_stats
+			where memory_type <> 'trait'`,
 	} {
 		lines := `select string_agg(line::text, E'\n' order by line::text) from (` + sql + `) q(line)`
 		want := k.text(calm, lines)

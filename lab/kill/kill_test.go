@@ -75,12 +75,14 @@ func (k *killing) unfinished(dsn string) (lines string) {
 	defer conn.Close(context.Background())
 	require.NoError(k, conn.QueryRow(k.Context(), `
 		select coalesce(string_agg(line, E'\n'), 'no jobs, no connections') from (
-		  select concat_ws(' ', 'job', kind, state, 'attempt', attempt, 'of', max(attempted_at), 'due', min(scheduled_at), 'times', count(*))
+		  select concat_ws(' ', 'job', kind, state, 'attempt', attempt, 'of', max(attempted_at), 'due',
+		  min(scheduled_at), 'times', count(*))
 		    from oxbow.river_job where state <> 'completed' group by kind, state, attempt
 		  union all
 		  select concat_ws(' ', 'leader', leader_id, expires_at) from oxbow.river_leader
 		  union all
-		  select concat_ws(' ', 'connection', application_name, state, wait_event_type, wait_event, now() - xact_start, left(query, 100))
+		  select concat_ws(' ', 'connection', application_name, state, wait_event_type, wait_event, now() - xact_start,
+		  left(query, 100))
 		    from pg_stat_activity where datname = current_database()) l(line)`).Scan(&lines))
 	return lines
 }
@@ -122,7 +124,8 @@ func (k *killing) connect(dsn string) *pgx.Conn {
 // killAtPoints kills a command once at each point, at the first time it comes there. With
 // OXBOW_KILLS it goes on until it has killed that often, at a later time or at a random moment too.
 // Each command takes up what the last one left.
-func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration, args ...string) (killed map[string]int) {
+func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration,
+	args ...string) (killed map[string]int) {
 	k.Helper()
 	killed = map[string]int{}
 	for _, point := range points {
@@ -161,9 +164,11 @@ func (k *killing) killAt(dsn, point string, after time.Duration, args ...string)
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	require.True(k, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %v: %s", point, err, &out)
 	require.Eventually(k, func() bool {
-		return k.count(dsn, `pg_stat_activity where application_name like 'oxbow%' and datname = current_database()`) == 0
+		return k.count(dsn,
+			`pg_stat_activity where application_name like 'oxbow%' and datname = current_database()`) == 0
 	}, 10*time.Minute, 10*time.Millisecond)
-	k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available' where state = 'running'`)
+	k.exec(dsn, `delete from oxbow.river_leader; update oxbow.river_job set state = 'available'
+		where state = 'running'`)
 	return true
 }
 
@@ -196,12 +201,14 @@ func (k *killing) clone(name string) string {
 	if conn := k.kept[k.dsn]; conn != nil {
 		require.NoError(k, conn.Close(k.Context())) // what is copied has no connections
 	}
-	k.exec(server.String(), fmt.Sprintf("create database %s template %s", pgx.Identifier{name}.Sanitize(), pgx.Identifier{source}.Sanitize()))
+	k.exec(server.String(), fmt.Sprintf("create database %s template %s", pgx.Identifier{name}.Sanitize(),
+		pgx.Identifier{source}.Sanitize()))
 	k.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), server.String())
 		require.NoError(k, err)
 		defer conn.Close(context.Background())
-		_, err = conn.Exec(context.Background(), fmt.Sprintf("drop database %s with (force)", pgx.Identifier{name}.Sanitize()))
+		_, err = conn.Exec(context.Background(), fmt.Sprintf("drop database %s with (force)",
+			pgx.Identifier{name}.Sanitize()))
 		require.NoError(k, err)
 	})
 	u.Path = "/" + name

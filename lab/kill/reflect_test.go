@@ -20,7 +20,8 @@ import (
 // OXBOW_KILL_RECORDS (a file for "oxbow import") make it a long run: make kill-reflect.
 func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	t.Parallel()
-	points := []string{failpoint.ReflectAsked, failpoint.ReflectLocked, failpoint.ReflectWritten, failpoint.ReflectCommitted, failpoint.ReviewWritten}
+	points := []string{failpoint.ReflectAsked, failpoint.ReflectLocked, failpoint.ReflectWritten,
+		failpoint.ReflectCommitted, failpoint.ReviewWritten}
 	records := os.Getenv("OXBOW_KILL_RECORDS")
 	if records == "" {
 		records = filepath.Join(t.TempDir(), "records.jsonl")
@@ -50,7 +51,9 @@ func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 func (k *killing) prepare(records string) (now string) {
 	k.oxbow(k.dsn, "import", records)
 	conn := k.connect(k.dsn)
-	require.NoError(k, conn.QueryRow(k.Context(), "select to_char(max(valid_at) at time zone 'UTC', 'YYYY-MM-DD') from oxbow.memories").Scan(&now))
+	require.NoError(k,
+		conn.QueryRow(k.Context(),
+			"select to_char(max(valid_at) at time zone 'UTC', 'YYYY-MM-DD') from oxbow.memories").Scan(&now))
 	conn.Close(context.Background())
 	k.exec(k.dsn, `insert into oxbow.river_queue (name, paused_at, updated_at) values ('reflect', now(), now())
 		on conflict (name) do update set paused_at = now()`)
@@ -70,24 +73,36 @@ func (k *killing) prepare(records string) (now string) {
 
 // traits is all that reflection wrote, without ids and the columns of the wall clock.
 func (k *killing) traits(dsn string) (lines []string) {
-	const name = `(select coalesce(t.trait_key, '') || ': ' || t.content from oxbow.memories_trait t where t.user_id = %[1]s.user_id and t.id = %[1]s.%[2]s)`
+	const name = `(select coalesce(t.trait_key, '') || ': ' || t.content from oxbow.memories_trait t
+		where t.user_id = %[1]s.user_id and t.id = %[1]s.%[2]s)`
 	trait := func(table, column string) string { return fmt.Sprintf(name, table, column) }
 	conn := k.connect(dsn)
 	defer conn.Close(context.Background())
 	for _, sql := range []string{
-		`select jsonb_build_array('trait', m.user_id, m.trait_key, m.content, m.valid_at, m.expired_at is null, m.trait_subtype, m.trait_stage,
-		        m.trait_confidence, m.trait_confidence_at, m.trait_context, m.trait_contexts, ` + trait("m", "trait_parent_id") + `,
-		        m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_first_observed, m.trait_last_reinforced, m.trait_window_start,
-		        m.trait_window_end, m.trait_next_transition_at, m.trait_review_due_at, m.trait_derived_from, m.version, m.metadata) from oxbow.memories_trait m`,
+		`select jsonb_build_array('trait', m.user_id, m.trait_key, m.content, m.valid_at, m.expired_at is null,
+			m.trait_subtype, m.trait_stage,
+		        m.trait_confidence, m.trait_confidence_at, m.trait_context, m.trait_contexts, ` +
+			trait("m", "trait_parent_id") + `,
+		        m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_first_observed, m.trait_last_reinforced,
+		        m.trait_window_start,
+		        m.trait_window_end, m.trait_next_transition_at, m.trait_review_due_at, m.trait_derived_from, m.version,
+		        m.metadata) from oxbow.memories_trait m`,
 		`select jsonb_build_array('evidence', e.user_id, ` + trait("e", "trait_id") + `, e.direction, e.memory_type,
-		        case e.memory_type when 'trait' then ` + trait("e", "memory_id") + ` else e.memory_id::text end, e.quality,
-		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at, e.timezone, e.event_seq) from oxbow.trait_evidence e`,
-		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") + `, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
-		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version') from oxbow.trait_events e`,
-		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated, observed_at, against) from oxbow.trait_clues`,
+		        case e.memory_type when 'trait' then ` + trait("e", "memory_id") +
+			` else e.memory_id::text end, e.quality,
+		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at, e.timezone,
+		        e.event_seq) from oxbow.trait_evidence e`,
+		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") +
+			`, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
+		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version')
+		   from oxbow.trait_events e`,
+		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated,
+			observed_at, against) from oxbow.trait_clues`,
 		// what triggered a cycle depends on when it was asked; what it came to does not
-		`select jsonb_build_array('cycle', user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now, count(*))
-		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated, traits_dissolved, status, reasoner, now`,
+		`select jsonb_build_array('cycle', user_id, memories_scanned, traits_created, traits_updated, traits_dissolved,
+			status, reasoner, now, count(*))
+		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated,
+		   traits_dissolved, status, reasoner, now`,
 		`select jsonb_build_array('inbox', user_id, memory_type, memory_id) from oxbow.reflection_inbox`,
 	} {
 		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
@@ -102,9 +117,12 @@ func (k *killing) traits(dsn string) (lines []string) {
 // lives is a file of the memories of people with habits, tastes and changes of mind, in English and Chinese.
 func lives(people, memories int) string {
 	habits := [][]string{
-		{"Went climbing at the hall with Noor.", "Climbing again tonight, the blue route at last.", "I like ramen more than any other soup.", "Had ramen near the station.",
-			"Played chess in the park.", "Worked on the report until late.", "Read a novel on the train.", "I no longer go climbing.", "I am a rather quiet person."},
-		{"晚上去打羽毛球了。", "今天又和老陈打羽毛球。", "中午吃了牛肉面。", "我很喜欢吃牛肉面。", "周末去钓鱼，天气很好。", "加班写报告到很晚。", "我比较内向。", "我不再打羽毛球了。", "在家看电影。"},
+		{"Went climbing at the hall with Noor.", "Climbing again tonight, the blue route at last.",
+			"I like ramen more than any other soup.", "Had ramen near the station.",
+			"Played chess in the park.", "Worked on the report until late.", "Read a novel on the train.",
+			"I no longer go climbing.", "I am a rather quiet person."},
+		{"晚上去打羽毛球了。", "今天又和老陈打羽毛球。", "中午吃了牛肉面。", "我很喜欢吃牛肉面。", "周末去钓鱼，天气很好。", "加班写报告到很晚。", "我比较内向。", "我不再打羽毛球了。",
+			"在家看电影。"},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	begin := time.Date(2025, 1, 1, 8, 0, 0, 0, time.UTC)
@@ -113,7 +131,9 @@ func lives(people, memories int) string {
 		for i := range memories {
 			texts := habits[p%len(habits)]
 			at := begin.Add(time.Duration(i) * 10 * time.Hour)
-			fmt.Fprintf(&b, `{"type":"memory","user":"person%d","id":"%d","session":"s%d","seq":%d,"role":"user","at":%q,"content":%q}`+"\n",
+			fmt.Fprintf(&b,
+				`{"type":"memory","user":"person%d","id":"%d","session":"s%d","seq":%d,"role":"user","at":%q,`+
+					`"content":%q}`+"\n",
 				p, i, i/4, i, at.Format(time.RFC3339), fmt.Sprintf("%s (%d)", texts[random.IntN(len(texts))], i))
 		}
 	}

@@ -43,7 +43,8 @@ func Build(ctx context.Context, tags ...string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", root, "-tags", strings.Join(tags, ","), "-o", binary, "./cli/oxbow")
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", root, "-tags", strings.Join(tags, ","), "-o", binary,
+		"./cli/oxbow")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build oxbow: %w: %s", err, out)
 	}

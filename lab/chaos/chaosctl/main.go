@@ -49,7 +49,9 @@ func run(ctx context.Context) (failed bool, err error) {
 	}
 	var bad []string
 	for _, seed := range seeds {
-		result, err := chaos.Run(ctx, chaos.Options{Seed: seed, Duration: time.Duration(*minutes * float64(time.Minute)), Binary: path, Hurry: *hurry, Out: os.Stdout, Notes: os.Stderr})
+		result, err := chaos.Run(ctx, chaos.Options{Seed: seed,
+			Duration: time.Duration(*minutes * float64(time.Minute)), Binary: path, Hurry: *hurry, Out: os.Stdout,
+			Notes: os.Stderr})
 		again := fmt.Sprintf("make chaos SEED=%d MINUTES=%g", seed, *minutes)
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return true, errors.Join(fmt.Errorf("interrupted; to run it again: %s", again), os.RemoveAll(result.Dir))
@@ -61,7 +63,8 @@ func run(ctx context.Context) (failed bool, err error) {
 			continue
 		}
 		bad = append(bad, fmt.Sprint(seed))
-		fmt.Printf("\nseed %d failed: %d violations\nlogs: %s\nto run it again: %s\n\n", seed, len(result.Violations), result.Dir, again)
+		fmt.Printf("\nseed %d failed: %d violations\nlogs: %s\nto run it again: %s\n\n", seed, len(result.Violations),
+			result.Dir, again)
 	}
 	if len(seeds) > 1 {
 		fmt.Printf("%d seeds, %d failed %s\n", len(seeds), len(bad), strings.Join(bad, " "))
