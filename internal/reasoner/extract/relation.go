@@ -251,6 +251,8 @@ func relationsZh(text string, entities []reasoner.Entity, add func(string, *reas
 	}
 }
 
+var betweenZh = words.List("between.zh")
+
 // skipBackZh leaves out 现在, 目前 and the like at the end of a text.
 func skipBackZh(text string) string {
 	for _, b := range betweenZh {

@@ -270,15 +270,6 @@ func (s *sense) readZh(text string) {
 	}
 }
 
-func prefixOf(text string, words []string) string {
-	for _, w := range words {
-		if strings.HasPrefix(text, w) {
-			return w
-		}
-	}
-	return ""
-}
-
 // says tells whether two statements say the same.
 func (s *sense) says(h *sense) bool {
 	if s.negated != h.negated || len(s.words) == 0 {

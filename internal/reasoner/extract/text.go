@@ -4,6 +4,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // maxRead is how much of a message is read, in bytes. What follows is a document, and no conversation.
@@ -26,6 +29,15 @@ type sentence struct {
 	zh     flagsZh
 	found  []attribute // once looked has been set
 	looked bool
+	parsed *pattern.Text // once read has been called
+}
+
+// read returns the sentence as the patterns of package language read it.
+func (s *sentence) read() *pattern.Text {
+	if s.parsed == nil {
+		s.parsed = language.Read(s.text)
+	}
+	return s.parsed
 }
 
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
@@ -262,4 +274,21 @@ func (p phrases) in(tokens []token) (at, n int) {
 func (p phrases) has(tokens []token) bool {
 	at, _ := p.in(tokens)
 	return at >= 0
+}
+
+func prefixOf(text string, words []string) string {
+	for _, w := range words {
+		if strings.HasPrefix(text, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+func lastRune(text string) rune {
+	if text == "" {
+		return 0
+	}
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
 }

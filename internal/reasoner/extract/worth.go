@@ -110,7 +110,7 @@ func (r *reading) anchor() {
 	r.attributes = r.attributesOf()
 	if r.was() {
 		set(reasoner.Identity, 0.6)
-	} else if r.habit() {
+	} else if r.me && !r.you && !r.past && !r.future && r.weight >= 1.5 && r.habit() {
 		set(reasoner.Objective, 0.5)
 	}
 	for _, a := range r.attributes {
@@ -160,17 +160,6 @@ func (r *reading) was() bool {
 		return hasPrefixOf(r.text, wasZh) && lexis.ContainsAny(r.text, []string{"住", "工作", "上班", "当", "是"})
 	}
 	return wasEn.has(r.tokens)
-}
-
-// habit tells whether a statement says, in few words, what somebody does again and again.
-func (r *reading) habit() bool {
-	if !r.me || r.you || r.past || r.future || r.weight < 1.5 {
-		return false
-	}
-	if r.chinese() {
-		return hasPrefixOf(strings.TrimPrefix(r.text, "我"), habitsZh) && r.han <= 2*maxHabit
-	}
-	return len(r.tokens) <= maxHabit && r.tokens[0].lower == "i" && everyEn.has(r.tokens)
 }
 
 var (
