@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,48 +21,48 @@ const (
 	maxEvidence = 200 // for a proposal
 )
 
-// reflectAnswer is a model's answer to a reflection, as reflectSchema defines it.
+// reflectAnswer is a model's answer to a reflection.
 type reflectAnswer struct {
-	Patterns       []patternAnswer       `json:"patterns"`
-	Reinforcements []reinforcementAnswer `json:"reinforcements"`
-	Contradictions []contradictionAnswer `json:"contradictions"`
-	Clusters       []clusterAnswer       `json:"clusters"`
+	Patterns       []patternAnswer       `json:"patterns" none:"an empty list if there is nothing to say"`
+	Reinforcements []reinforcementAnswer `json:"reinforcements" none:"an empty list if there is nothing to say"`
+	Contradictions []contradictionAnswer `json:"contradictions" none:"an empty list if there is nothing to say"`
+	Clusters       []clusterAnswer       `json:"clusters" none:"an empty list if there is nothing to say"`
 }
 
 type evidenceAnswer struct {
-	Memory  string `json:"memory"`
-	Stated  bool   `json:"stated"`
-	Context string `json:"context"`
+	Memory  string `json:"memory" about:"reference of a memory, such as m3"`
+	Stated  bool   `json:"stated" about:"the user says it outright of themselves in this memory"`
+	Context string `json:"context" of:"contexts" about:"where it shows in this memory; else general"`
 }
 
 type patternAnswer struct {
-	Clue      string           `json:"clue"`
-	Content   string           `json:"content"`
-	Context   string           `json:"context"`
-	Emotional bool             `json:"emotional"`
-	Tentative bool             `json:"tentative"`
+	Clue      string           `json:"clue" about:"reference of the clue that this is, such as c2; else empty"`
+	Content   string           `json:"content" about:"a short sentence about the user, in the memories' language"`
+	Context   string           `json:"context" of:"contexts" about:"where it shows; general if in several"`
+	Emotional bool             `json:"emotional" about:"it is a mood, which passes"`
+	Tentative bool             `json:"tentative" about:"it is no more than a guess so far"`
 	Evidence  []evidenceAnswer `json:"evidence"`
 }
 
 type reinforcementAnswer struct {
-	Trait    string           `json:"trait"`
+	Trait    string           `json:"trait" about:"reference of a trait, such as t1"`
 	Evidence []evidenceAnswer `json:"evidence"`
 }
 
 type contradictionAnswer struct {
-	Trait    string           `json:"trait"`
-	Reason   string           `json:"reason"`
+	Trait    string           `json:"trait" about:"reference of a trait, such as t1"`
+	Reason   string           `json:"reason" about:"what does not fit, in a few words"`
 	Evidence []evidenceAnswer `json:"evidence"`
 }
 
 type clusterAnswer struct {
-	Level   string   `json:"level"`
-	Content string   `json:"content"`
-	Traits  []string `json:"traits"`
+	Level   string   `json:"level" of:"levels" about:"preference: what behaviors share; core: what preferences share"`
+	Content string   `json:"content" about:"one short sentence about the user, in the language of the memories"`
+	Traits  []string `json:"traits" about:"reference of a trait, such as t1"`
 }
 
-// decode decodes an answer that is one JSON object with only the members of into. It skips a fence
-// around the object and any thinking before it.
+// decode decodes an answer that is one JSON object with only the members of into, a pointer to a struct, and with all
+// that may not be missing. It skips a fence around the object and any thinking before it.
 func decode(answer string, into any) error {
 	answer = strings.TrimSpace(answer)
 	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
@@ -82,11 +83,17 @@ func decode(answer string, into any) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return problemf("something follows after the JSON object")
 	}
+	read := reflect.ValueOf(into).Elem()
+	for field, value := range read.Fields() {
+		if none, ok := field.Tag.Lookup("none"); ok && value.IsNil() {
+			return problemf("the member %q is missing: %s", field.Tag.Get("json"), none)
+		}
+	}
 	return nil
 }
 
-// misfit says why an answer could not be decoded. It omits values and the names of unknown members:
-// errors are stored, and these may quote memories.
+// misfit says why an answer could not be decoded. It omits values and the names of unknown members, because errors are
+// stored, and these may quote memories.
 func misfit(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value, _, _ := strings.Cut(kind.Value, " ") // a number that is too large is followed by its digits
@@ -101,17 +108,6 @@ func misfit(err error) string {
 	return "it has a member that the schema does not have"
 }
 
-// complete returns an error if a list is missing. A list without entries must be present.
-func (a reflectAnswer) complete() error {
-	for name, missing := range map[string]bool{"patterns": a.Patterns == nil, "reinforcements": a.Reinforcements == nil,
-		"contradictions": a.Contradictions == nil, "clusters": a.Clusters == nil} {
-		if missing {
-			return problemf("the member %q is missing: an empty list if there is nothing to say", name)
-		}
-	}
-	return nil
-}
-
 // notes lists what was dropped from an answer.
 type notes struct {
 	dropped []reasoner.Dropped
@@ -122,7 +118,8 @@ func (n *notes) drop(what any, reason string, args ...any) {
 	if err != nil {
 		text = fmt.Append(nil, what)
 	}
-	n.dropped = append(n.dropped, reasoner.Dropped{What: provider.Beginning(string(text), 500), Reason: fmt.Sprintf(reason, args...)})
+	n.dropped = append(n.dropped, reasoner.Dropped{What: provider.Beginning(string(text), 500),
+		Reason: fmt.Sprintf(reason, args...)})
 }
 
 // resolving resolves references and notes what it drops.
@@ -146,7 +143,8 @@ func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
 	}
 	for _, a := range bounded(&r.notes, a.Contradictions) {
 		if trait, evidence, ok := r.about(a.Trait, a.Evidence, a); ok {
-			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: trait, Evidence: evidence, Reason: remark(a.Reason)})
+			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: trait, Evidence: evidence,
+				Reason: remark(a.Reason)})
 		}
 	}
 	for _, a := range bounded(&r.notes, a.Clusters) {
@@ -179,27 +177,31 @@ func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
 	}
 	key, known := r.clues[a.Clue]
 	if !known && a.Clue != "" {
-		r.drop(map[string]string{"clue": a.Clue, "content": content}, "there was no clue %q: the pattern is taken as a new one", provider.Beginning(a.Clue, 40))
+		r.drop(map[string]string{"clue": a.Clue, "content": content},
+			"no clue %q was shown: the pattern counts as new", short(a.Clue))
 	}
 	evidence := r.evidence(a.Evidence, content)
 	if len(evidence) == 0 {
-		r.drop(a, "no memory that was shown speaks for it")
+		r.drop(a, "it names no memory that was shown")
 		return p, false
 	}
-	return reasoner.Pattern{Key: key, Content: content, Context: knownContext(a.Context), Emotional: a.Emotional, Tentative: a.Tentative,
-		Evidence: evidence}, true
+	return reasoner.Pattern{Key: key, Content: content, Context: knownContext(a.Context), Emotional: a.Emotional,
+		Tentative: a.Tentative,
+		Evidence:  evidence}, true
 }
 
 // about resolves the evidence about an existing trait.
-func (r *resolving) about(ref string, given []evidenceAnswer, what any) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
+func (r *resolving) about(
+	ref string, given []evidenceAnswer, what any,
+) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
 	trait, known := r.traits[ref]
 	if !known {
-		r.drop(what, "there was no trait %q", provider.Beginning(ref, 40))
+		r.drop(what, "no trait %q was shown", short(ref))
 		return trait, nil, false
 	}
 	evidence = r.evidence(given, ref)
 	if len(evidence) == 0 {
-		r.drop(what, "no memory that was shown is named for it")
+		r.drop(what, "it names no memory that was shown")
 	}
 	return trait, evidence, len(evidence) > 0
 }
@@ -218,7 +220,7 @@ func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Su
 		}
 		id, known := r.memories[g.Memory]
 		if !known {
-			r.drop(dropped{g, about}, "there was no memory %q", provider.Beginning(g.Memory, 40))
+			r.drop(dropped{g, about}, "no memory %q was shown", short(g.Memory))
 			continue
 		}
 		if r.suspect[id] {
@@ -242,19 +244,19 @@ func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
 	}
 	c = reasoner.Cluster{Subtype: lifecycle.Subtype(a.Level), Content: content}
 	if c.Subtype != lifecycle.Preference && c.Subtype != lifecycle.CoreTrait {
-		r.drop(a, "traits make a preference or a core trait, and no %q", provider.Beginning(a.Level, 40))
+		r.drop(a, "unknown level %q: it must be preference or core", short(a.Level))
 		return c, false
 	}
 	for _, ref := range a.Traits[:min(len(a.Traits), maxTraits)] {
 		id, known := r.traits[ref]
 		if !known {
-			r.drop(map[string]string{"trait": ref, "for": content}, "there was no trait %q", provider.Beginning(ref, 40))
+			r.drop(map[string]string{"trait": ref, "for": content}, "no trait %q was shown", short(ref))
 		} else if !slices.Contains(c.Members, id) {
 			c.Members = append(c.Members, id)
 		}
 	}
 	if len(c.Members) == 0 {
-		r.drop(a, "no trait that was shown is named for it")
+		r.drop(a, "it names no trait that was shown")
 		return c, false
 	}
 	return c, true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -17,10 +18,10 @@ import (
 
 // question is a question to a model.
 type question struct {
-	purpose string // name of the prompt
-	schema  *schema
-	data    any    // values for the prompt
-	refused *notes // nil if the result records what was dropped
+	purpose string  // name of the prompt
+	schema  *schema // of the answer; ask sets it
+	data    any     // values for the prompt
+	refused *notes  // nil if the result records what was dropped
 }
 
 const (
@@ -29,10 +30,17 @@ const (
 	maxAdaptation = 6    // retries with other parameters if a server does not support them
 )
 
-// ask asks a question and passes the answer to read. If read finds a problem, ask reports it to the
-// model and asks once more. The error is an *UnavailableError, an *AnswerError, or that of the
-// context.
-func (r *Reasoner) ask(ctx context.Context, q question, read func(answer string) error) error {
+// ask asks a question and passes the answer to use. If the answer does not fit A's schema, or use finds a problem, ask
+// reports it to the model and asks once more. The error is an *UnavailableError, an *AnswerError, or the context's.
+func ask[A any](ctx context.Context, r *Reasoner, q question, use func(A) error) error {
+	q.schema = schemaOf(reflect.TypeFor[A]())
+	read := func(text string) error {
+		var answer A
+		if err := decode(text, &answer); err != nil {
+			return err
+		}
+		return use(answer)
+	}
 	bad := &reasoner.AnswerError{}
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
 		answer, err := r.call(ctx, q, attempt, bad, read)
@@ -54,7 +62,9 @@ func problemf(format string, args ...any) error { return problem(fmt.Sprintf(for
 
 // call asks once, with parameters that the server supports, and records the usage. If the answer
 // has a problem, it returns both.
-func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reasoner.AnswerError, read func(string) error) (string, error) {
+func (r *Reasoner) call(
+	ctx context.Context, q question, attempt int, bad *reasoner.AnswerError, read func(string) error,
+) (string, error) {
 	for adapted := 0; ; adapted++ {
 		if err := ctx.Err(); err != nil {
 			return "", err
@@ -81,7 +91,9 @@ func (r *Reasoner) call(ctx context.Context, q question, attempt int, bad *reaso
 }
 
 // send makes one request. It returns an error if there is no usable answer.
-func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage) (string, *exchange, error) {
+func (r *Reasoner) send(
+	ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage,
+) (string, *exchange, error) {
 	x := &exchange{schema: q.schema}
 	model, options, err := r.model(q, how)
 	if err != nil {
@@ -99,13 +111,15 @@ func (r *Reasoner) send(ctx context.Context, q question, how manner, messages []
 		if x.message != "" {
 			return "", x, r.unavailable(x, "%s said: %s", provider.WithoutSecrets(r.cfg.URL), x.message)
 		}
-		return "", x, r.unavailable(x, "the answer of %s is no chat completion; check the URL", provider.WithoutSecrets(r.cfg.URL))
+		return "", x, r.unavailable(x, "the answer of %s is not a chat completion; check the URL",
+			provider.WithoutSecrets(r.cfg.URL))
 	}
 	choice := response.Choices[0]
 	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
 	switch {
 	case choice.StopReason == "length" || x.doneReason == "length":
-		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter", usage.CompletionTokens)
+		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter",
+			usage.CompletionTokens)
 	case choice.StopReason == "content_filter":
 		return choice.Content, x, problemf("the answer was withheld by the provider's content filter")
 	case strings.TrimSpace(choice.Content) == "":

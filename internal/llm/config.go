@@ -45,51 +45,38 @@ type Config struct {
 }
 
 func (cfg Config) withDefaults() (Config, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, defaultMaxTokens)
+	cfg.ContextTokens = cmp.Or(cfg.ContextTokens, defaultContextTokens)
 	if cfg.Client != nil {
 		if cfg.Model == "" {
 			return cfg, errors.New("the language model has no name")
 		}
 		cfg.Provider = cmp.Or(cfg.Provider, "langchaingo")
-		cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
-		cfg.MaxTokens = cmp.Or(cfg.MaxTokens, defaultMaxTokens)
 		return cfg, nil
 	}
 	if cfg.Provider != ProviderOpenAI && cfg.Provider != ProviderOllama {
-		return cfg, fmt.Errorf("reasoner provider %q is not known: use rules, openai or ollama", cfg.Provider)
+		return cfg, fmt.Errorf("unknown reasoner provider %q: use rules, openai or ollama", cfg.Provider)
 	}
 	openAI := cfg.Provider == ProviderOpenAI
-	if cfg.URL == "" {
-		cfg.URL = ollamaURL
-		if openAI {
-			cfg.URL = openAIURL
-		}
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = DefaultTimeout
-	}
-	if cfg.MaxTokens == 0 {
-		cfg.MaxTokens = defaultMaxTokens
-	}
-	if cfg.ContextTokens == 0 {
-		cfg.ContextTokens = defaultContextTokens
-	}
-
+	cfg.URL = cmp.Or(cfg.URL, map[bool]string{true: openAIURL, false: ollamaURL}[openAI])
 	address, err := url.Parse(cfg.URL)
 	switch {
 	case strings.TrimSpace(cfg.Model) == "":
-		return cfg, fmt.Errorf("reasoner model is empty: the provider %s needs the name of one", cfg.Provider)
+		return cfg, fmt.Errorf("reasoner model is empty: the provider %s requires one", cfg.Provider)
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return cfg, fmt.Errorf("reasoner URL %q is no http or https address", provider.WithoutSecrets(cfg.URL))
+		return cfg, fmt.Errorf("reasoner URL %q is not an http or https address", provider.WithoutSecrets(cfg.URL))
 	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
-		return cfg, fmt.Errorf("reasoner API key is empty: %s needs one", provider.WithoutSecrets(cfg.URL))
+		return cfg, fmt.Errorf("reasoner API key is empty: %s requires one", provider.WithoutSecrets(cfg.URL))
 	case strings.ContainsAny(cfg.APIKey, "\r\n"):
-		return cfg, fmt.Errorf("reasoner API key has a line break in it")
+		return cfg, fmt.Errorf("reasoner API key contains a line break")
 	case cfg.Timeout < 0:
 		return cfg, fmt.Errorf("reasoner timeout %s is negative", cfg.Timeout)
 	case cfg.MaxTokens < 256 || cfg.MaxTokens > 1_000_000:
 		return cfg, fmt.Errorf("reasoner max tokens %d is out of range: it must be 256 to 1000000", cfg.MaxTokens)
 	case cfg.ContextTokens < 2048:
-		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048", cfg.ContextTokens)
+		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048",
+			cfg.ContextTokens)
 	}
 	return cfg, nil
 }

@@ -74,15 +74,17 @@ func listen(c reasoner.Conversation) *talk {
 		if m.New && m.Role == roleUser {
 			most = maxMessage
 			if n := len([]rune(m.Content)); n > most {
-				t.unread.drop(map[string]any{"message": m.ID, "characters": n}, "only the first %d characters of the message were read", most)
+				t.unread.drop(map[string]any{"message": m.ID, "characters": n},
+					"only the first %d characters of the message were read", most)
 			}
 		}
 		m.Content = provider.Beginning(m.Content, most)
 		ref := fmt.Sprintf("m%d", len(t.said)+1)
 		t.messages[ref] = len(t.said)
 		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
-		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role, Speaker: provider.Beginning(m.Speaker, maxName),
-			Time: local(m.Time), Text: m.Content})
+		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role,
+			Speaker: provider.Beginning(m.Speaker, maxName),
+			Time:    local(m.Time), Text: m.Content})
 	}
 	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
 		ref := fmt.Sprintf("h%d", i+1)
@@ -93,7 +95,8 @@ func listen(c reasoner.Conversation) *talk {
 }
 
 func showHeld(ref string, h reasoner.Held) heldShown {
-	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: provider.Beginning(h.Speaker, maxName), Time: local(h.Time),
+	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: provider.Beginning(h.Speaker,
+		maxName), Time: local(h.Time),
 		Text: provider.Beginning(h.Content, maxText)}
 }
 
@@ -111,7 +114,8 @@ func (t *talk) worthAsking() bool {
 // zone.
 var places = []string{
 	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04 -07:00", "Mon 2006-01-02 15:04 -07:00",
-	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly, "2006-01", "2006",
+	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly, "2006-01",
+	"2006",
 }
 
 // maxYears is the largest distance of a time from its message.
@@ -134,7 +138,7 @@ func moment(text string, said time.Time) (time.Time, error) {
 		return at.In(said.Location()), nil
 	}
 	if text != "" {
-		return time.Time{}, errors.New("the time is no date")
+		return time.Time{}, errors.New("the time is not a date")
 	}
 	return time.Time{}, nil
 }

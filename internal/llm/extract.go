@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -19,40 +18,46 @@ const (
 	defaultImportance = 0.5
 )
 
-// extractAnswer is a model's answer to an extraction, as extractSchema defines it.
+// extractAnswer is a model's answer to an extraction.
 type extractAnswer struct {
-	Candidates []candidateAnswer `json:"candidates"`
-	Used       []usedAnswer      `json:"used"`
+	Candidates []candidateAnswer `json:"candidates" none:"an empty list if there is nothing to remember"`
+	Used       []usedAnswer      `json:"used" none:"an empty list if no reply rests on what was recalled"`
 }
 
 type candidateAnswer struct {
-	Content    string              `json:"content"`
-	Type       string              `json:"type"`
-	Category   string              `json:"category"`
-	Importance *float64            `json:"importance"`
-	Context    string              `json:"context"`
-	Emotion    *reasoner.Emotion   `json:"emotion"`
-	Entities   []reasoner.Entity   `json:"entities"`
-	Relations  []reasoner.Relation `json:"relations"`
-	Time       string              `json:"time"`
-	Negates    bool                `json:"negates"`
-	Sources    []string            `json:"sources"`
+	Content    string           `json:"content" about:"one line, in the messages' language and close to their words"`
+	Type       string           `json:"type" of:"types" about:"fact: what is so; episodic: what happened, or will"`
+	Category   string           `json:"category" of:"categories" about:"what it is about"`
+	Importance *float64         `json:"importance" about:"how much it matters to remember it, 0 to 1"`
+	Context    string           `json:"context" of:"contexts" about:"where in the user's life it belongs; else general"`
+	Emotion    *emotionAnswer   `json:"emotion"`
+	Entities   []entityAnswer   `json:"entities"`
+	Relations  []relationAnswer `json:"relations"`
+	Time       string           `json:"time" about:"when it was so, such as 2025-10-29 or 2025-10-29T18:30; else empty"`
+	Negates    bool             `json:"negates" about:"it says that something is so no longer, or was wrong"`
+	Sources    []string         `json:"sources" about:"reference of a new message of the user that says it, such as m3"`
+}
+
+type emotionAnswer struct {
+	Label   string  `json:"label" of:"emotions" about:"what the user feels about it; none if that is not said"`
+	Valence float64 `json:"valence" about:"-1 (unpleasant) to 1 (pleasant)"`
+	Arousal float64 `json:"arousal" about:"0 (calm) to 1 (excited)"`
+}
+
+type entityAnswer struct {
+	Name string `json:"name" about:"the name as the content writes it"`
+	Kind string `json:"kind" of:"kinds" about:"what has that name; work is a book, a film, a song, a game"`
+}
+
+type relationAnswer struct {
+	From     string `json:"from" about:"name of one of these entities; empty: who says it"`
+	Relation string `json:"relation" about:"what to is to from, such as sister, friend, pet, works_at, lives_in"`
+	To       string `json:"to" about:"name of another of these entities; empty: who says it"`
 }
 
 type usedAnswer struct {
-	Memory string `json:"memory"`
-	Reply  string `json:"reply"`
-}
-
-// complete returns an error if members are missing.
-func (a extractAnswer) complete() error {
-	switch {
-	case a.Candidates == nil:
-		return problemf("the member %q is missing: an empty list if there is nothing to remember", "candidates")
-	case a.Used == nil:
-		return problemf("the member %q is missing: an empty list if no reply rests on what was recalled", "used")
-	}
-	return nil
+	Memory string `json:"memory" about:"reference of a recalled memory, such as h1"`
+	Reply  string `json:"reply" about:"reference of the assistant's new message that rests on it, such as m4"`
 }
 
 // resolve turns an answer into an extraction.
@@ -82,11 +87,11 @@ func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
 		place, shown := t.messages[a.Reply]
 		switch {
 		case !known:
-			r.drop(a, "there was no recalled memory %q", provider.Beginning(a.Memory, 40))
+			r.drop(a, "no recalled memory %q was shown", short(a.Memory))
 		case !shown:
-			r.drop(a, "there was no message %q", provider.Beginning(a.Reply, 40))
+			r.drop(a, "no message %q was shown", short(a.Reply))
 		case t.said[place].Role != roleAssistant || !t.said[place].New:
-			r.drop(a, "%s is no new message of the assistant", a.Reply)
+			r.drop(a, "%s is not a new message of the assistant", a.Reply)
 		case !slices.Contains(e.Used, held.ID):
 			e.Used = append(e.Used, held.ID)
 		}
@@ -115,12 +120,12 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 		return c, false
 	}
 	if !slices.Contains(types, a.Type) {
-		r.drop(a, "there is no type %q", provider.Beginning(a.Type, 40))
+		r.drop(a, "unknown type %q", short(a.Type))
 		return c, false
 	}
 	sources := r.sources(a.Sources, content)
 	if len(sources) == 0 {
-		r.drop(a, "no new message of the user is named for it")
+		r.drop(a, "it names no new message of the user")
 		return c, false
 	}
 	var texts []string
@@ -139,7 +144,8 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	}
 
 	first := r.said[sources[0]]
-	c = reasoner.Candidate{Type: a.Type, Content: content, Speaker: first.Speaker, Category: reasoner.Category(a.Category),
+	c = reasoner.Candidate{Type: a.Type, Content: content, Speaker: first.Speaker,
+		Category:   reasoner.Category(a.Category),
 		Importance: defaultImportance, Context: knownContext(a.Context), Negates: a.Negates}
 	for _, place := range sources {
 		c.Sources = append(c.Sources, r.said[place].ID)
@@ -148,17 +154,17 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 		c.Importance = clamp(*a.Importance, 0, 1)
 	}
 	if !slices.Contains(categories, a.Category) {
-		r.note(content, "category", provider.Beginning(a.Category, 40), "there is no such category: %q is taken", reasoner.Objective)
+		r.note(content, "category", short(a.Category), "unknown category: replaced by %q", reasoner.Objective)
 		c.Category = reasoner.Objective
 	}
 	if c.Context == "" && a.Context != "" {
-		r.note(content, "context", provider.Beginning(a.Context, 40), "there is no such context")
+		r.note(content, "context", short(a.Context), "unknown context")
 	}
 	c.Emotion = r.emotion(a.Emotion, content)
 	c.Entities = r.entities(a.Entities, content)
 	c.Relations = r.relations(a.Relations, c)
 	if c.Time, err = moment(a.Time, first.Time); err != nil {
-		r.note(content, "time", provider.Beginning(a.Time, 40), "%s: when it was said is taken", err)
+		r.note(content, "time", short(a.Time), "%s: the time of the message counts", err)
 	}
 	return c, true
 }
@@ -175,9 +181,9 @@ func (r *hearing) sources(given []string, content string) []int {
 		place, known := r.messages[ref]
 		switch {
 		case !known:
-			r.note(content, "source", provider.Beginning(ref, 40), "there was no message %q", provider.Beginning(ref, 40))
+			r.note(content, "source", short(ref), "no message %q was shown", short(ref))
 		case r.said[place].Role != roleUser:
-			r.note(content, "source", ref, "the message is none of the user's")
+			r.note(content, "source", ref, "the message is not of the user")
 		case !r.said[place].New:
 			r.note(content, "source", ref, "the message is not new")
 		case r.said[place].suspect:
@@ -206,20 +212,20 @@ func (r *hearing) recalls(content string) bool {
 	return false
 }
 
-func (r *hearing) emotion(e *reasoner.Emotion, content string) *reasoner.Emotion {
+func (r *hearing) emotion(e *emotionAnswer, content string) *reasoner.Emotion {
 	if e == nil || e.Label == noEmotion {
 		return nil
 	}
 	label := e.Label
 	if !slices.Contains(emotions, label) {
-		r.note(content, "emotion", provider.Beginning(label, 40), "there is no such emotion: its label is left out")
+		r.note(content, "emotion", short(label), "unknown emotion: its label is left out")
 		label = ""
 	}
 	return &reasoner.Emotion{Label: label, Valence: clamp(e.Valence, -1, 1), Arousal: clamp(e.Arousal, 0, 1)}
 }
 
 // entities returns the entities that the candidate or a message names.
-func (r *hearing) entities(given []reasoner.Entity, content string) (all []reasoner.Entity) {
+func (r *hearing) entities(given []entityAnswer, content string) (all []reasoner.Entity) {
 	for i, entity := range given {
 		if i == maxEntities {
 			r.note(content, "entity", entity, "%d entities beyond the first %d", len(given)-maxEntities, maxEntities)
@@ -228,17 +234,17 @@ func (r *hearing) entities(given []reasoner.Entity, content string) (all []reaso
 		name, err := statement(entity.Name, maxName)
 		switch {
 		case err != nil:
-			r.note(content, "entity", entity, "the name is of no use: %s", err)
+			r.note(content, "entity", entity, "unusable name: %s", err)
 			continue
 		case !r.names(name, content):
-			r.note(content, "entity", entity, "nobody is named so")
+			r.note(content, "entity", entity, "neither the memory nor the conversation has this name")
 			continue
 		case slices.ContainsFunc(all, func(other reasoner.Entity) bool { return folded(other.Name) == folded(name) }):
 			continue
 		}
 		kind := entity.Kind
 		if !slices.Contains(kinds, kind) {
-			r.note(content, "entity", entity, "there is no such kind: %q is taken", "other")
+			r.note(content, "entity", entity, "unknown kind: replaced by %q", "other")
 			kind = "other"
 		}
 		all = append(all, reasoner.Entity{Name: name, Kind: kind})
@@ -248,7 +254,7 @@ func (r *hearing) entities(given []reasoner.Entity, content string) (all []reaso
 
 // relations returns the relations whose ends the candidate names. An end without a name is the
 // speaker. A relation that no longer holds is dropped.
-func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (all []reasoner.Relation) {
+func (r *hearing) relations(given []relationAnswer, c reasoner.Candidate) (all []reasoner.Relation) {
 	named := func(end string) (string, bool) {
 		if end == "" {
 			return "", true
@@ -262,7 +268,8 @@ func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (al
 	}
 	for i, relation := range given {
 		if i == maxRelations {
-			r.note(c.Content, "relation", relation, "%d relations beyond the first %d", len(given)-maxRelations, maxRelations)
+			r.note(c.Content, "relation", relation, "%d relations beyond the first %d", len(given)-maxRelations,
+				maxRelations)
 			break
 		}
 		from, ofFrom := named(relation.From)
@@ -271,13 +278,14 @@ func (r *hearing) relations(given []reasoner.Relation, c reasoner.Candidate) (al
 		known := reasoner.Relation{From: from, Relation: name, To: to}
 		switch {
 		case err != nil:
-			r.note(c.Content, "relation", relation, "the relation is of no use: %s", err)
+			r.note(c.Content, "relation", relation, "unusable relation: %s", err)
 		case len(name) > maxRelation:
 			r.note(c.Content, "relation", relation, "it has more than %d bytes", maxRelation)
 		case !ofFrom || !ofTo || from == to:
-			r.note(c.Content, "relation", relation, "its ends are not two entities of the candidate, or one and the user")
+			r.note(c.Content, "relation", relation,
+				"its ends are not two entities of the candidate, or one and the user")
 		case c.Negates:
-			r.note(c.Content, "relation", relation, "the candidate says that something is so no longer")
+			r.note(c.Content, "relation", relation, "the candidate says that something no longer holds")
 		case !slices.Contains(all, known):
 			all = append(all, known)
 		}
@@ -291,7 +299,10 @@ func (r *hearing) names(name, content string) bool {
 	if strings.Contains(folded(content), name) {
 		return true
 	}
-	return slices.ContainsFunc(r.said, func(m saying) bool { return folded(m.Speaker) == name || strings.Contains(m.folded, name) })
+	return slices.ContainsFunc(r.said, func(m saying) bool {
+		return folded(m.Speaker) == name ||
+			strings.Contains(m.folded, name)
+	})
 }
 
 func clamp(x, least, most float64) float64 { return min(max(x, least), most) }

@@ -175,7 +175,7 @@ func TestNothingToExtract(t *testing.T) {
 	before.Messages[3].New = false
 	extraction = extracted(t, before, llmtest.Extraction{Used: []llmtest.Used{{Memory: "h1", Reply: "m4"}}})
 	require.Empty(t, extraction.Used)
-	require.Equal(t, []string{"m4 is no new message of the assistant"}, whys(extraction.Dropped))
+	require.Equal(t, []string{"m4 is not a new message of the assistant"}, whys(extraction.Dropped))
 }
 
 // References that were not in the prompt are dropped and noted.
@@ -195,11 +195,11 @@ func TestExtractInvented(t *testing.T) {
 	require.Equal(t, []uuid.UUID{given.Messages[2].ID}, e.Candidates[0].Sources)
 	require.Empty(t, e.Used)
 	require.Equal(t, []string{
-		`there was no message "m99"`, fmt.Sprintf("there was no message %q", given.Messages[4].ID.String()),
-		`there was no message "m0"`, `there was no message "h1"`, `there was no message "M3"`, "no new message of the user is named for it",
-		"no new message of the user is named for it",
-		`there was no recalled memory "h2"`, fmt.Sprintf("there was no recalled memory %q", given.Recalled[0].ID.String()), `there was no message "m9"`,
-		"m3 is no new message of the assistant", `there was no recalled memory "m4"`,
+		`no message "m99" was shown`, fmt.Sprintf("no message %q was shown", given.Messages[4].ID.String()),
+		`no message "m0" was shown`, `no message "h1" was shown`, `no message "M3" was shown`, "it names no new message of the user",
+		"it names no new message of the user",
+		`no recalled memory "h2" was shown`, fmt.Sprintf("no recalled memory %q was shown", given.Recalled[0].ID.String()), `no message "m9" was shown`,
+		"m3 is not a new message of the assistant", `no recalled memory "m4" was shown`,
 	}, whys(e.Dropped))
 	require.Contains(t, e.Dropped[0].What, "Moved to Porto", "it is told what the reference was for")
 }
@@ -217,10 +217,10 @@ func TestExtractSources(t *testing.T) {
 	))
 	require.Equal(t, []string{"Moved with the cello"}, contents(e))
 	require.Equal(t, []uuid.UUID{given.Messages[2].ID}, e.Candidates[0].Sources)
-	none := "no new message of the user is named for it"
+	none := "it names no new message of the user"
 	require.Equal(t, []string{
-		"the message is none of the user's", none, "the message is none of the user's", none, "the message is not new", none,
-		"the message is none of the user's", "the message is none of the user's", "the message is not new",
+		"the message is not of the user", none, "the message is not of the user", none, "the message is not new", none,
+		"the message is not of the user", "the message is not of the user", "the message is not new",
 	}, whys(e.Dropped))
 	for _, role := range []string{"tool", "function", "User", ""} {
 		given.Messages[2].Role = role
@@ -259,10 +259,10 @@ func TestExtractInjected(t *testing.T) {
 	require.Equal(t, []uuid.UUID{given.Messages[4].ID}, e.Candidates[0].Sources)
 	require.Equal(t, reasoner.Candidate{Type: "fact", Content: "绿茶很好", Category: reasoner.Objective, Emotion: &reasoner.Emotion{Valence: 1},
 		Entities: []reasoner.Entity{{Name: "绿茶", Kind: "other"}}, Sources: []uuid.UUID{given.Messages[4].ID}}, e.Candidates[1])
-	suspect, none := "the message reads as an instruction to the reasoner", "no new message of the user is named for it"
+	suspect, none := "the message reads as an instruction to the reasoner", "it names no new message of the user"
 	require.Equal(t, []string{suspect, none, "it reads as an instruction", "it reads as an instruction", suspect,
-		`there is no such category: "fact" is taken`, "there is no such context", "there is no such emotion: its label is left out",
-		"the name is of no use: it reads as an instruction", `there is no such kind: "other" is taken`, "the time is no date: when it was said is taken"}, whys(e.Dropped))
+		`unknown category: replaced by "fact"`, "unknown context", "unknown emotion: its label is left out",
+		"unusable name: it reads as an instruction", `unknown kind: replaced by "other"`, "the time is not a date: the time of the message counts"}, whys(e.Dropped))
 }
 
 func TestExtractContent(t *testing.T) {
@@ -278,7 +278,7 @@ func TestExtractContent(t *testing.T) {
 	))
 	require.Equal(t, []string{fits}, contents(e))
 	require.Equal(t, []string{"it is empty", "it has more than 1000 characters", "it has a line break or another control character",
-		"it has a line break or another control character", `there is no type "trait"`}, whys(e.Dropped))
+		"it has a line break or another control character", `unknown type "trait"`}, whys(e.Dropped))
 }
 
 func TestTranslated(t *testing.T) {
@@ -372,7 +372,7 @@ func TestExtractEntities(t *testing.T) {
 	e := extracted(t, conversation(), candidates(moved, many))
 	require.Equal(t, []reasoner.Entity{{Name: "Tom", Kind: "person"}, {Name: "porto", Kind: "place"}}, e.Candidates[0].Entities)
 	require.Len(t, e.Candidates[1].Entities, 1)
-	require.Equal(t, []string{"nobody is named so", "the name is of no use: it is empty", "the name is of no use: it has more than 100 characters",
+	require.Equal(t, []string{"neither the memory nor the conversation has this name", "unusable name: it is empty", "unusable name: it has more than 100 characters",
 		"5 entities beyond the first 20"}, whys(e.Dropped))
 }
 
@@ -492,7 +492,7 @@ func TestExtractorUnavailable(t *testing.T) {
 		"the key is in it":  {llmtest.EchoKey(), 0, "check the API key"},
 		"no answer":         {llmtest.Drop(), 0, "does not answer"},
 		"silence":           {llmtest.Hang(), 0, "no answer within 100ms"},
-		"a page":            {llmtest.Raw("<html>gateway</html>"), 0, "is no chat completion"},
+		"a page":            {llmtest.Raw("<html>gateway</html>"), 0, "is not a chat completion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -558,7 +558,7 @@ func FuzzExtraction(f *testing.F) {
 	sayable := map[uuid.UUID]bool{given.Messages[2].ID: true, given.Messages[4].ID: true}
 	f.Fuzz(func(t *testing.T, answer string) {
 		var read extractAnswer
-		if decode(answer, &read) != nil || read.complete() != nil {
+		if decode(answer, &read) != nil {
 			return
 		}
 		e := listen(given).resolve(read)
@@ -613,6 +613,6 @@ func TestExtractRelations(t *testing.T) {
 	require.Equal(t, []reasoner.Relation{{Relation: "brother", To: "Tom"}, {From: "Tom", Relation: "lives_in", To: "Porto"}}, e.Candidates[0].Relations)
 	require.Empty(t, e.Candidates[1].Relations)
 	require.Equal(t, []string{"its ends are not two entities of the candidate, or one and the user", "its ends are not two entities of the candidate, or one and the user",
-		"the relation is of no use: it is empty", "it has more than 64 bytes", "the relation is of no use: it reads as an instruction",
-		"the candidate says that something is so no longer"}, whys(e.Dropped))
+		"unusable relation: it is empty", "it has more than 64 bytes", "unusable relation: it reads as an instruction",
+		"the candidate says that something no longer holds"}, whys(e.Dropped))
 }

@@ -24,9 +24,11 @@ func (r *Reasoner) failed(x *exchange) error {
 	}
 	switch {
 	case x.tooLong():
-		return &reasoner.AnswerError{Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model, x.status), Answer: said}
+		return &reasoner.AnswerError{Answer: said,
+			Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model, x.status)}
 	case x.filtered():
-		return &reasoner.AnswerError{Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.status), Answer: said}
+		return &reasoner.AnswerError{Answer: said,
+			Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.status)}
 	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
 		return r.unavailable(x, "%s said: %s; check the API key", where, said)
 	case x.status == http.StatusNotFound:
@@ -67,13 +69,16 @@ func (x *exchange) tooLong() bool {
 	case http.StatusTooManyRequests: // a limit per minute below this one prompt: waiting does not help
 		return mentions(said, "request too large", "reduce the length", "reduce your message")
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return mentions(said, "context length", "context_length", "maximum context", "context window", "context size", "exceeds the context",
-			"prompt is too long", "input is too long", "too many tokens", "reduce the length", "token limit", "maximum number of tokens")
+		return mentions(said, "context length", "context_length", "maximum context", "context window", "context size",
+			"exceeds the context",
+			"prompt is too long", "input is too long", "too many tokens", "reduce the length", "token limit",
+			"maximum number of tokens")
 	}
 	return false
 }
 
 func (x *exchange) filtered() bool {
 	return x.status == http.StatusBadRequest &&
-		mentions(strings.ToLower(x.message+" "+x.code), "content_filter", "content filter", "content management policy", "content policy", "data_inspection_failed", "safety")
+		mentions(strings.ToLower(x.message+" "+x.code), "content_filter", "content filter",
+			"content management policy", "content policy", "data_inspection_failed", "safety")
 }

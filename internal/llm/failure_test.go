@@ -113,8 +113,8 @@ func TestUnavailable(t *testing.T) {
 		"a redirect":            {llmtest.Redirect(elsewhere.URL()), 0, "which is not followed"},
 		"no answer":             {llmtest.Drop(), 0, "does not answer"},
 		"an endless answer":     {llmtest.Endless(), 0, "more than 8388608 bytes"},
-		"a page":                {llmtest.Raw("<html>gateway</html>"), 0, "is no chat completion; check the URL"},
-		"no choices":            {llmtest.Raw(`{"choices": []}`), 0, "is no chat completion"},
+		"a page":                {llmtest.Raw("<html>gateway</html>"), 0, "is not a chat completion; check the URL"},
+		"no choices":            {llmtest.Raw(`{"choices": []}`), 0, "is not a chat completion"},
 		"an error with success": {llmtest.Raw(`{"error": {"message": "backend is gone"}}`), 0, "backend is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

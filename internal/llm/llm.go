@@ -34,7 +34,8 @@ func Open(cfg Config) (*Reasoner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reasoner{cfg: cfg, http: &transport{provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}}}, nil
+	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}
+	return &Reasoner{cfg: cfg, http: &transport{server}}, nil
 }
 
 // Name returns the provider and the model, such as "openai/gpt-5-mini".
@@ -49,15 +50,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 		return proposals, nil
 	}
 	shown := show(batch)
-	err = r.ask(ctx, question{purpose: "reflect", schema: reflectSchema, data: shown.data}, func(answer string) error {
-		var read reflectAnswer
-		if err := decode(answer, &read); err != nil {
-			return err
-		}
-		if err := read.complete(); err != nil {
-			return err
-		}
-		proposals = shown.resolve(read)
+	err = ask(ctx, r, question{purpose: "reflect", data: shown.data}, func(answer reflectAnswer) error {
+		proposals = shown.resolve(answer)
 		return nil
 	})
 	return proposals, err
@@ -65,12 +59,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 
 // Review asks what should become of a trait.
 func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasoner.Verdict, err error) {
-	err = r.ask(ctx, question{purpose: "review", schema: reviewSchema, data: showCase(c)}, func(answer string) error {
-		var read reviewAnswer
-		if err := decode(answer, &read); err != nil {
-			return err
-		}
-		decided, err := read.verdict(c.Trait)
+	err = ask(ctx, r, question{purpose: "review", data: showCase(c)}, func(answer reviewAnswer) error {
+		decided, err := answer.verdict(c.Trait)
 		if err == nil {
 			verdict = decided
 		}
@@ -79,43 +69,31 @@ func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasone
 	return verdict, err
 }
 
-// Extract asks what is worth remembering from the new messages of a conversation. It does not ask
-// unless the user says something new or a new reply may use a recalled memory.
+// Extract asks what is worth remembering from the new messages of a conversation. It does not ask unless the user says
+// something new or a new reply may use a recalled memory.
 func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extraction reasoner.Extraction, err error) {
 	talk := listen(c)
 	if !talk.worthAsking() {
 		return extraction, nil
 	}
-	err = r.ask(ctx, question{purpose: "extract", schema: extractSchema, data: talk.data}, func(answer string) error {
-		var read extractAnswer
-		if err := decode(answer, &read); err != nil {
-			return err
-		}
-		if err := read.complete(); err != nil {
-			return err
-		}
-		extraction = talk.resolve(read)
+	err = ask(ctx, r, question{purpose: "extract", data: talk.data}, func(answer extractAnswer) error {
+		extraction = talk.resolve(answer)
 		return nil
 	})
 	return extraction, err
 }
 
-// Resolve asks what should become of candidates, as many at once as fit a prompt. It adds a
-// candidate that resembles no memory without asking. Answers about conflicts that were not shown
-// are reported with the call (reasoner.Usage).
-func (r *Reasoner) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+// Resolve asks what should become of candidates, as many at once as fit a prompt. It adds a candidate that resembles no
+// memory without asking. Answers about conflicts that were not shown are reported with the call (reasoner.Usage).
+func (r *Reasoner) Resolve(
+	ctx context.Context, now time.Time, conflicts []reasoner.Conflict,
+) ([]reasoner.Resolution, error) {
 	resolutions := make([]reasoner.Resolution, len(conflicts))
 	for _, d := range dockets(now, conflicts, resolutions) {
 		var refused notes
-		err := r.ask(ctx, question{purpose: "resolve", schema: resolveSchema, data: d.data, refused: &refused}, func(answer string) error {
-			var read resolveAnswer
-			if err := decode(answer, &read); err != nil {
-				return err
-			}
-			if err := read.complete(); err != nil {
-				return err
-			}
-			refused = d.decide(read, resolutions)
+		q := question{purpose: "resolve", data: d.data, refused: &refused}
+		err := ask(ctx, r, q, func(answer resolveAnswer) error {
+			refused = d.decide(answer, resolutions)
 			return nil
 		})
 		if err != nil {

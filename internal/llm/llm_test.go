@@ -297,12 +297,12 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	good := Config{Provider: ProviderOpenAI, Model: "m", URL: "http://localhost:1/v1"}
 	for want, change := range map[string]func(*Config){
-		`reasoner provider "" is not known`:                          func(c *Config) { c.Provider = "" },
-		`reasoner provider "gemini" is not known`:                    func(c *Config) { c.Provider = "gemini" },
+		`unknown reasoner provider ""`:                          func(c *Config) { c.Provider = "" },
+		`unknown reasoner provider "gemini"`:                    func(c *Config) { c.Provider = "gemini" },
 		`reasoner model is empty`:                                    func(c *Config) { c.Model = " " },
-		`reasoner URL "ftp://localhost" is no http or https address`: func(c *Config) { c.URL = "ftp://me:pw@localhost?key=1" },
+		`reasoner URL "ftp://localhost" is not an http or https address`: func(c *Config) { c.URL = "ftp://me:pw@localhost?key=1" },
 		`reasoner API key is empty`:                                  func(c *Config) { c.URL = "" },
-		`reasoner API key has a line break`:                          func(c *Config) { c.APIKey = "a\nb" },
+		`reasoner API key contains a line break`:                          func(c *Config) { c.APIKey = "a\nb" },
 		`reasoner timeout -1s is negative`:                           func(c *Config) { c.Timeout = -time.Second },
 		`reasoner max tokens 10 is out of range`:                     func(c *Config) { c.MaxTokens = 10 },
 		`reasoner context tokens 100 is out of range`:                func(c *Config) { c.ContextTokens = 100 },

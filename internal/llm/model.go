@@ -64,7 +64,7 @@ func (t *terms) adapt(used manner, x *exchange) bool {
 			return false
 		}
 		next.limit = limitNone
-	case mentions(said, "response_format", "response format", "json_schema", "json schema", "json_object", "schema", "structured output", "grammar"):
+	case mentions(said, "response_format", "response format", "json_object", "schema", "structured output", "grammar"):
 		if used.format == formatNone {
 			return false
 		}
@@ -126,7 +126,8 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 		if _, err := url.Parse(r.cfg.URL); err != nil {
 			return nil, nil, err // the library would exit the program
 		}
-		model, err := ollama.New(ollama.WithServerURL(r.cfg.URL), ollama.WithModel(r.cfg.Model), ollama.WithHTTPClient(client),
+		model, err := ollama.New(ollama.WithServerURL(r.cfg.URL), ollama.WithModel(r.cfg.Model),
+			ollama.WithHTTPClient(client),
 			ollama.WithRunnerNumCtx(r.cfg.ContextTokens))
 		if err != nil {
 			return nil, nil, fmt.Errorf("reasoner provider ollama: %w", err)

@@ -50,7 +50,8 @@ func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.M
 	if err != nil {
 		return nil, err
 	}
-	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, system), llms.TextParts(llms.ChatMessageTypeHuman, data)}
+	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, system),
+		llms.TextParts(llms.ChatMessageTypeHuman, data)}
 	if bad.Problem == "" {
 		return messages, nil
 	}

@@ -49,7 +49,8 @@ type conflictShown struct {
 func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasoner.Resolution) (all []*docket) {
 	var d *docket
 	for i, c := range conflicts {
-		similar := slices.DeleteFunc(slices.Clone(c.Similar), func(h reasoner.Held) bool { return instructs(h.Content) })
+		similar := slices.DeleteFunc(slices.Clone(c.Similar),
+			func(h reasoner.Held) bool { return instructs(h.Content) })
 		similar = similar[:min(len(similar), maxSimilar)]
 		switch {
 		case instructs(c.Candidate.Content):
@@ -77,8 +78,9 @@ func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasone
 }
 
 func newDocket(now time.Time) *docket {
-	return &docket{data: resolveData{Now: local(now)}, place: map[string]int{}, candidates: map[string]reasoner.Candidate{},
-		shown: map[string][]string{}, held: map[string]reasoner.Held{}, refs: map[uuid.UUID]string{}}
+	return &docket{data: resolveData{Now: local(now)}, place: map[string]int{},
+		candidates: map[string]reasoner.Candidate{},
+		shown:      map[string][]string{}, held: map[string]reasoner.Held{}, refs: map[uuid.UUID]string{}}
 }
 
 // added returns the resolution that adds a candidate, for the given reason.
@@ -87,8 +89,10 @@ func added(reason string, args ...any) reasoner.Resolution {
 }
 
 func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
-	shown := conflictShown{Ref: fmt.Sprintf("c%d", len(d.data.Conflicts)+1), Type: c.Type, Category: string(c.Category), Context: c.Context,
-		Speaker: provider.Beginning(c.Speaker, maxName), Negates: c.Negates, Text: provider.Beginning(c.Content, maxText), Similar: []heldShown{}}
+	shown := conflictShown{Ref: fmt.Sprintf("c%d", len(d.data.Conflicts)+1), Type: c.Type,
+		Category: string(c.Category), Context: c.Context,
+		Speaker: provider.Beginning(c.Speaker, maxName), Negates: c.Negates, Text: provider.Beginning(c.Content,
+			maxText), Similar: []heldShown{}}
 	if !c.Time.IsZero() {
 		shown.Time = local(c.Time)
 	}
@@ -105,24 +109,16 @@ func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
 	d.data.Conflicts = append(d.data.Conflicts, shown)
 }
 
-// resolveAnswer is a model's answer to conflicts, as resolveSchema defines it.
+// resolveAnswer is a model's answer to conflicts.
 type resolveAnswer struct {
-	Resolutions []resolutionAnswer `json:"resolutions"`
+	Resolutions []resolutionAnswer `json:"resolutions" none:"one entry for each conflict"`
 }
 
 type resolutionAnswer struct {
-	Conflict  string `json:"conflict"`
-	Operation string `json:"operation"`
-	Target    string `json:"target"`
-	Reason    string `json:"reason"`
-}
-
-// complete returns an error if members are missing.
-func (a resolveAnswer) complete() error {
-	if a.Resolutions == nil {
-		return problemf("the member %q is missing", "resolutions")
-	}
-	return nil
+	Conflict  string `json:"conflict" about:"reference of a conflict, such as c1"`
+	Operation string `json:"operation" of:"operations" about:"what becomes of its candidate"`
+	Target    string `json:"target" about:"reference of a memory of that conflict, such as h2; empty for ADD"`
+	Reason    string `json:"reason" about:"why, in a few words"`
 }
 
 // decide enters an answer into resolutions. A candidate without a usable answer is added, with the
@@ -145,7 +141,7 @@ func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (ref
 		if answered[a.Conflict] {
 			refused.drop(a, "the conflict %s is answered already", a.Conflict)
 		} else {
-			refused.drop(a, "there was no conflict %q", provider.Beginning(a.Conflict, 40))
+			refused.drop(a, "no conflict %q was shown", short(a.Conflict))
 		}
 	}
 	if more := len(surplus) - maxEntries; more > 0 {
@@ -164,7 +160,7 @@ func (d *docket) decided(a resolutionAnswer) reasoner.Resolution {
 	case a.Target == "":
 		return added("the answer was %s, of no memory", operation)
 	case !slices.Contains(d.shown[a.Conflict], a.Target):
-		return added("the answer was %s of %q, which was not shown for it", operation, remark(provider.Beginning(a.Target, 40)))
+		return added("the answer was %s of %q, which was not shown for it", operation, remark(short(a.Target)))
 	}
 	target, speaker := d.held[a.Target], d.candidates[a.Conflict].Speaker
 	if speaker != "" && target.Speaker != "" && speaker != target.Speaker {

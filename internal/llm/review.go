@@ -4,17 +4,17 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// reviewAnswer is a model's answer to a review, as reviewSchema defines it.
+// reviewAnswer is a model's answer to a review.
 type reviewAnswer struct {
-	Action     string           `json:"action"`
-	Content    string           `json:"content"`
+	Action     string           `json:"action" of:"actions" about:"what becomes of the trait"`
+	Content    string           `json:"content" about:"of revise and split: a sentence in its language"`
 	Tendencies []tendencyAnswer `json:"tendencies"`
-	Reason     string           `json:"reason"`
+	Reason     string           `json:"reason" about:"why, in one sentence"`
 }
 
 type tendencyAnswer struct {
-	Context  string `json:"context"`
-	Tendency string `json:"tendency"`
+	Context  string `json:"context" of:"contexts" about:"where"`
+	Tendency string `json:"tendency" about:"what holds there, in a few words, in the trait's own language"`
 }
 
 // verdict checks the members that the action needs and ignores the others.
@@ -32,7 +32,7 @@ func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
 	}
 	var err error
 	if v.Content, err = sentence(a.Content); err != nil {
-		return v, problemf("the content of %s is of no use: %s", v.Action, err)
+		return v, problemf("unusable content of %s: %s", v.Action, err)
 	}
 	if trait.Edited {
 		v.Content = trait.Content
@@ -46,7 +46,7 @@ func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
 			return v, problemf("the context of a tendency is not one of work, personal, social, learning, general")
 		}
 		if v.Tendencies[t.Context], err = sentence(t.Tendency); err != nil {
-			return v, problemf("the tendency at %s is of no use: %s", t.Context, err)
+			return v, problemf("unusable tendency at %s: %s", t.Context, err)
 		}
 	}
 	if len(v.Tendencies) < 2 {

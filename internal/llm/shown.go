@@ -95,7 +95,8 @@ func clock(zoneKnown bool) func(time.Time) string {
 
 // show selects what to send of a batch and assigns references.
 func show(b reasoner.Batch) *shown {
-	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{}, clues: map[string]string{}}
+	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{},
+		clues: map[string]string{}}
 	s.data = reflectData{Now: local(b.Now), ZoneKnown: b.ZoneKnown, Language: b.Language, Memories: []memoryShown{},
 		Traits: []traitShown{}, Rejected: []string{}, Clues: []clueShown{}}
 	named, at := sessions{}, clock(b.ZoneKnown)
@@ -124,12 +125,14 @@ func show(b reasoner.Batch) *shown {
 		s.data.Traits = append(s.data.Traits, shown)
 	}
 	for _, t := range b.Traits { // after all have references: a parent may come later than its parts
-		if i := slices.IndexFunc(s.data.Traits, func(shown traitShown) bool { return shown.Ref == refs[t.ID] }); i >= 0 {
+		if i := slices.IndexFunc(s.data.Traits,
+			func(shown traitShown) bool { return shown.Ref == refs[t.ID] }); i >= 0 {
 			s.data.Traits[i].PartOf = refs[t.Parent]
 		}
 	}
 	for i, c := range b.Clues[:min(len(b.Clues), maxClues)] {
-		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: provider.Beginning(c.Content, maxText), Seen: []sightingRef{}}
+		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: provider.Beginning(c.Content, maxText),
+			Seen: []sightingRef{}}
 		for _, seen := range c.Seen[max(len(c.Seen)-maxSightings, 0):] {
 			shown.Seen = append(shown.Seen, sightingRef{at(seen.Time), named.name(seen.Session)})
 		}
@@ -140,12 +143,14 @@ func show(b reasoner.Batch) *shown {
 }
 
 func showMemory(m reasoner.Memory, named sessions, at func(time.Time) string) memoryShown {
-	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context, Speaker: m.Speaker,
-		Text: provider.Beginning(m.Content, maxText)}
+	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context,
+		Speaker: m.Speaker,
+		Text:    provider.Beginning(m.Content, maxText)}
 }
 
 func showTrait(t reasoner.Trait) traitShown {
-	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited, Text: provider.Beginning(t.Content, maxText)}
+	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited,
+		Text: provider.Beginning(t.Content, maxText)}
 }
 
 // reviewData is a case as shown to the model.
@@ -160,7 +165,8 @@ type reviewData struct {
 
 func showCase(c reasoner.Case) reviewData {
 	named, at := sessions{}, clock(c.ZoneKnown)
-	return reviewData{Now: local(c.Now), ZoneKnown: c.ZoneKnown, Language: c.Language, Trait: []traitShown{showTrait(c.Trait)},
+	return reviewData{Now: local(c.Now), ZoneKnown: c.ZoneKnown, Language: c.Language,
+		Trait:      []traitShown{showTrait(c.Trait)},
 		Supporting: showEvidence(c.Supporting, named, at), Contradicting: showEvidence(c.Contradicting, named, at)}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// summaryAnswer is a model's summary of a conversation, as summarizeSchema defines it.
+// summaryAnswer is a model's summary of a conversation.
 type summaryAnswer struct {
-	Summary *string `json:"summary"`
+	Summary *string `json:"summary" about:"one line, in its language" none:"an empty text if there is nothing to tell"`
 }
 
 // summaryData holds the values for the prompt of a summary.
@@ -23,7 +23,8 @@ type summaryData struct {
 // Summarize asks for a summary of the conversation so far. It leaves out messages that read like
 // instructions. It does not ask unless the user has said something new.
 func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
-	messages := slices.DeleteFunc(slices.Clone(told.Messages), func(m reasoner.Message) bool { return instructs(m.Content) })
+	messages := slices.DeleteFunc(slices.Clone(told.Messages),
+		func(m reasoner.Message) bool { return instructs(m.Content) })
 	talk := listen(reasoner.Conversation{Now: told.Now, Language: told.Language, Messages: messages})
 	if !talk.worthAsking() {
 		return told.Before, nil
@@ -38,12 +39,8 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 			texts = append(texts, m.Content)
 		}
 	}
-	err = r.ask(ctx, question{purpose: "summarize", schema: summarizeSchema, data: data}, func(answer string) error {
-		var read summaryAnswer
-		if err := decode(answer, &read); err != nil {
-			return err
-		}
-		summary, err = read.check(texts)
+	err = ask(ctx, r, question{purpose: "summarize", data: data}, func(answer summaryAnswer) error {
+		summary, err = answer.check(texts)
 		return err
 	})
 	return summary, err
@@ -52,18 +49,15 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 // check returns a summary that can be stored: short, in one paragraph, in a language that someone
 // used, and not an instruction.
 func (a summaryAnswer) check(from []string) (string, error) {
-	if a.Summary == nil {
-		return "", problemf("the member %q is missing: an empty text if there is nothing to tell", "summary")
-	}
 	if strings.TrimSpace(*a.Summary) == "" {
 		return "", nil
 	}
 	summary, err := statement(*a.Summary, reasoner.MaxSummary)
 	if err != nil {
-		return "", problemf("the summary is of no use: %s", err)
+		return "", problemf("unusable summary: %s", err)
 	}
 	if how := translated(summary, from); how != "" {
-		return "", problemf("the summary is of no use: %s", how)
+		return "", problemf("unusable summary: %s", how)
 	}
 	return summary, nil
 }

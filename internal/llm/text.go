@@ -53,18 +53,26 @@ func statement(text string, most int) (string, error) {
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
+// short cuts a text that a note quotes.
+func short(text string) string { return provider.Beginning(text, 40) }
+
 // remark turns a model's comment into one line.
 func remark(text string) string { return provider.Line(text, maxSentence) }
 
 // instructions matches the usual ways to address a model from within its data, after NFKC, in lower
 // case and without invisible characters. It decides little: a model that obeys an instruction can
 // only propose, and proposals carry no numbers.
-var instructions = regexp.MustCompile(`\b(?:ignore|disregard|override|bypass)\b.{0,40}\b(?:above|previous|prior|preceding|earlier|instructions?|rules?|prompts?|schema)\b` +
+var instructions = regexp.MustCompile(`\b(?:ignore|disregard|override|bypass)\b.{0,40}` +
+	`\b(?:above|previous|prior|preceding|earlier|instructions?|rules?|prompts?|schema)\b` +
 	`|\bforget\b.{0,30}\b(?:instructions?|rules?|prompts?)\b` +
-	`|\b(?:set|raise|change|increase|put)\b.{0,30}\bconfidence\b|\bconfidence\b\W{0,3}(?:to|is|=|of|at|score)\W{0,3}(?:\d|one|max)` +
-	`|\b(?:system|developer) (?:prompt|message|instructions?)\b|\byou are (?:now |no longer )?(?:an? )?(?:ai|assistant|language model|chatbot|gpt)\b` +
+	`|\b(?:set|raise|change|increase|put)\b.{0,30}\bconfidence\b` +
+	`|\bconfidence\b\W{0,3}(?:to|is|=|of|at|score)\W{0,3}(?:\d|one|max)` +
+	`|\b(?:system|developer) (?:prompt|message|instructions?)\b` +
+	`|\byou are (?:now |no longer )?(?:an? )?(?:ai|assistant|language model|chatbot|gpt)\b` +
 	`|\b(?:return|output|respond with|answer with|reply with) (?:only |the following )?(?:json|this)\b` +
-	`|(?:忽略|无视|無視|不要理会|不要理會|忘记|忘掉|绕过).{0,12}(?:以上|上述|上面|之前|前面|先前|指令|指示|规则|規則|提示)|置信度|信心值|系统提示|系統提示|提示词` +
+	`|(?:忽略|无视|無視|不要理会|不要理會|忘记|忘掉|绕过).{0,12}` +
+	`(?:以上|上述|上面|之前|前面|先前|指令|指示|规则|規則|提示)` +
+	`|置信度|信心值|系统提示|系統提示|提示词` +
 	`|(?:输出|返回|回复|回答).{0,4}json`)
 
 // instructs reports whether a text addresses the model.
@@ -90,8 +98,10 @@ var otherScripts = []struct {
 	name  string
 	table *unicode.RangeTable
 }{
-	{"Chinese characters", unicode.Han}, {"Hiragana", unicode.Hiragana}, {"Hangul", unicode.Hangul}, {"Cyrillic letters", unicode.Cyrillic},
-	{"Greek letters", unicode.Greek}, {"Arabic letters", unicode.Arabic}, {"Hebrew letters", unicode.Hebrew}, {"Thai letters", unicode.Thai},
+	{"Chinese characters", unicode.Han}, {"Hiragana", unicode.Hiragana}, {"Hangul", unicode.Hangul},
+	{"Cyrillic letters", unicode.Cyrillic},
+	{"Greek letters", unicode.Greek}, {"Arabic letters", unicode.Arabic}, {"Hebrew letters", unicode.Hebrew},
+	{"Thai letters", unicode.Thai},
 	{"Devanagari letters", unicode.Devanagari},
 }
 

@@ -126,7 +126,8 @@ func Conclude(content string, containing ...string) func(Request) Reply {
 			return Nothing(r)
 		}
 		if traits := r.Traits(content); len(traits) > 0 {
-			return Say(Reflection{Reinforcements: []Reinforcement{{Trait: traits[0], Evidence: On(memories...)}}}.JSON())
+			return Say(Reflection{Reinforcements: []Reinforcement{{Trait: traits[0],
+				Evidence: On(memories...)}}}.JSON())
 		}
 		pattern := Pattern{Content: content, Context: "general", Evidence: On(memories...)}
 		if clues := refs(r.Data("clues"), []string{content}); len(clues) > 0 {

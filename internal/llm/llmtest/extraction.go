@@ -60,7 +60,8 @@ type Resolution struct {
 
 // Fact returns a factual candidate drawn from messages, with defaults for all else.
 func Fact(content string, sources ...string) Candidate {
-	return Candidate{Content: content, Type: "fact", Category: "fact", Importance: 0.5, Context: "general", Emotion: Emotion{Label: "none"}, Sources: sources}
+	return Candidate{Content: content, Type: "fact", Category: "fact", Importance: 0.5, Context: "general",
+		Emotion: Emotion{Label: "none"}, Sources: sources}
 }
 
 // JSON returns the answer as a model writes it.

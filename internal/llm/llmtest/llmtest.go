@@ -142,8 +142,10 @@ func read(r *http.Request, raw []byte) (Request, error) {
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return Request{}, fmt.Errorf("the request is no JSON: %w", err)
 	}
-	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Model: body.Model, Messages: body.Messages,
-		MaxTokens: max(body.MaxTokens, body.MaxCompletionTokens, body.Options.NumPredict), Temperature: body.Temperature, Body: raw}
+	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Model: body.Model,
+		Messages:    body.Messages,
+		MaxTokens:   max(body.MaxTokens, body.MaxCompletionTokens, body.Options.NumPredict),
+		Temperature: body.Temperature, Body: raw}
 	switch {
 	case r.Method != http.MethodPost || (r.URL.Path != "/v1/chat/completions" && r.URL.Path != "/api/chat"):
 		return request, fmt.Errorf("%s %s is not of the protocol", r.Method, r.URL.Path)
@@ -151,7 +153,8 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		return request, fmt.Errorf("the request names no model")
 	case body.Stream:
 		return request, fmt.Errorf("the request wants a stream")
-	case len(body.Messages) < 2 || body.Messages[0].Role != "system" || body.Messages[len(body.Messages)-1].Role != "user":
+	case len(body.Messages) < 2 || body.Messages[0].Role != "system" ||
+		body.Messages[len(body.Messages)-1].Role != "user":
 		return request, fmt.Errorf("the messages do not begin with the system's and end with the user's")
 	case slices.ContainsFunc(body.Messages, func(m Message) bool { return strings.TrimSpace(m.Content) == "" }):
 		return request, fmt.Errorf("a message is empty")

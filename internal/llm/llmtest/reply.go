@@ -44,7 +44,8 @@ func say(text, finish string, counted bool) Reply {
 	return Reply{func(_ *Server, w http.ResponseWriter, r *http.Request, request Request) {
 		message := map[string]any{"role": "assistant", "content": text}
 		if r.URL.Path == "/api/chat" {
-			last := map[string]any{"model": request.Model, "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": finish}
+			last := map[string]any{"model": request.Model, "message": map[string]any{"role": "assistant",
+				"content": ""}, "done": true, "done_reason": finish}
 			if counted {
 				last["prompt_eval_count"], last["eval_count"] = PromptTokens, CompletionTokens
 			}
@@ -55,7 +56,8 @@ func say(text, finish string, counted bool) Reply {
 		answer := map[string]any{"id": "chatcmpl-1", "object": "chat.completion", "model": request.Model,
 			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}}
 		if counted {
-			answer["usage"] = map[string]any{"prompt_tokens": PromptTokens, "completion_tokens": CompletionTokens, "total_tokens": PromptTokens + CompletionTokens}
+			answer["usage"] = map[string]any{"prompt_tokens": PromptTokens, "completion_tokens": CompletionTokens,
+				"total_tokens": PromptTokens + CompletionTokens}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		send(w, http.StatusOK, answer)
@@ -87,7 +89,8 @@ func StatusCode(status int, code, message string) Reply {
 
 // ContextExceeded answers as OpenAI does when a prompt is too long.
 func ContextExceeded() Reply {
-	return StatusCode(http.StatusBadRequest, "context_length_exceeded", "This model's maximum context length is 8192 tokens, however your messages resulted in 9001 tokens.")
+	return StatusCode(http.StatusBadRequest, "context_length_exceeded",
+		"This model's maximum context length is 8192 tokens, however your messages resulted in 9001 tokens.")
 }
 
 // TooManyRequests answers with status 429 and a Retry-After header in whole seconds, or without the
