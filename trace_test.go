@@ -12,7 +12,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
-	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -33,7 +32,7 @@ func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 		`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, TracerProvider: provider,
-		Embedding: worker.EmbeddingConfig{Provider: providers.ProviderOpenAI, Model: "m", Dimension: 1024, URL: server.OpenAIURL(),
+		Embedding: worker.EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 1024, URL: server.OpenAIURL(),
 			Timeout: time.Minute}})
 	require.NoError(t, err)
 	defer w.Close()

@@ -167,7 +167,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c Config) local() bool {
-	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.ProviderLocal)
+	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.Local)
 }
 
 // callTime limits one call of the embedder. A call may take several requests when a provider
@@ -178,7 +178,7 @@ func (c Config) callTime() time.Duration {
 		return 10 * time.Second
 	case c.Embedding.Timeout > 0:
 		return c.Embedding.Timeout + 5*time.Second
-	case c.Embedding.Provider == providers.ProviderOllama:
+	case c.Embedding.Provider == providers.Ollama:
 		return 2*time.Minute + 5*time.Second
 	}
 	return 35 * time.Second
@@ -189,7 +189,7 @@ func (c Config) callTexts() int {
 	switch {
 	case c.local():
 		return 128
-	case c.Embedding.Provider == providers.ProviderOllama:
+	case c.Embedding.Provider == providers.Ollama:
 		return 8 // its server embeds one text at a time
 	}
 	return 64

@@ -259,7 +259,7 @@ func TestNewRefuses(t *testing.T) {
 		"concurrency":  {func(c *Config) { c.Concurrency = 2000 }, "concurrency 2000 is out of range"},
 		"poll":         {func(c *Config) { c.PollInterval = time.Millisecond }, "poll interval 1ms is too short"},
 		"stop timeout": {func(c *Config) { c.StopTimeout = -1 }, "stop timeout -1ns is negative"},
-		"provider":     {func(c *Config) { c.Embedding = EmbeddingConfig{Provider: "x"} }, `embedding provider "x" is not known`},
+		"provider":     {func(c *Config) { c.Embedding = EmbeddingConfig{Provider: "x"} }, `unknown embedding provider "x"`},
 		"URL":          {func(c *Config) { c.DatabaseURL = "postgres://h:x/d" }, "invalid port"},
 	} {
 		cfg := b.cfg

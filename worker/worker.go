@@ -116,7 +116,7 @@ func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embe
 }
 
 func (c Config) reembedCommand(made embedding.Embedder) string {
-	command := "oxbow reembed --embedding-provider " + cmp.Or(c.Embedding.Provider, providers.ProviderLocal)
+	command := "oxbow reembed --embedding-provider " + cmp.Or(c.Embedding.Provider, providers.Local)
 	if c.Embedding.Model != "" {
 		command += " --embedding-model " + c.Embedding.Model
 	}

@@ -128,7 +128,7 @@ func TestWrongCommandLines(t *testing.T) {
 		`short trait id "0198c2f6" requires --user`:           {"trait", "0198c2f6"},
 		`user_id must have 1 to 255 bytes, got ""`:            {"recall", "", "x"},
 		`invalid --user "": user_id must have 1 to 255 bytes`: {"import", "f", "--user", ""},
-		`embedding provider "acme" is not known: use local, openai or ollama`: {"recall", "u", "x",
+		`unknown embedding provider "acme": use local, openai or ollama`: {"recall", "u", "x",
 			"--embedding-provider", "acme", "--database-url", "postgres://h/d"},
 		`nothing to correct: give --content, --context or --confidence`: {"trait", "edit", someID, "--reason", "x"},
 		`--content must not be blank`:                                   {"trait", "edit", someID, "--content", " "},

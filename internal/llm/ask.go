@@ -70,7 +70,7 @@ func (r *Reasoner) call(
 			return "", err
 		}
 		how := r.terms.get()
-		messages, err := q.messages(how.format != formatSchema || r.cfg.Provider == ProviderOllama, bad)
+		messages, err := q.messages(how.format != formatSchema || r.cfg.Provider == provider.Ollama, bad)
 		if err != nil {
 			return "", err
 		}

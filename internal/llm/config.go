@@ -4,24 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 
-	"github.com/oxbow-memory/oxbow/internal/provider"
-
 	"github.com/tmc/langchaingo/llms"
-)
 
-// Names for Config.Provider.
-const (
-	ProviderOpenAI = "openai"
-	ProviderOllama = "ollama"
-)
-
-const (
-	openAIURL = "https://api.openai.com/v1"
-	ollamaURL = "http://127.0.0.1:11434"
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // DefaultTimeout limits one request. It allows for models that think or must be loaded first.
@@ -55,23 +42,16 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.Provider = cmp.Or(cfg.Provider, "langchaingo")
 		return cfg, nil
 	}
-	if cfg.Provider != ProviderOpenAI && cfg.Provider != ProviderOllama {
+	if cfg.Provider != provider.OpenAI && cfg.Provider != provider.Ollama {
 		return cfg, fmt.Errorf("unknown reasoner provider %q: use rules, openai or ollama", cfg.Provider)
 	}
-	openAI := cfg.Provider == ProviderOpenAI
-	cfg.URL = cmp.Or(cfg.URL, map[bool]string{true: openAIURL, false: ollamaURL}[openAI])
-	address, err := url.Parse(cfg.URL)
+	endpoint := provider.Endpoint{
+		Protocol: cfg.Provider, Model: cfg.Model, URL: cfg.URL, APIKey: cfg.APIKey, Timeout: cfg.Timeout}
+	var err error
+	cfg.URL, err = endpoint.Resolve("reasoner")
 	switch {
-	case strings.TrimSpace(cfg.Model) == "":
-		return cfg, fmt.Errorf("reasoner model is empty: the provider %s requires one", cfg.Provider)
-	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return cfg, fmt.Errorf("reasoner URL %q is not an http or https address", provider.WithoutSecrets(cfg.URL))
-	case openAI && cfg.APIKey == "" && address.Host == "api.openai.com":
-		return cfg, fmt.Errorf("reasoner API key is empty: %s requires one", provider.WithoutSecrets(cfg.URL))
-	case strings.ContainsAny(cfg.APIKey, "\r\n"):
-		return cfg, fmt.Errorf("reasoner API key contains a line break")
-	case cfg.Timeout < 0:
-		return cfg, fmt.Errorf("reasoner timeout %s is negative", cfg.Timeout)
+	case err != nil:
+		return cfg, err
 	case cfg.MaxTokens < 256 || cfg.MaxTokens > 1_000_000:
 		return cfg, fmt.Errorf("reasoner max tokens %d is out of range: it must be 256 to 1000000", cfg.MaxTokens)
 	case cfg.ContextTokens < 2048:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -31,7 +32,7 @@ type bundle struct {
 func setup(t *testing.T, change ...func(*Config)) *bundle {
 	t.Helper()
 	b := &bundle{server: llmtest.New(t)}
-	cfg := Config{Provider: ProviderOpenAI, Model: "gpt-5-mini", URL: b.server.URL(), APIKey: key, Timeout: 30 * time.Second}
+	cfg := Config{Provider: provider.OpenAI, Model: "gpt-5-mini", URL: b.server.URL(), APIKey: key, Timeout: 30 * time.Second}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -47,7 +48,7 @@ func setup(t *testing.T, change ...func(*Config)) *bundle {
 }
 
 func onOllama(b *bundle) func(*Config) {
-	return func(cfg *Config) { cfg.Provider, cfg.URL, cfg.APIKey = ProviderOllama, b.server.OllamaURL(), "" }
+	return func(cfg *Config) { cfg.Provider, cfg.URL, cfg.APIKey = provider.Ollama, b.server.OllamaURL(), "" }
 }
 
 var (
@@ -295,24 +296,24 @@ func TestOllama(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	good := Config{Provider: ProviderOpenAI, Model: "m", URL: "http://localhost:1/v1"}
+	good := Config{Provider: provider.OpenAI, Model: "m", URL: "http://localhost:1/v1"}
 	for want, change := range map[string]func(*Config){
-		`unknown reasoner provider ""`:                          func(c *Config) { c.Provider = "" },
-		`unknown reasoner provider "gemini"`:                    func(c *Config) { c.Provider = "gemini" },
-		`reasoner model is empty`:                                    func(c *Config) { c.Model = " " },
+		`unknown reasoner provider ""`:                                   func(c *Config) { c.Provider = "" },
+		`unknown reasoner provider "gemini"`:                             func(c *Config) { c.Provider = "gemini" },
+		`reasoner model is empty`:                                        func(c *Config) { c.Model = " " },
 		`reasoner URL "ftp://localhost" is not an http or https address`: func(c *Config) { c.URL = "ftp://me:pw@localhost?key=1" },
-		`reasoner API key is empty`:                                  func(c *Config) { c.URL = "" },
-		`reasoner API key contains a line break`:                          func(c *Config) { c.APIKey = "a\nb" },
-		`reasoner timeout -1s is negative`:                           func(c *Config) { c.Timeout = -time.Second },
-		`reasoner max tokens 10 is out of range`:                     func(c *Config) { c.MaxTokens = 10 },
-		`reasoner context tokens 100 is out of range`:                func(c *Config) { c.ContextTokens = 100 },
+		`reasoner API key is empty`:                                      func(c *Config) { c.URL = "" },
+		`reasoner API key contains a line break`:                         func(c *Config) { c.APIKey = "a\nb" },
+		`reasoner timeout -1s is negative`:                               func(c *Config) { c.Timeout = -time.Second },
+		`reasoner max tokens 10 is out of range`:                         func(c *Config) { c.MaxTokens = 10 },
+		`reasoner context tokens 100 is out of range`:                    func(c *Config) { c.ContextTokens = 100 },
 	} {
 		cfg := good
 		change(&cfg)
 		_, err := Open(cfg)
 		require.ErrorContains(t, err, want)
 	}
-	for _, cfg := range []Config{good, {Provider: ProviderOllama, Model: "m"}, {Provider: ProviderOpenAI, Model: "m", APIKey: "k"}} {
+	for _, cfg := range []Config{good, {Provider: provider.Ollama, Model: "m"}, {Provider: provider.OpenAI, Model: "m", APIKey: "k"}} {
 		r, err := Open(cfg)
 		require.NoError(t, err)
 		require.Equal(t, cfg.Provider+"/m", r.Name())

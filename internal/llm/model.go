@@ -10,6 +10,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/ollama"
 	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // manner holds the parameters of a request. Servers that speak OpenAI's protocol support different
@@ -119,7 +121,7 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 		}
 		return r.cfg.Client, options, nil
 	}
-	if r.cfg.Provider == ProviderOllama {
+	if r.cfg.Provider == provider.Ollama {
 		if how.format != formatNone {
 			options = append(options, llms.WithJSONMode()) // the transport adds the schema
 		}

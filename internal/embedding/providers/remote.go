@@ -32,7 +32,7 @@ func newRemote(cfg Config) (*remote, error) {
 	}
 	var made embeddings.EmbedderClient
 	var err error
-	if cfg.Provider == ProviderOllama {
+	if cfg.Provider == Ollama {
 		made, err = ollama.New(ollama.WithServerURL(cfg.URL), ollama.WithModel(cfg.Model), ollama.WithHTTPClient(client))
 	} else {
 		// Every option is set, because the library takes missing ones from environment variables.

@@ -16,6 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 const (
@@ -25,12 +26,13 @@ const (
 
 // each runs a test against both providers.
 func each(t *testing.T, test func(t *testing.T, server *embeddingtest.Server, cfg providers.Config)) {
-	for _, provider := range []string{providers.ProviderOpenAI, providers.ProviderOllama} {
-		t.Run(provider, func(t *testing.T) {
+	for _, protocol := range []string{provider.OpenAI, provider.Ollama} {
+		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			server := embeddingtest.New(t, dimension)
-			cfg := providers.Config{Provider: provider, Model: "model-x", Dimension: dimension, URL: server.OpenAIURL(), APIKey: key}
-			if provider == providers.ProviderOllama {
+			cfg := providers.Config{Provider: protocol, Model: "model-x", Dimension: dimension,
+				URL: server.OpenAIURL(), APIKey: key}
+			if protocol == provider.Ollama {
 				cfg.URL = server.OllamaURL()
 			}
 			test(t, server, cfg)
@@ -94,7 +96,7 @@ func TestVectorsBelongToTheirTexts(t *testing.T) {
 			requireVector(t, asked[i], v)
 		}
 		size, path := 3, "/v1/embeddings"
-		if cfg.Provider == providers.ProviderOllama {
+		if cfg.Provider == provider.Ollama {
 			size, path = 1, "/api/embed"
 		}
 		requests := server.Requests()
@@ -270,7 +272,7 @@ func TestOneBadTextSpoilsNoOther(t *testing.T) {
 			}
 			requireVector(t, asked[i], v)
 		}
-		if cfg.Provider == providers.ProviderOpenAI {
+		if cfg.Provider == provider.OpenAI {
 			require.LessOrEqual(t, len(server.Requests()), 30, "halves, not one by one")
 		}
 	})

@@ -81,7 +81,7 @@ oxbow entities ada nobody
 OXBOW_EMBEDDING_PROVIDER=magic oxbow recall ada x
 OXBOW_EMBEDDING_PROVIDER=openai oxbow recall ada x
 OXBOW_EMBEDDING_DIMENSION=7 oxbow recall ada x
-OXBOW_EMBEDDING_PROVIDER=openai OXBOW_EMBEDDING_MODEL=m OXBOW_EMBEDDING_DIMENSION=9999 oxbow recall ada x
+OXBOW_EMBEDDING_PROVIDER=openai OXBOW_EMBEDDING_MODEL=m OXBOW_EMBEDDING_API_KEY=k OXBOW_EMBEDDING_DIMENSION=9999 oxbow recall ada x
 OXBOW_REASONER_PROVIDER=magic oxbow reflect ada
 DATABASE_URL= oxbow status
 DATABASE_URL=postgres://127.0.0.1:1/x oxbow status
