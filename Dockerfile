@@ -1,4 +1,4 @@
-# The image holds the program alone: no shell, no package manager, a user without rights.
+# The image contains only the program: no shell, no package manager. It runs as an unprivileged user.
 #
 #   docker build -t oxbow .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t oxbow .

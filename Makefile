@@ -1,4 +1,4 @@
-# Run `make` to see what there is. Every target can be repeated.
+# Run `make` for a list of targets. Every target can be repeated.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,7 +11,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: ## install PostgreSQL and pgvector where they are missing (nothing to do with DATABASE_URL set)
+setup: ## install PostgreSQL and pgvector if they are missing and DATABASE_URL is not set
 	@./scripts/setup
 
 .PHONY: build
@@ -19,40 +19,40 @@ build: ## build bin/oxbow
 	go build -buildvcs=auto -ldflags="-s -w" -o bin/oxbow ./cli/oxbow
 
 .PHONY: demo
-demo: setup build ## set up, build, and run the main job on sample data
+demo: setup build ## set up, build, and show the main features on sample data
 	@./scripts/demo
 
-# One package after another: with several at once, each with workers and a dozen connections, the tests took many
-# times as long on a short machine. Within a package, eight tests run at once, because most wait for the database.
-# No debugging information is linked (-w): that takes half as long, and what a panic prints is the same.
+# Packages run one after another: several at once, each with workers and a dozen connections, take many times as long on
+# a small machine. Within a package eight tests run at once, because most wait for the database. Linking without
+# debugging information (-w) takes half as long and does not change the output of a panic.
 TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1 -parallel 8
 
 .PHONY: test
-test: ## set up, and run all tests, those of lab/ and the golden suite too (make lint runs go vet)
+test: ## set up, and run all tests, including lab/ and the golden suite (make lint runs go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 	go -C lab test $(TESTFLAGS) ./...
 	go -C lab run ./golden
 
-# Which packages are tested with the race detector.
+# The packages to test with the race detector.
 RACE ?= ./...
 
 .PHONY: race
-race: ## run the tests with the race detector (RACE=./worker: only some)
+race: ## run the tests with the race detector (RACE=./worker selects packages)
 	@./scripts/setup --for-tests
 	go test -race $(TESTFLAGS) $(RACE)
 
-# How long each target is fuzzed, and which (a pattern).
+# The time for each target, and a pattern that selects targets.
 FUZZTIME ?= 10m
 FUZZ ?= .
 
 .PHONY: fuzz
-fuzz: ## fuzz every target for FUZZTIME, one after another, and print what each did (FUZZ=Terms: only some)
+fuzz: ## fuzz every target for FUZZTIME, one after another (FUZZ=Terms selects targets)
 	@./scripts/setup --for-tests
 	@./scripts/fuzz $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: fuzz-smoke
-fuzz-smoke: ## run every target for 2 seconds, without regard to what is reached
+fuzz-smoke: ## fuzz every target for 2 seconds, without coverage
 	@./scripts/setup --for-tests
 	@./scripts/fuzz --blind 2s
 
@@ -62,11 +62,11 @@ lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and impo
 	@if ls lab/*/*.go >/dev/null 2>&1; then cd lab && ../$(TOOLS)/golangci-lint run ./...; fi
 
 .PHONY: picture
-picture: ## draw the picture in docs
+picture: ## generate the picture and the tables in docs/traits.md
 	go -C lab run ./docpicture
 
 .PHONY: schema
-schema: ## dump what the migrations make to sql/schema.sql
+schema: ## write the tables that the migrations create to sql/schema.sql
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump
 
@@ -75,11 +75,11 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump --check
 
-# BENCH="recall filters": only these.
+# The benchmarks to run.
 BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle reflect extract growth soak
 
 .PHONY: bench
-bench: setup ## measure into docs/benchmarks.md, for hours (BENCH="recall filters": only these)
+bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BENCH="recall filters" selects some)
 	go -C lab build -o ../bin/bench ./bench
 	@for name in $(BENCH); do (cd lab && ../bin/bench -page ../docs/benchmarks.md $$name); done
 
@@ -88,7 +88,7 @@ RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz
 PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 
 .PHONY: eval-traits
-eval-traits: ## measure which interests of known people the traits see: RECORDS=… PERSONAS=…
+eval-traits: ## measure which interests of known people become traits: RECORDS=… PERSONAS=…
 	@./scripts/setup --for-tests
 	go -C lab run ./evaltraits $(abspath $(RECORDS)) $(abspath $(PERSONAS))
 
@@ -107,18 +107,18 @@ kill-embed: ## kill the worker 100 times while it embeds, and compare with an un
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=100 go -C lab test -count=1 -timeout=60m -run TestKilledEmbedding -v ./kill
 
-# What make chaos runs: SEED (one), or SEEDS ("1 2 3", "1-20"); none: one at random. How long each, without the healing.
+# make chaos runs SEED, or SEEDS ("1 2 3", "1-20"), or a random seed. MINUTES is the time for each, without recovery.
 MINUTES ?= 1
 
 .PHONY: chaos
-chaos: ## kill, cut, delay and confuse for MINUTES a seed, and check what is left (SEED=7, SEEDS=1-20)
+chaos: ## kill processes and cut connections for MINUTES a seed, then check the database (SEED=7, SEEDS=1-20)
 	@./scripts/setup --for-tests
 	go build -tags failpoints -o bin/oxbow-failpoints ./cli/oxbow
 	go -C lab build -o ../bin/chaosctl ./chaos/chaosctl
 	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
 
 .PHONY: golden
-golden: ## compare what users see with what was recorded (lab/golden; GOLDEN="-only recall", GOLDEN=-update)
+golden: ## compare what users see with the record (lab/golden; GOLDEN="-only recall", GOLDEN=-update)
 	@./scripts/setup --for-tests
 	go -C lab run ./golden $(GOLDEN)
 
@@ -126,7 +126,7 @@ golden: ## compare what users see with what was recorded (lab/golden; GOLDEN="-o
 EVALUATIONS ?= ../shared/data/eval
 
 .PHONY: golden-eval
-golden-eval: ## compare also what recall ranks on the evaluation data (EVALUATIONS=directory)
+golden-eval: ## compare the rankings of the evaluation data too (EVALUATIONS=directory)
 	@./scripts/setup --for-tests
 	go -C lab run ./golden -eval $(abspath $(EVALUATIONS)) -only rank- $(GOLDEN)
 
@@ -136,11 +136,11 @@ golden-faults: ## plant faults in the database and the program, and check that t
 	go -C lab run ./golden -faults $(GOLDEN)
 
 .PHONY: ci
-ci: ## what continuous integration runs
+ci: ## run the checks of continuous integration
 	@CI=true ./.ci/run </dev/null
 
 .PHONY: clean
-clean: ## stop the tests' PostgreSQL, delete its data and what was built
+clean: ## stop the tests' PostgreSQL, and delete its data and the built files
 	@go run ./internal/pgtest/pgtestctl stop
 	rm -rf bin
 
