@@ -273,10 +273,9 @@ func TestContextFilters(t *testing.T) {
 	require.Equal(t, "## Facts and events\n- Manual of the boat",
 		contextOf(t, tx, asked.with(row{"types": []string{"document"}})))
 	require.Empty(t, contextOf(t, tx, asked.with(row{"types": []string{}})))
-	require.Equal(t,
-		"## Core traits\n- Is introverted (work: leads meetings)\n## Preferences\n- Prefers tea\n"+
-			"- Prefers wooden boats (probably)\n"+
-			"## Behaviors\n- Rows her boat at dawn\n## Facts and events\n- The boat at work is grey.",
+	require.Equal(t, "## Core traits\n- Is introverted (work: leads meetings)\n## Preferences\n- Prefers tea\n"+
+		"- Prefers wooden boats (probably)\n"+
+		"## Behaviors\n- Rows her boat at dawn\n## Facts and events\n- The boat at work is grey.",
 		contextOf(t, tx, asked.with(row{"contexts": []string{"work"}})))
 	require.Equal(t, "## Facts and events\n- The boat at work is grey.",
 		contextOf(t, tx, asked.with(row{"agent": "coach", "types": []string{"fact", "episodic"}})))

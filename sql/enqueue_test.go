@@ -61,9 +61,8 @@ func TestEnqueuedJobIsWhatRiverWouldInsert(t *testing.T) {
 	theirs := one[map[string]any](t, tx, shape+"id = $1", inserted.Job.ID)
 	ours := one[map[string]any](t, tx, shape+"args ->> 'user_id' = 'ann' and id <> $1", inserted.Job.ID)
 	require.Equal(t, theirs, ours)
-	require.True(t,
-		one[bool](t, tx,
-			"select bool_and(scheduled_at <= clock_timestamp()) from oxbow.river_job where args ->> 'user_id' = 'ann'"))
+	require.True(t, one[bool](t, tx,
+		"select bool_and(scheduled_at <= clock_timestamp()) from oxbow.river_job where args ->> 'user_id' = 'ann'"))
 }
 
 func TestOneStatementOfManyRows(t *testing.T) {
@@ -103,10 +102,8 @@ func TestCopyEnqueues(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	n, err := tx.CopyFrom(t.Context(), pgx.Identifier{"oxbow", "memories"},
-		[]string{"user_id", "memory_type", "content"},
-		pgx.CopyFromSlice(300, func(i int) ([]any, error) {
-			return []any{"ann", "episodic", fmt.Sprint("line ", i)},
-				nil
+		[]string{"user_id", "memory_type", "content"}, pgx.CopyFromSlice(300, func(i int) ([]any, error) {
+			return []any{"ann", "episodic", fmt.Sprint("line ", i)}, nil
 		}))
 	require.NoError(t, err)
 	require.EqualValues(t, 300, n)

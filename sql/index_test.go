@@ -142,12 +142,10 @@ func TestRepeatedFactsAreFolded(t *testing.T) {
 	require.Equal(t, 3, one[int](t, tx, `
 		select count(*) from oxbow.memories where user_id = $2 and superseded_by = $1 and expired_at = now()
 		and invalid_at = coalesce(valid_at, created_at)`, ids[0], ann(t)))
-	require.ElementsMatch(t, ids[1:],
-		all[string](t, tx,
-			"select memory_id::text from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE'", ann(t)))
-	require.Equal(t, 1,
-		one[int](t, tx,
-			`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic'
+	require.ElementsMatch(t, ids[1:], all[string](t, tx,
+		"select memory_id::text from oxbow.memory_history where user_id = $1 and event = 'SUPERSEDE'", ann(t)))
+	require.Equal(t, 1, one[int](t, tx,
+		`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'episodic'
 				and expired_at is null`, ann(t)))
 
 	// a later repetition

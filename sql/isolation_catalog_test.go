@@ -245,9 +245,8 @@ func TestTablesLeakNothing(t *testing.T) {
 			refused)
 		require.NoError(t, inner.Rollback(t.Context()))
 	}
-	require.Zero(t,
-		one[int](t, tx,
-			`select count(*) from pg_stats where schemaname = 'oxbow'
+	require.Zero(t, one[int](t, tx,
+		`select count(*) from pg_stats where schemaname = 'oxbow'
 				and tablename <> all (array['settings', 'schema_version', 'river_migration', 'installed_code',
 				  'policy_definitions', 'policy_changes', 'trait_rules'])`), "samples of others' rows")
 	require.Equal(t, before, rowsOf(t, tx, bob(t)))

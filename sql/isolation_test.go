@@ -353,10 +353,9 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 	tx := pgtest.Tx(t)
 	populate(t, tx, bob(t))
 	role := asMember(t, tx, "oxbow_worker")
-	require.False(t,
-		one[bool](t, tx,
-			"select pg_has_role($1, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'member')",
-			role))
+	require.False(t, one[bool](t, tx,
+		"select pg_has_role($1, (select relowner from pg_class where oid = 'oxbow.memories'::regclass), 'member')",
+		role))
 
 	exec(t, tx, "set local oxbow.origin = 'reflection'")
 	populate(t, tx, ann(t))
@@ -365,10 +364,9 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 		require.Positive(t, count(t, tx, table, ann(t)), table)
 		require.Positive(t, count(t, tx, table, bob(t)), table)
 	}
-	require.EqualValues(t, 1,
-		one[int](t, tx,
-			"select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])",
-			ann(t), fresh, axis(2)))
+	require.EqualValues(t, 1, one[int](t, tx,
+		"select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])",
+		ann(t), fresh, axis(2)))
 	require.Equal(t, []string{fresh}, index(t, tx, ann(t)))
 	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 5, "with no setting")
 	exec(t, tx, "select oxbow.touch($1, array[$2]::uuid[])", ann(t), fresh)

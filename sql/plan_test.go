@@ -161,8 +161,7 @@ func TestEmbedReadsItsBatchAlone(t *testing.T) {
 		})
 	}
 	require.Equal(t, 3001, requireStats(t, tx, ann(t)))
-	require.Equal(t, 1100,
-		one[int](t, tx,
-			`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null
+	require.Equal(t, 1100, one[int](t, tx,
+		`select count(*) from oxbow.memories where user_id = $1 and memory_type = 'fact' and expired_at is null
 				and content like 'The lamp%'`, ann(t)))
 }

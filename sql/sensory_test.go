@@ -320,9 +320,8 @@ func TestSensoryCandidates(t *testing.T) {
 	countAll(t, conn)
 	require.Equal(t, []string{"opens the calendar 3", "听音乐 4"}, candidates(t, conn, ann(t)))
 	require.Empty(t, candidates(t, conn, bob(t)))
-	require.True(t,
-		one[bool](t, conn,
-			`select last_at - first_at between '2.4 days' and '2.6 days' from oxbow.sensory_candidates
+	require.True(t, one[bool](t, conn,
+		`select last_at - first_at between '2.4 days' and '2.6 days' from oxbow.sensory_candidates
 				where times = 3`))
 	require.Zero(t, one[int](t, conn, "select oxbow.count_sensory(100)"), "nothing is looked at twice")
 

@@ -90,9 +90,8 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		    execute format('alter table %s %s', t.name, t.columns);
 		  end loop;
 		end $$`)
-	require.True(t,
-		one[bool](t, tx,
-			`select exists (select from information_schema.columns where table_schema = 'oxbow'
+	require.True(t, one[bool](t, tx,
+		`select exists (select from information_schema.columns where table_schema = 'oxbow'
 				and table_name = 'memories' and column_name = 'agent')`))
 	after := answers(t, tx, ann(t), ids, moment)
 	for i, call := range shadowCalls {
@@ -121,8 +120,7 @@ func answers(t *testing.T, tx db, user string, ids []string, moment string) []st
 		state := one[string](t, inner, `
 			select concat(
 			  (select jsonb_agg(jsonb_build_array(m.content, m.valid_at, m.invalid_at, m.expired_at is null,
-			  m.forgotten_at, m.metadata, m.agent_id,
-			            m.trait_stage, m.trait_confidence, m.trait_context)
+			  m.forgotten_at, m.metadata, m.agent_id, m.trait_stage, m.trait_confidence, m.trait_context)
 			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id)
 			     from oxbow.memories m where m.user_id = $1),
 			  (select jsonb_agg(jsonb_build_array(h.event, h.actor, h.reason, h.old_content, h.new_content)

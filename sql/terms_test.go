@@ -31,8 +31,7 @@ func TestTerms(t *testing.T) {
 		len  int
 		want []string
 	}{
-		"stems": {"Rivers were running; the river runs.", 4,
-			[]string{"+river", "+run", "river", "run"}},
+		"stems":                   {"Rivers were running; the river runs.", 4, []string{"+river", "+run", "river", "run"}},
 		"stop words":              {"the of and to", 0, []string{}},
 		"nothing":                 {"", 0, []string{}},
 		"white space":             {" \t\n", 0, []string{}},

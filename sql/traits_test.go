@@ -324,9 +324,8 @@ func TestDeleteTrait(t *testing.T) {
 	for _, table := range all[string](t, tx, `
 		select c.oid::regclass::text from pg_class c where c.relnamespace = 'oxbow'::regnamespace
 		and c.relkind = 'r'`) {
-		require.Zero(t,
-			one[int](t, tx,
-				`select count(*) from `+table+` t where t::text ~ ('zebra|' || $1::text || '|' || $2::text)`, old, id),
+		require.Zero(t, one[int](t, tx,
+			`select count(*) from `+table+` t where t::text ~ ('zebra|' || $1::text || '|' || $2::text)`, old, id),
 			table)
 	}
 	require.Equal(t, "OX101", fails(t, tx, `select oxbow.delete_trait($1, $2)`, user, id).Code)
@@ -341,8 +340,7 @@ func TestDeleteTraitThatIsEvidence(t *testing.T) {
 	parent := traittest.Trait{UserID: user, Content: "Ann is disciplined.", Subtype: lifecycle.Preference,
 		Events: []traittest.Event{
 			traittest.Created(traittest.Day(4, 1), 0.5, traittest.Evidence{Content: "Never missed a lesson.",
-				At: traittest.Day(3, 30)}),
-			traittest.Reinforced(traittest.Day(5, 1), 0.05)}}.Insert(t, tx)
+				At: traittest.Day(3, 30)}), traittest.Reinforced(traittest.Day(5, 1), 0.05)}}.Insert(t, tx)
 	exec(t, tx, `update oxbow.trait_events set memories = 1 where user_id = $1 and trait_id = $2 and seq = 2`, user,
 		parent)
 	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,

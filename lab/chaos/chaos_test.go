@@ -74,8 +74,7 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 		require.NoError(t, err)
 		var said []string
 		k := &checker{tx: tx, ledger: r.ledger, report: func(v Violation) {
-			said = append(said,
-				v.Check+" of "+v.User)
+			said = append(said, v.Check+" of "+v.User)
 		}}
 		_, err = k.writes(t.Context())
 		require.NoError(t, err)

@@ -23,8 +23,7 @@ func (k *checker) writes(ctx context.Context) (int, error) {
 	for table, columns := range map[string]string{
 		"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
 		"messages": "role, content, false, false, false",
-		"sensory":  "'', content, false, false, false",
-	} {
+		"sensory":  "'', content, false, false, false"} {
 		tables[table] = map[uuid.UUID]there{}
 		_, err := k.each(ctx, "select id, user_id, "+columns+" from oxbow."+table, func(c []string) {
 			id := uuid.MustParse(c[0])

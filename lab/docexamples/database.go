@@ -129,8 +129,7 @@ func (db *database) close(ctx context.Context) error {
 	if db.conn != nil {
 		for _, role := range db.roles {
 			_, dropErr := db.conn.Exec(ctx,
-				fmt.Sprintf("reassign owned by %s to current_user; drop owned by %s; drop role %s", role, role,
-					role))
+				fmt.Sprintf("reassign owned by %s to current_user; drop owned by %s; drop role %s", role, role, role))
 			err = errors.Join(err, dropErr)
 		}
 		_ = db.conn.Close(ctx)

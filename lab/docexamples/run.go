@@ -42,21 +42,18 @@ func (r *runner) run(ctx context.Context, s snippet) (string, error) {
 		return r.sh(ctx, s)
 	case "python":
 		return r.program(ctx, "example.py", s.text, func(file string) *exec.Cmd {
-			return exec.CommandContext(ctx,
-				r.cfg.python, file)
+			return exec.CommandContext(ctx, r.cfg.python, file)
 		})
 	case "js":
 		return r.program(ctx, "example.js", s.text, func(file string) *exec.Cmd {
-			return exec.CommandContext(ctx,
-				r.cfg.node, file)
+			return exec.CommandContext(ctx, r.cfg.node, file)
 		})
 	case "go":
 		if err := r.goModule(); err != nil {
 			return "", err
 		}
 		return r.program(ctx, "main.go", s.text, func(string) *exec.Cmd {
-			return exec.CommandContext(ctx, "go", "run",
-				"-mod=mod", ".")
+			return exec.CommandContext(ctx, "go", "run", "-mod=mod", ".")
 		})
 	}
 	return "", fmt.Errorf("nothing runs the language %q", s.lang)

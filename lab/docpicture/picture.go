@@ -101,9 +101,8 @@ func picture(moments []moment) string {
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" `+
 			`aria-labelledby="title description">`+"\n", width, height)
 	fmt.Fprintf(&b, "<title id=\"title\">The life of a trait: %s</title>\n", traitName)
-	b.WriteString(
-		"<desc id=\"description\">Its confidence over five years, with the stages as bands. " +
-			"The table below the picture has the same numbers.</desc>\n")
+	b.WriteString("<desc id=\"description\">Its confidence over five years, with the stages as bands. " +
+		"The table below the picture has the same numbers.</desc>\n")
 	fmt.Fprintf(&b, "<style>%s</style>\n", style)
 	fmt.Fprintf(&b, `<rect class="ground" width="%.0f" height="%.0f" rx="8"/>`+"\n", width, height)
 	fmt.Fprintf(&b, `<text class="title" x="%.0f" y="38">“%s”: how sure Oxbow is, over five years</text>`+"\n", left,

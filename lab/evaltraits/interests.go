@@ -116,8 +116,7 @@ func seenOf(p Persona, traits []string) PersonReport {
 		for j, t := range traits {
 			lower := strings.ToLower(t)
 			if slices.ContainsFunc(interest.Match, func(word string) bool {
-				return strings.Contains(lower,
-					strings.ToLower(word))
+				return strings.Contains(lower, strings.ToLower(word))
 			}) {
 				shows[i] = append(shows[i], j)
 			}

@@ -72,8 +72,7 @@ func (k *killing) extracted(dsn string) (lines []string) {
 		   join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id
 		   join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id where m.source <> 'summary'`,
 		`select jsonb_build_array('history', h.user_id, m.content, h.event, h.old_content, h.new_content, h.actor,
-			h.reason,
-		        (select jsonb_agg(g.content order by g.seq) from oxbow.messages g where g.user_id = h.user_id
+			h.reason, (select jsonb_agg(g.content order by g.seq) from oxbow.messages g where g.user_id = h.user_id
 		        and g.id = any(h.message_ids)))
 		   from oxbow.memory_history h join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id
 		   where m.memory_type <> 'trait' and m.source <> 'summary'`,

@@ -51,9 +51,8 @@ func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 func (k *killing) prepare(records string) (now string) {
 	k.oxbow(k.dsn, "import", records)
 	conn := k.connect(k.dsn)
-	require.NoError(k,
-		conn.QueryRow(k.Context(),
-			"select to_char(max(valid_at) at time zone 'UTC', 'YYYY-MM-DD') from oxbow.memories").Scan(&now))
+	require.NoError(k, conn.QueryRow(k.Context(),
+		"select to_char(max(valid_at) at time zone 'UTC', 'YYYY-MM-DD') from oxbow.memories").Scan(&now))
 	conn.Close(context.Background())
 	k.exec(k.dsn, `insert into oxbow.river_queue (name, paused_at, updated_at) values ('reflect', now(), now())
 		on conflict (name) do update set paused_at = now()`)
