@@ -73,18 +73,18 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 		_, err = tx.Exec(t.Context(), sql, row.id)
 		require.NoError(t, err)
 		var said []string
-		k := &checker{tx: tx, ledger: r.ledger, report: func(v Violation) {
+		k := &checker{ctx: t.Context(), tx: tx, ledger: r.ledger, report: func(v Violation) {
 			said = append(said, v.Check+" of "+v.User)
 		}}
-		_, err = k.writes(t.Context())
-		require.NoError(t, err)
+		k.writes()
+		require.NoError(t, k.err)
 		require.Equal(t, found, said, sql)
 		require.NoError(t, tx.Rollback(t.Context()))
 	}
 }
 
 // looks are the checks that report what is named so.
-var looks = map[string][]func(*checker, context.Context) (int, error){
+var looks = map[string][]func(*checker) int{
 	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes},
 	"rolled back": {(*checker).writes, (*checker).marks},
 	"erased":      {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors},
@@ -221,11 +221,11 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	}
 	require.NoError(t, tx.QueryRow(t.Context(), sql).Scan(&named), sql)
 	var found []Violation
-	k := &checker{tx: tx, ledger: r.ledger, provider: r.provider, app: appRole,
+	k := &checker{ctx: t.Context(), tx: tx, ledger: r.ledger, provider: r.provider, app: appRole,
 		report: func(v Violation) { found = append(found, v) }}
 	for _, look := range looks[p.check] {
-		_, err := look(k, t.Context())
-		require.NoError(t, err)
+		look(k)
+		require.NoError(t, k.err)
 		for _, v := range found {
 			if v.Check == p.check && (v.User == named || v.ID == named) {
 				require.NotEmpty(t, v.Expected)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -17,19 +18,21 @@ type checked struct {
 	violations int
 }
 
-// checker looks at a system that has come to rest, at one moment.
+// checker looks at a system that has come to rest, at one moment. After an error its queries return nothing.
 type checker struct {
+	ctx      context.Context
 	tx       pgx.Tx
 	ledger   *ledger
 	provider *provider
 	app      string // a login of oxbow_app
 	report   func(Violation)
+	err      error
 }
 
 // The checks, in the order in which they are made. Each reports what it finds and returns at how much it looked.
 var checks = []struct {
 	name string
-	look func(*checker, context.Context) (int, error)
+	look func(*checker) int
 }{
 	{"nothing acknowledged is missing, nothing rolled back is there", (*checker).writes},
 	{"no mark where it may not be: of others, erased, rolled back", (*checker).marks},
@@ -50,7 +53,7 @@ func (k *checker) violate(check, user, id, where, expected, found string) {
 }
 
 // all makes all checks.
-func (k *checker) all(ctx context.Context) (made []checked, err error) {
+func (k *checker) all() (made []checked, err error) {
 	report := k.report
 	defer func() { k.report = report }()
 	for _, c := range checks {
@@ -61,8 +64,9 @@ func (k *checker) all(ctx context.Context) (made []checked, err error) {
 				report(v)
 			}
 		}
-		if this.looked, err = c.look(k, ctx); err != nil {
-			return made, fmt.Errorf("check that %s: %w", c.name, err)
+		this.looked = c.look(k)
+		if k.err != nil {
+			return made, fmt.Errorf("check %q: %w", c.name, k.err)
 		}
 		made = append(made, this)
 	}
@@ -81,8 +85,8 @@ func (r *run) check(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was changed
-	k := &checker{tx: tx, ledger: r.ledger, provider: r.provider, app: appRole, report: r.violate}
-	if r.checks, err = k.all(ctx); err != nil {
+	k := &checker{ctx: ctx, tx: tx, ledger: r.ledger, provider: r.provider, app: appRole, report: r.violate}
+	if r.checks, err = k.all(); err != nil {
 		return err
 	}
 	own := checked{name: "oxbow check finds no problem", looked: 1}
@@ -98,11 +102,15 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// each runs a query and hands over its rows, whose columns it reads as texts; null is empty.
-func (k *checker) each(ctx context.Context, sql string, do func(columns []string), args ...any) (n int, err error) {
-	rows, err := k.tx.Query(ctx, sql, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, args...)...)
+// each runs a query and hands over its rows, whose columns it reads as texts; null is empty. It returns their number.
+func (k *checker) each(sql string, do func(columns []string), args ...any) (n int) {
+	if k.err != nil {
+		return 0
+	}
+	rows, err := k.tx.Query(k.ctx, sql, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, args...)...)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s", err, sql)
+		k.err = fmt.Errorf("%w: %s", err, sql)
+		return 0
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -115,18 +123,19 @@ func (k *checker) each(ctx context.Context, sql string, do func(columns []string
 		n++
 	}
 	if err := rows.Err(); err != nil {
-		return n, fmt.Errorf("%w: %s", err, sql)
+		k.err = fmt.Errorf("%w: %s", err, sql)
 	}
-	return n, nil
+	return n
 }
 
 // none reports each row of a query that should have none: user, id, and what is found.
-func (k *checker) none(ctx context.Context, check, expected, sql string, args ...any) error {
-	_, err := k.each(ctx, sql, func(c []string) { k.violate(check, c[0], c[1], "", expected, c[2]) }, args...)
-	return err
+func (k *checker) none(check, expected, sql string, args ...any) {
+	k.each(sql, func(c []string) { k.violate(check, c[0], c[1], "", expected, c[2]) }, args...)
 }
 
-func (k *checker) count(ctx context.Context, from string) (n int, err error) {
-	err = k.tx.QueryRow(ctx, "select count(*) from "+from).Scan(&n)
-	return n, err
+func (k *checker) exec(sql string, args ...any) { k.each(sql, func([]string) {}, args...) }
+
+func (k *checker) count(from string) (n int) {
+	k.each("select count(*) from "+from, func(c []string) { n, k.err = strconv.Atoi(c[0]) })
+	return n
 }

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,16 +11,16 @@ import (
 )
 
 // vectors compares every vector with what the provider makes of the memory's text.
-func (k *checker) vectors(ctx context.Context) (int, error) {
-	model, err := store.CurrentModel(ctx, k.tx)
+func (k *checker) vectors() int {
+	model, err := store.CurrentModel(k.ctx, k.tx)
 	if err != nil {
-		return 0, err
+		k.err = err
+		return 0
 	}
 	if want := (store.EmbeddingModel{Model: "openai:" + embeddingModel, Dimension: dimension}); model != want {
 		k.violate("embedding", "", "", "settings", want.String(), model.String())
 	}
-	var wrong error
-	looked, err := k.each(ctx, `
+	looked := k.each(`
 		select m.user_id, m.id, coalesce(m.speaker, ''), m.content, m.forgotten_at is not null, count(v.memory_id),
 		max(v.embedding::text)
 		  from oxbow.memories m left join oxbow.memory_vectors v on v.user_id = m.user_id
@@ -35,9 +34,9 @@ func (k *checker) vectors(ctx context.Context) (int, error) {
 		if c[5] == "0" {
 			return
 		}
-		want, err := k.provider.vector(ctx, text)
+		want, err := k.provider.vector(k.ctx, text)
 		if err != nil {
-			wrong = err
+			k.err = err
 			return
 		}
 		if like := cosine(want, c[6]); like < 0.99 {
@@ -45,37 +44,26 @@ func (k *checker) vectors(ctx context.Context) (int, error) {
 				fmt.Sprintf("one whose cosine with it is %.3f", like))
 		}
 	})
-	if err != nil || wrong != nil {
-		return looked, fmt.Errorf("%w%w", err, wrong)
-	}
-	return looked, k.none(ctx, "embedding", "no refusal, for the provider refused nothing",
+	k.none("embedding", "no refusal, for the provider refused nothing",
 		`select user_id, memory_id, reason from oxbow.embedding_refusals`)
+	return looked
 }
 
 // vectorIndex compares the copies of vectors in the indexes of the largest users with the vectors.
-func (k *checker) vectorIndex(ctx context.Context) (int, error) {
-	if err := k.none(ctx, "vector index", "a copy in its user's slot, equal to the vector", `
-		select x.user_id, x.memory_id, format('slot %s, %s', x.slot,
-		case when v.embedding is null then 'no vector' when v.embedding <> x.embedding then 'another vector'
-		else 'a foreign slot' end)
-		  from oxbow.indexed_vectors x
-		  left join oxbow.memory_vectors v on v.user_id = x.user_id and v.memory_type = x.memory_type
-		  and v.memory_id = x.memory_id
-		  left join oxbow.vector_slots s on s.user_id = x.user_id and s.memory_type = x.memory_type
-		 where x.slot is not null and (v.embedding is null or v.embedding <> x.embedding
-		 or s.slot <> x.slot)`); err != nil {
-		return 0, err
-	}
-	if err := k.none(ctx, "vector index", "a copy of every vector of a user whose index is ready", `
-		select v.user_id, v.memory_id, 'none'
-		  from oxbow.vector_slots s join oxbow.memory_vectors v on v.user_id = s.user_id
-		  and v.memory_type = s.memory_type
-		 where s.ready_at is not null
-		   and not exists (select from oxbow.indexed_vectors x where x.user_id = v.user_id
-		   and x.memory_type = v.memory_type and x.memory_id = v.memory_id)`); err != nil {
-		return 0, err
-	}
-	return k.count(ctx, "oxbow.indexed_vectors where slot is not null")
+func (k *checker) vectorIndex() int {
+	k.none("vector index", "a copy in its user's slot, equal to the vector", `
+		select user_id, memory_id, format('slot %s, %s', x.slot,
+		         case when v.embedding is null then 'no vector' when v.embedding <> x.embedding then 'another vector'
+		              else 'a foreign slot' end)
+		  from oxbow.indexed_vectors x left join oxbow.memory_vectors v using (user_id, memory_type, memory_id)
+		  left join oxbow.vector_slots s using (user_id, memory_type)
+		 where x.slot is not null and (v.embedding is null or v.embedding <> x.embedding or s.slot <> x.slot)`)
+	k.none("vector index", "a copy of every vector of a user whose index is ready", `
+		select user_id, memory_id, 'none'
+		  from oxbow.vector_slots s join oxbow.memory_vectors v using (user_id, memory_type)
+		  left join oxbow.indexed_vectors x using (user_id, memory_type, memory_id)
+		 where s.ready_at is not null and x.user_id is null`)
+	return k.count("oxbow.indexed_vectors where slot is not null")
 }
 
 // cosine compares a vector with one that PostgreSQL wrote.
@@ -96,36 +84,30 @@ func cosine(a []float32, text string) float64 {
 }
 
 // terms looks at the text index and its statistics.
-func (k *checker) terms(ctx context.Context) (int, error) {
-	if err := k.none(ctx, "text index", "one entry, of as many terms as its text has", `
+func (k *checker) terms() int {
+	k.none("text index", "one entry, of as many terms as its text has", `
 		select m.user_id, m.id, format('%s entries, %s terms and not %s: %s', count(t.memory_id), max(t.len),
 		max(n.len), m.content)
 		  from oxbow.memories m
 		 cross join lateral oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) n
-		  left join oxbow.memory_terms t on t.user_id = m.user_id and t.memory_type = m.memory_type
-		  and t.memory_id = m.id
+		  left join oxbow.memory_terms t
+		    on t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id
 		 where m.sensitivity < 3
 		 group by m.user_id, m.memory_type, m.id
 		having count(t.memory_id) <> 1 and not (count(t.memory_id) = 0 and max(m.forgotten_at) is not null)
-		or max(t.len) <> max(n.len)`); err != nil {
-		return 0, err
-	}
-	if err := k.none(ctx, "text index", "statistics of as many memories and terms as there are", `
-		select coalesce(s.user_id, t.user_id), coalesce(s.memory_type, t.memory_type),
-		format('%s of %s memories, %s of %s terms', s.documents, t.documents, s.terms, t.terms)
+		or max(t.len) <> max(n.len)`)
+	k.none("text index", "statistics of as many memories and terms as there are", `
+		select user_id, memory_type,
+		       format('%s of %s memories, %s of %s terms', s.documents, t.documents, s.terms, t.terms)
 		  from oxbow.memory_term_stats s
-		  full join (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms
-		  group by 1, 2) t
-		    on t.user_id = s.user_id and t.memory_type = s.memory_type
-		 where (coalesce(s.documents, 0), coalesce(s.terms, 0)) <> (coalesce(t.documents, 0), coalesce(t.terms,
-		 0))`); err != nil {
-		return 0, err
-	}
-	return k.count(ctx, "oxbow.memory_terms")
+		  full join (select user_id, memory_type, count(*) as documents, sum(len) as terms
+		               from oxbow.memory_terms group by 1, 2) t using (user_id, memory_type)
+		 where coalesce(s.documents, 0) <> coalesce(t.documents, 0) or coalesce(s.terms, 0) <> coalesce(t.terms, 0)`)
+	return k.count("oxbow.memory_terms")
 }
 
 // messages sees to it that each message led to what it leads to, once.
-func (k *checker) messages(ctx context.Context) (int, error) {
+func (k *checker) messages() int {
 	for _, c := range []struct{ expected, sql string }{
 		{"extracted", `select user_id, id, format('it waits, after %s failures: %s %s', extract_failures,
 			coalesce(extract_error, ''), content) from oxbow.messages where extracted_at is null`},
@@ -151,21 +133,17 @@ func (k *checker) messages(ctx context.Context) (int, error) {
 			 where o.message_id is null and m.source = 'summary' and m.expired_at is null and m.forgotten_at is null
 			 group by o.user_id, o.session_id having count(distinct m.id) > 1`},
 	} {
-		if err := k.none(ctx, "extraction", c.expected, c.sql); err != nil {
-			return 0, err
-		}
+		k.none("extraction", c.expected, c.sql)
 	}
-	return k.count(ctx, "oxbow.messages")
+	return k.count("oxbow.messages")
 }
 
 // repeats sees to it that of facts that say the same one is current, and that it knows how often it was said.
-func (k *checker) repeats(ctx context.Context) (int, error) {
-	if err := k.none(ctx, "repeated fact", "one current fact with these words", `
+func (k *checker) repeats() int {
+	k.none("repeated fact", "one current fact with these words", `
 		select user_id, min(id::text), format('%s of them: %s', count(*), content) from oxbow.memories_fact
 		 where expired_at is null and forgotten_at is null and invalid_at is null group by user_id, content
-		 having count(*) > 1`); err != nil {
-		return 0, err
-	}
+		 having count(*) > 1`)
 	var common, alone []string
 	for _, w := range k.ledger.writes {
 		if w.action != "repeat" && w.action != "common" {
@@ -176,7 +154,7 @@ func (k *checker) repeats(ctx context.Context) (int, error) {
 			alone = append(alone, userName(w.user))
 		}
 	}
-	return len(common), k.none(ctx, "repeated fact", "as many mentions as it was said", `
+	k.none("repeated fact", "as many mentions as it was said", `
 		select f.user_id, f.id, format('%s mentions, said %s times: %s', f.mention_count, n.times, f.content)
 		  from (select distinct user_id, content from unnest($1::text[], $2::text[]) c(user_id, content)) c
 		  join oxbow.memories_fact f on f.user_id = c.user_id and f.content = c.content and f.expired_at is null
@@ -184,17 +162,18 @@ func (k *checker) repeats(ctx context.Context) (int, error) {
 		 cross join lateral (select count(*) as times from oxbow.memories_fact d where d.user_id = f.user_id
 		 and d.content = f.content) n
 		 where f.mention_count <> n.times`, alone, common)
+	return len(common)
 }
 
 // reflections counts, of users of whom nothing was taken away, the memories that were ever noticed.
-func (k *checker) reflections(ctx context.Context) (int, error) {
+func (k *checker) reflections() int {
 	var steady []string
 	for user := range users {
 		if isSteady(user) {
 			steady = append(steady, userName(user))
 		}
 	}
-	return len(steady), k.none(ctx, "reflection", "each memory reflected on once, or waiting for it", `
+	k.none("reflection", "each memory reflected on once, or waiting for it", `
 		select u.user_id, '', format('%s memories, %s reflected on, %s waiting', m.n, c.n, i.n)
 		  from unnest($1::text[]) u(user_id)
 		 cross join lateral (select count(*) as n from oxbow.memories m where m.user_id = u.user_id
@@ -203,34 +182,31 @@ func (k *checker) reflections(ctx context.Context) (int, error) {
 		 where c.user_id = u.user_id) c
 		 cross join lateral (select count(*) as n from oxbow.reflection_inbox i where i.user_id = u.user_id) i
 		 where m.n <> c.n + i.n`, steady)
+	return len(steady)
 }
 
 // orphans looks for rows that name what is not there: every table with a memory_id, and the other references.
-func (k *checker) orphans(ctx context.Context) (int, error) {
+func (k *checker) orphans() int {
 	var sqls []string
-	if _, err := k.each(ctx, `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+	k.each(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
 		and a.attname = 'memory_id' and not a.attisdropped
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
 		func(c []string) {
 			sqls = append(sqls, fmt.Sprintf(`select t.user_id, t.memory_id, 'a row of %[1]s' from oxbow.%[1]s t
 			where not exists (select from oxbow.memories m where m.user_id = t.user_id and m.id = t.memory_id)`, c[0]))
-		}); err != nil {
-		return 0, err
-	}
+		})
 	for _, ref := range [][3]string{ // table, what it names, where that is
-		{"trait_evidence", "trait_id", "memories"}, {"trait_events", "trait_id", "memories"}, {"entity_mentions",
-			"entity_id", "entities"},
-		{"entity_edges", "from_id", "entities"}, {"entity_edges", "to_id", "entities"}, {"memory_links", "from_id",
-			"memories"}, {"memory_links", "to_id", "memories"},
-		{"memories", "superseded_by", "memories"}, {"memories", "trait_parent_id", "memories"}, {"sessions",
-			"summary_id", "memories"},
-		{"messages", "session_id", "sessions"}, {"memory_sources", "message_id", "messages"}, {"document_chunks",
-			"file_id", "document_files"},
+		{"trait_evidence", "trait_id", "memories"}, {"trait_events", "trait_id", "memories"},
+		{"entity_mentions", "entity_id", "entities"}, {"entity_edges", "from_id", "entities"},
+		{"entity_edges", "to_id", "entities"}, {"memory_links", "from_id", "memories"},
+		{"memory_links", "to_id", "memories"}, {"memories", "superseded_by", "memories"},
+		{"memories", "trait_parent_id", "memories"}, {"sessions", "summary_id", "memories"},
+		{"messages", "session_id", "sessions"}, {"memory_sources", "message_id", "messages"},
+		{"document_chunks", "file_id", "document_files"},
 	} {
 		sqls = append(sqls, fmt.Sprintf(`select t.user_id, t.%[2]s, 'a row of %[1]s whose %[2]s is not in %[3]s'
-			from oxbow.%[1]s t
-			where t.%[2]s is not null and not exists (select from oxbow.%[3]s r where r.user_id = t.user_id
-			and r.id = t.%[2]s)`, ref[0], ref[1], ref[2]))
+			  from oxbow.%[1]s t left join oxbow.%[3]s r on r.user_id = t.user_id and r.id = t.%[2]s
+			 where t.%[2]s is not null and r.id is null`, ref[0], ref[1], ref[2]))
 	}
 	sqls = append(sqls, `select e.user_id, e.id, format('entity %s, which nothing names', e.name) from oxbow.entities e
 		where e.kind <> 'self' and not exists (select from oxbow.entity_mentions m where m.user_id = e.user_id
@@ -240,19 +216,17 @@ func (k *checker) orphans(ctx context.Context) (int, error) {
 		where not exists (select from oxbow.trait_events t where t.user_id = e.user_id and t.trait_id = e.trait_id
 		and t.seq = e.event_seq)`)
 	for _, sql := range sqls {
-		if err := k.none(ctx, "orphan", "nothing that refers to what is not there", sql); err != nil {
-			return 0, err
-		}
+		k.none("orphan", "nothing that refers to what is not there", sql)
 	}
-	return len(sqls), nil
+	return len(sqls)
 }
 
 // periodic are the jobs that come with the clock: they have one attempt, and the next one makes good what was left.
 var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check", "vector_index"}
 
 // jobs looks at what is left of the queue, after all workers have stopped.
-func (k *checker) jobs(ctx context.Context) (int, error) {
-	_, err := k.each(ctx, `select coalesce(args ->> 'user_id', ''), id, kind, state, attempt,
+func (k *checker) jobs() int {
+	k.each(`select coalesce(args ->> 'user_id', ''), id, kind, state, attempt,
 		coalesce(errors[cardinality(errors)] ->> 'error', ''), scheduled_at <= now()
 		from oxbow.river_job where state <> 'completed' and not `+long+` order by id`, func(c []string) {
 		user, id, kind, state, attempt, why, due := c[0], c[1], c[2], c[3], c[4], c[5], c[6] == "t"
@@ -268,10 +242,7 @@ func (k *checker) jobs(ctx context.Context) (int, error) {
 			k.violate("job stuck", user, id, "river_job", "no job that is due", found)
 		}
 	})
-	if err != nil {
-		return 0, err
-	}
-	return k.count(ctx, "oxbow.river_job")
+	return k.count("oxbow.river_job")
 }
 
 // faulty tells whether an error is one that the faults explain.

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"time"
@@ -38,9 +37,9 @@ type counted struct {
 }
 
 // traits replays every trait: the weight of an event follows from its evidence, and the confidence from the events.
-func (k *checker) traits(ctx context.Context) (int, error) {
+func (k *checker) traits() int {
 	evidence := map[traitKey]map[int]*counted{}
-	_, err := k.each(ctx, `select user_id, trait_id, event_seq, session_key, min(quality), count(*)
+	k.each(`select user_id, trait_id, event_seq, session_key, min(quality), count(*)
 		from oxbow.trait_evidence group by 1, 2, 3, 4`, func(c []string) {
 		at := traitKey{c[0], c[1]}
 		var seq, n int
@@ -57,20 +56,18 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 		e.memories += n
 		e.sessions[c[3]] = lifecycle.Quality(c[4])
 	})
-	if err != nil {
-		return 0, err
-	}
-	rows, err := k.tx.Query(ctx, `
+	rows, err := k.tx.Query(k.ctx, `
 		select user_id, trait_id::text, seq, event, at, coalesce(factor, 0), coalesce(sets, 0), memories,
 		coalesce(subtype, ''),
 		       coalesce(window_end, '0001-01-01 00:00:00+00'), coalesce(confidence, 0), stage, actor
 		  from oxbow.trait_events order by user_id, trait_id, seq`)
-	if err != nil {
-		return 0, err
+	var events []recorded
+	if err == nil {
+		events, err = pgx.CollectRows(rows, pgx.RowToStructByPos[recorded])
 	}
-	events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[recorded])
 	if err != nil {
-		return 0, err
+		k.err = err
+		return 0
 	}
 	states := map[traitKey]lifecycle.State{}
 	for _, e := range events {
@@ -94,7 +91,7 @@ func (k *checker) traits(ctx context.Context) (int, error) {
 			Factor: factor, Sets: e.Sets, Count: e.Memories,
 			Subtype: lifecycle.Subtype(e.Subtype), WindowEnd: e.WindowEnd})
 	}
-	return k.each(ctx, `select user_id, id, coalesce(trait_confidence, 0), trait_stage, trait_reinforcement_count,
+	return k.each(`select user_id, id, coalesce(trait_confidence, 0), trait_stage, trait_reinforcement_count,
 		trait_contradiction_count
 		from oxbow.memories_trait where expired_at is null`, func(c []string) {
 		s := states[traitKey{c[0], c[1]}]
