@@ -13,8 +13,12 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// soon is how far ahead RunUntilIdle waits for a retry.
-const soon = 3 * time.Second
+const (
+	// soon is how far ahead RunUntilIdle waits for a retry.
+	soon = 3 * time.Second
+	// idlePoll is how often RunUntilIdle polls, for jobs and for the end.
+	idlePoll = 50 * time.Millisecond
+)
 
 // UnfinishedError reports that jobs remain that cannot be worked now.
 type UnfinishedError struct {
@@ -43,7 +47,7 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // RunUntilIdle does not wait for jobs whose provider is down or whose retry is more than 3 seconds
 // away; it then returns an *UnfinishedError. If ctx ends first, running jobs are finished as in Run.
 func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) error {
-	client, err := w.client(nil)
+	client, err := w.client(nil, idlePoll)
 	if err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 func (w *Worker) waitUntilIdle(
 	ctx context.Context, client *river.Client[pgx.Tx], report func(store.Backlog),
 ) (store.Backlog, error) {
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(idlePoll)
 	defer ticker.Stop()
 	dated := jobs.Names(func(k *jobs.Kind) bool { return k.Dated })
 	var folded int64

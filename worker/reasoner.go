@@ -56,12 +56,3 @@ func (c Config) reflectBatch() int {
 	}
 	return 60
 }
-
-// reflectPoll is how often the reflection queue is polled. With PollOnly it also determines how
-// quickly the batches of an inbox follow each other.
-func (c Config) reflectPoll() time.Duration {
-	if c.PollOnly {
-		return 200 * time.Millisecond
-	}
-	return time.Second
-}

@@ -17,7 +17,7 @@ import (
 // and rolls it back; meanwhile the traits that it would change are locked. With a language model a dry
 // run ends after the first batch. A user who opted out of reflection is a *jobs.OptedOutError.
 func (w *Worker) Reflect(ctx context.Context, userID string, dryRun bool, report func(jobs.Outcome)) error {
-	client, err := w.client(nil)
+	client, err := w.client(nil, time.Second)
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func TestChecksFold(t *testing.T) {
 func TestCheckAfterCheck(t *testing.T) {
 	b := setup(t)
 	w := b.worker()
-	client, err := w.client(nil)
+	client, err := w.client(nil, time.Second)
 	require.NoError(t, err)
 	// The test delays the completion.
 	b.exec(`create function oxbow.test_wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;

@@ -139,7 +139,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	client, err := w.client(periodicJobs)
+	client, err := w.client(periodicJobs, time.Second)
 	if err != nil {
 		return err
 	}
@@ -216,19 +216,23 @@ func (w *Worker) jobs() jobs.Config {
 	}
 }
 
-func (w *Worker) client(periodic []*river.PeriodicJob) (*river.Client[pgx.Tx], error) {
+// client returns a client of River that polls for jobs that no user waits for at the given interval.
+func (w *Worker) client(periodic []*river.PeriodicJob, poll time.Duration) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	jobs.Register(workers, w.jobs())
+	reflectPoll := poll
+	if w.cfg.PollOnly { // the batches of an inbox follow each other at this interval
+		reflectPoll = min(poll, 200*time.Millisecond)
+	}
 	return river.NewClient(riverpgxv5.New(w.pool), &river.Config{
 		Schema:  riverSchema,
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			// Fetch again as soon as a job ends: users wait for new memories.
-			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
-			// These jobs may wait a second if no notification arrives.
-			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: time.Second},
+			jobs.QueueEmbed:   {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
+			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: poll},
 			jobs.QueueExtract: {MaxWorkers: extractWorkers, FetchCooldown: 5 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
-			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: w.cfg.reflectPoll()},
+			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: reflectPoll},
 		},
 		PeriodicJobs:                periodic,
 		PollOnly:                    w.cfg.PollOnly,
