@@ -83,7 +83,7 @@ bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BE
 	go -C lab build -o ../bin/bench ./bench
 	@for name in $(BENCH); do (cd lab && ../bin/bench -page ../docs/benchmarks.md $$name); done
 
-# Where the evaluation data lies, which is not part of the project.
+# The evaluation data is not part of the project.
 RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz
 PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 
@@ -93,12 +93,12 @@ eval-traits: ## measure which interests of known people become traits: RECORDS=â
 	go -C lab run ./evaltraits $(abspath $(RECORDS)) $(abspath $(PERSONAS))
 
 .PHONY: kill-reflect
-kill-reflect: ## kill the worker 50 times during a reflection on RECORDS, and compare with an undisturbed run
+kill-reflect: ## kill the worker 50 times while it reflects, and compare with an undisturbed run
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=50 OXBOW_KILL_RECORDS=$(abspath $(RECORDS)) go -C lab test -count=1 -timeout=60m -run TestKilledReflection -v ./kill
 
 .PHONY: kill-extract
-kill-extract: ## kill the worker 100 times during an extraction from 10,000 messages, and compare with an undisturbed run
+kill-extract: ## kill the worker 100 times while it extracts, and compare with an undisturbed run
 	@./scripts/setup --for-tests
 	OXBOW_KILLS=100 OXBOW_KILL_MESSAGES=10000 go -C lab test -count=1 -timeout=60m -run TestKilledExtraction -v ./kill
 
@@ -122,7 +122,7 @@ golden: ## compare what users see with the record (lab/golden; GOLDEN="-only rec
 	@./scripts/setup --for-tests
 	go -C lab run ./golden $(GOLDEN)
 
-# Where the evaluation data lies, which is not part of the project.
+# The evaluation data is not part of the project.
 EVALUATIONS ?= ../shared/data/eval
 
 .PHONY: golden-eval

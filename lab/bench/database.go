@@ -115,7 +115,8 @@ const allEmbedded = `
 
 // remember stores the texts of a user in conversations of ten, a tenth of them facts, spread over the year 2025.
 func (d database) remember(user string, texts []string) {
-	d.rememberFrom(0, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 365*24*time.Hour/time.Duration(len(texts)/10+1), user,
+	d.rememberFrom(0, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 365*24*time.Hour/time.Duration(len(texts)/10+1),
+		user,
 		texts)
 }
 

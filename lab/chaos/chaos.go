@@ -1,7 +1,7 @@
 // Package chaos drives applications and workers against a PostgreSQL of its own while it kills,
-// cuts, delays and confuses whatever it can, and checks at the end that nothing came of it. What is
-// done and when follows from a seed; how the processes then meet does not, so a seed that failed
-// may have to run more than once to fail again.
+// cuts, delays and confuses whatever it can, and checks at the end that no harm was done. The seed decides the actions
+// and their times. It does not decide how the processes interleave, so a failed seed may have to run more than once to
+// fail again.
 package chaos
 
 import (
@@ -20,17 +20,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long a plan may take that is to be come to the end of.
+// patience bounds a plan that must run to completion.
 const patience = 10 * time.Minute
 
-// Options say what to run.
+// Options select the run.
 type Options struct {
 	Seed     uint64
 	Duration time.Duration // of the faults; the healing comes on top
 	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
 	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
-	// every client comes to the end of its plan, however much longer than Duration that takes a
-	// slow machine
+	// Patient lets every client complete its plan, even if that takes longer than Duration.
 	Patient bool
 	Out     io.Writer // the report
 	Notes   io.Writer // what goes on meanwhile
@@ -38,7 +37,7 @@ type Options struct {
 	parent string // of the directory of the run; "": that of temporary files
 }
 
-// Violation is something that should not be.
+// Violation is a broken promise.
 type Violation struct {
 	Check    string
 	User     string
@@ -67,13 +66,13 @@ func shorten(s string) string {
 	return s
 }
 
-// Result is what a run came to.
+// Result is the outcome of a run.
 type Result struct {
 	Violations []Violation
 	Dir        string // with the logs, after a run that failed
 }
 
-// run is one on its way.
+// run is the state of one run.
 type run struct {
 	options  Options
 	plan     Plan
@@ -97,7 +96,7 @@ type run struct {
 
 var discard = slog.New(slog.DiscardHandler)
 
-// Run runs a seed. The error is that of an instrument that does not work; what it found is in the result.
+// Run runs a seed. Violations are in the result; an error means that the run itself failed.
 func Run(ctx context.Context, o Options) (result Result, err error) {
 	r, err := newRun(o)
 	if err != nil {
@@ -114,7 +113,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	}()
 	fmt.Fprintf(o.Out, "seed %d, %s, plan %s: %d actions of %d clients, %d faults, %d workers at first%s\n", o.Seed,
 		o.Duration, r.plan.Digest(), r.plan.actionCount(),
-		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the version before",
+		clients, len(r.plan.Faults), r.plan.Workers, map[bool]string{true: ", schema of the previous version",
 			false: ""}[r.plan.Behind])
 	for _, step := range []func(context.Context) error{r.begin, r.disturb, r.heal, r.check} {
 		if err := step(ctx); err != nil {
@@ -126,7 +125,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	return result, ctx.Err()
 }
 
-// newRun makes the directory of a run.
+// newRun creates the directory of a run.
 func newRun(o Options) (*run, error) {
 	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{},
 		points: map[string]int{}, complaints: map[string]int{}}
@@ -170,7 +169,7 @@ func (r *run) say(format string, args ...any) {
 	r.log.Info(fmt.Sprintf(format, args...))
 }
 
-// begin starts what is needed, and makes the schema.
+// begin starts PostgreSQL, the proxy and the provider, and migrates.
 func (r *run) begin(ctx context.Context) (err error) {
 	r.begun = time.Now()
 	if r.postgres, err = startPostgres(ctx, r.dir); err != nil {
@@ -224,7 +223,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// past gives every user some weeks of a habit, so that there are traits soon.
+// past gives every user some weeks of a habit, so that traits form soon.
 func (r *run) past(ctx context.Context, conn *pgx.Conn) error {
 	ids := rand.New(rand.NewPCG(r.plan.Seed, 999))
 	for user := range users {
@@ -305,7 +304,7 @@ func (r *run) clear(ctx context.Context, keep bool) error {
 	if r.provider != nil {
 		r.provider.close()
 	}
-	_ = r.notes.Close() // what is in it is for a person, if at all
+	_ = r.notes.Close() // only people read it
 	data := filepath.Join(r.dir, "postgres")
 	if r.postgres != nil {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -35,14 +35,14 @@ func TestChaos(t *testing.T) {
 	require.NotEmpty(t, r.faults)
 	require.Len(t, r.checks, len(checks)+1)
 	for _, c := range r.checks {
-		if c.name != "the index of vectors has what it says" { // it is filled once a minute, and this run is shorter
+		if c.name != "vector indexes hold the vectors of their users" { // it is filled once a minute, and this run is shorter
 			require.Positive(t, c.looked, c.name)
 		}
 	}
 
 	migration := r.command(t.Context(), r.postgres.dsn(), "migrate", "up")
 	migration.Env = append(migration.Env, failpoint.Variable+"="+failpoint.MigrateStep)
-	require.ErrorContains(t, migration.Run(), "signal: killed", "a point that is come to")
+	require.ErrorContains(t, migration.Run(), "signal: killed", "a failpoint that is reached")
 
 	conn, err := pgx.Connect(t.Context(), r.postgres.dsn())
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
-// looks are the checks that report what is named so.
+// looks maps the name of a violation to the checks that report it.
 var looks = map[string][]func(*checker) int{
 	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes},
 	"rolled back": {(*checker).writes, (*checker).marks},
@@ -113,7 +113,7 @@ var plants = []plant{
 		values ('%[2]s', '%[3]s', '%[4]s') returning id::text`},
 	{"rolled back", "its text in the history", `insert into oxbow.memory_history (user_id, memory_type, memory_id,
 		event, old_content) values ('%[2]s', 'fact', '%[3]s', 'UPDATE', 'was: %[4]s') returning user_id`},
-	{"erased", "a memory that was is there", `insert into oxbow.memories (user_id, id, content)
+	{"erased", "a memory that was erased", `insert into oxbow.memories (user_id, id, content)
 		values ('%[5]s', '%[6]s', '%[7]s') returning id::text`},
 	{"erased", "its id in a job", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at)
 		values ('embed', 'embed', 25, jsonb_build_object('user_id', '%[5]s', 'ids', '%[6]s'), 'completed', now())

@@ -11,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// checked is a check that was made, and at how much it looked.
+// checked is the result of a check.
 type checked struct {
 	name       string
-	looked     int
+	looked     int // rows that it compared
 	violations int
 }
 
-// checker looks at a system that has come to rest, at one moment. After an error its queries return nothing.
+// checker reads an idle system in one snapshot. After an error its queries return nothing.
 type checker struct {
 	ctx      context.Context
 	tx       pgx.Tx
@@ -29,20 +29,20 @@ type checker struct {
 	err      error
 }
 
-// The checks, in the order in which they are made. Each reports what it finds and returns at how much it looked.
+// checks run in this order. Each reports violations and returns the number of rows that it compared.
 var checks = []struct {
 	name string
 	look func(*checker) int
 }{
-	{"nothing acknowledged is missing, nothing rolled back is there", (*checker).writes},
-	{"no mark where it may not be: of others, erased, rolled back", (*checker).marks},
+	{"acknowledged rows exist, rolled-back rows do not", (*checker).writes},
+	{"no text of another user, of an erased row or of a rolled-back one", (*checker).marks},
 	{"every memory embedded once, by the right vector", (*checker).vectors},
-	{"the index of vectors has what it says", (*checker).vectorIndex},
+	{"vector indexes hold the vectors of their users", (*checker).vectorIndex},
 	{"every memory indexed once, and counted", (*checker).terms},
 	{"every message extracted once", (*checker).messages},
-	{"facts that repeat are one", (*checker).repeats},
+	{"repeated facts are stored once", (*checker).repeats},
 	{"every memory reflected on once", (*checker).reflections},
-	{"traits are what their events and evidence say", (*checker).traits},
+	{"traits follow from their events and evidence", (*checker).traits},
 	{"no orphan", (*checker).orphans},
 	{"no job stuck", (*checker).jobs},
 	{"a login of oxbow_app sees its user alone", (*checker).isolation},
@@ -52,7 +52,7 @@ func (k *checker) violate(check, user, id, where, expected, found string) {
 	k.report(Violation{Check: check, User: user, ID: id, Where: where, Expected: expected, Found: found})
 }
 
-// all makes all checks.
+// all runs all checks.
 func (k *checker) all() (made []checked, err error) {
 	report := k.report
 	defer func() { k.report = report }()
@@ -73,7 +73,7 @@ func (k *checker) all() (made []checked, err error) {
 	return made, nil
 }
 
-// check makes all checks on the run's database, and asks oxbow itself.
+// check runs all checks on the run's database, and oxbow check.
 func (r *run) check(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {
@@ -128,7 +128,7 @@ func (k *checker) each(sql string, do func(columns []string), args ...any) (n in
 	return n
 }
 
-// none reports each row of a query that should have none: user, id, and what is found.
+// none reports each row of a query that should return none: user, id and finding.
 func (k *checker) none(check, expected, sql string, args ...any) {
 	k.each(sql, func(c []string) { k.violate(check, c[0], c[1], "", expected, c[2]) }, args...)
 }

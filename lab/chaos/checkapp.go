@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// functions that an application asks, with what they return as text.
+// asked are an application's queries, with their results as text.
 var asked = []string{
 	`select r::text from oxbow.recall($1, 'bicycle climbing 羽毛球 parcel', max_results => 100) r`,
 	`select oxbow.context($1, 'what did I buy?')`,
@@ -19,7 +19,7 @@ var asked = []string{
 	`select r::text from oxbow.entity_edges_of($1) r`,
 }
 
-// isolation reads all that a login of oxbow_app may read, in the name of each user.
+// isolation reads everything that a login of oxbow_app may read, as each user.
 func (k *checker) isolation() (looked int) {
 	var names []string
 	k.each(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -35,7 +35,7 @@ func (k *checker) isolation() (looked int) {
 		look := func(where, text string) {
 			for _, m := range marksIn(text) {
 				if m.user != n {
-					k.violate("isolation", user, m.String(), where, "what is of this user alone", text)
+					k.violate("isolation", user, m.String(), where, "texts of this user alone", text)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func (k *checker) isolation() (looked int) {
 	return looked
 }
 
-// refused asks for another user.
+// refused checks that a query about another user fails.
 func (k *checker) refused(sql, user, other string) {
 	k.exec("savepoint before")
 	_, err := k.tx.Exec(k.ctx, sql, other)

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// vectors compares every vector with what the provider makes of the memory's text.
+// vectors compares every vector with the provider's vector of the text.
 func (k *checker) vectors() int {
 	model, err := store.CurrentModel(k.ctx, k.tx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (k *checker) vectors() int {
 		  and v.memory_type = m.memory_type and v.memory_id = m.id
 		 where m.sensitivity < 3 group by m.user_id, m.memory_type, m.id`, func(c []string) {
 		user, id, text := c[0], c[1], store.EmbeddedText(c[2], c[3])
-		if c[5] != "1" && (c[5] != "0" || c[4] != "t") { // what was forgotten early has none
+		if c[5] != "1" && (c[5] != "0" || c[4] != "t") { // a memory that was forgotten early has none
 			k.violate("embedding", user, id, "memory_vectors", "one vector of: "+text, c[5])
 			return
 		}
@@ -44,7 +44,7 @@ func (k *checker) vectors() int {
 				fmt.Sprintf("one whose cosine with it is %.3f", like))
 		}
 	})
-	k.none("embedding", "no refusal, for the provider refused nothing",
+	k.none("embedding", "no refusal, because the provider refused nothing",
 		`select user_id, memory_id, reason from oxbow.embedding_refusals`)
 	return looked
 }
@@ -106,12 +106,12 @@ func (k *checker) terms() int {
 	return k.count("oxbow.memory_terms")
 }
 
-// messages sees to it that each message led to what it leads to, once.
+// messages checks that each message was extracted once.
 func (k *checker) messages() int {
 	for _, c := range []struct{ expected, sql string }{
 		{"extracted", `select user_id, id, format('it waits, after %s failures: %s %s', extract_failures,
 			coalesce(extract_error, ''), content) from oxbow.messages where extracted_at is null`},
-		{"a memory of what the user said", `select g.user_id, g.id, g.content from oxbow.messages g
+		{"a memory of each message of the user", `select g.user_id, g.id, g.content from oxbow.messages g
 			where g.role = 'user' and not exists (select from oxbow.memory_sources s where s.user_id = g.user_id
 			and s.message_id = g.id)`},
 		{"one memory with these words of one message", `
@@ -120,11 +120,11 @@ func (k *checker) messages() int {
 			  and m.memory_type = s.memory_type and m.id = s.memory_id
 			 where s.message_id is not null and m.superseded_by is null
 			 group by s.user_id, s.message_id, m.content having count(*) > 1`},
-		{"what follows from a message for a memory, once", `
+		{"each event of a message and a memory once", `
 			select h.user_id, g, format('%s times %s of memory %s', count(*), h.event, h.memory_id)
 			  from oxbow.memory_history h, unnest(h.message_ids) g
 			 group by h.user_id, g, h.event, h.memory_id having count(*) > 1`},
-		{"nothing that the assistant said among the sources", `
+		{"no message of the assistant among the sources", `
 			select s.user_id, s.memory_id, g.content from oxbow.memory_sources s
 			join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id where g.role <> 'user'`},
 		{"one current summary of a conversation", `
@@ -138,7 +138,7 @@ func (k *checker) messages() int {
 	return k.count("oxbow.messages")
 }
 
-// repeats sees to it that of facts that say the same one is current, and that it knows how often it was said.
+// repeats checks that one of several equal facts is current, and that its mentions are counted.
 func (k *checker) repeats() int {
 	k.none("repeated fact", "one current fact with these words", `
 		select user_id, min(id::text), format('%s of them: %s', count(*), content) from oxbow.memories_fact
@@ -165,7 +165,7 @@ func (k *checker) repeats() int {
 	return len(common)
 }
 
-// reflections counts, of users of whom nothing was taken away, the memories that were ever noticed.
+// reflections counts the memories that were reflected on, for users who lost none.
 func (k *checker) reflections() int {
 	var steady []string
 	for user := range users {
@@ -185,7 +185,7 @@ func (k *checker) reflections() int {
 	return len(steady)
 }
 
-// orphans looks for rows that name what is not there: every table with a memory_id, and the other references.
+// orphans looks for dangling references: in every table with a memory_id, and in the other ones.
 func (k *checker) orphans() int {
 	var sqls []string
 	k.each(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -211,20 +211,20 @@ func (k *checker) orphans() int {
 	sqls = append(sqls, `select e.user_id, e.id, format('entity %s, which nothing names', e.name) from oxbow.entities e
 		where e.kind <> 'self' and not exists (select from oxbow.entity_mentions m where m.user_id = e.user_id
 		and m.entity_id = e.id)`)
-	sqls = append(sqls, `select e.user_id, e.trait_id, format('evidence of event %s, which is not there', e.event_seq)
+	sqls = append(sqls, `select e.user_id, e.trait_id, format('evidence of the missing event %s', e.event_seq)
 		from oxbow.trait_evidence e
 		where not exists (select from oxbow.trait_events t where t.user_id = e.user_id and t.trait_id = e.trait_id
 		and t.seq = e.event_seq)`)
 	for _, sql := range sqls {
-		k.none("orphan", "nothing that refers to what is not there", sql)
+		k.none("orphan", "no reference to a missing row", sql)
 	}
 	return len(sqls)
 }
 
-// periodic are the jobs that come with the clock: they have one attempt, and the next one makes good what was left.
+// periodic lists the kinds of periodic jobs. They have one attempt: the next job does the rest.
 var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check", "vector_index"}
 
-// jobs looks at what is left of the queue, after all workers have stopped.
+// jobs looks at unfinished jobs after all workers have stopped.
 func (k *checker) jobs() int {
 	k.each(`select coalesce(args ->> 'user_id', ''), id, kind, state, attempt,
 		coalesce(errors[cardinality(errors)] ->> 'error', ''), scheduled_at <= now()
@@ -233,11 +233,11 @@ func (k *checker) jobs() int {
 		found := fmt.Sprintf("%s, %s, attempt %s: %s", kind, state, attempt, why)
 		switch {
 		case state == "running":
-			k.violate("job stuck", user, id, "river_job", "no job running, for no worker runs", found)
+			k.violate("job stuck", user, id, "river_job", "no job running, because no worker runs", found)
 		case state == "discarded" && slices.Contains(periodic, kind) && faulty(why):
 		case state == "discarded", state == "cancelled":
 			k.violate("job given up", user, id, "river_job", "no job given up", found)
-		case slices.Contains(periodic, kind): // it has come with the clock, just before the workers stopped
+		case slices.Contains(periodic, kind): // due again just before the workers stopped
 		case due:
 			k.violate("job stuck", user, id, "river_job", "no job that is due", found)
 		}
@@ -245,7 +245,7 @@ func (k *checker) jobs() int {
 	return k.count("oxbow.river_job")
 }
 
-// faulty tells whether an error is one that the faults explain.
+// faulty reports whether the faults explain an error.
 func faulty(why string) bool {
 	for _, part := range []string{"connect", "conn ", "SQLSTATE 57", "EOF", "broken pipe", "reset by peer", "timeout",
 		"deadline", "canceled", "Stuck job rescued", "closed", "unexpected message", "shutting down", "starting up",

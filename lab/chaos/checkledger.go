@@ -9,24 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// there is a row of memories, messages or sensory as it stands in the database.
-type there struct {
+// stored is a row of memories, messages or sensory in the database.
+type stored struct {
 	user, kind, content         string
 	expired, forgotten, hasNext bool
 }
 
-// writes compares the database with what the clients were told.
+// writes compares the database with the answers that the clients got.
 func (k *checker) writes() int {
-	tables := map[string]map[uuid.UUID]there{}
+	tables := map[string]map[uuid.UUID]stored{}
 	byContent := map[string]uuid.UUID{} // memories whose id the client did not learn
 	for table, columns := range map[string]string{
 		"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
 		"messages": "role, content, false, false, false",
 		"sensory":  "'', content, false, false, false"} {
-		tables[table] = map[uuid.UUID]there{}
+		tables[table] = map[uuid.UUID]stored{}
 		k.each("select id, user_id, "+columns+" from oxbow."+table, func(c []string) {
 			id := uuid.MustParse(c[0])
-			tables[table][id] = there{c[1], c[2], c[3], c[4] == "t", c[5] == "t", c[6] == "t"}
+			tables[table][id] = stored{c[1], c[2], c[3], c[4] == "t", c[5] == "t", c[6] == "t"}
 			if table == "memories" {
 				byContent[c[1]+"\x00"+c[3]] = id
 			}
@@ -73,15 +73,15 @@ func (k *checker) writes() int {
 	}
 	for id, how := range k.ledger.traits {
 		if _, ok := tables["memories"][id]; ok && how == acked {
-			k.violate("erased", "", id.String(), "memories", "no trait, for it was deleted", "it is there")
+			k.violate("erased", "", id.String(), "memories", "no trait, because it was deleted", "a trait")
 		}
 		looked++
 	}
 	return looked
 }
 
-// compare compares one row with what is there.
-func (k *checker) compare(w *write, row *written, life outcome, found there, ok bool) {
+// compare compares a client's row with the stored one.
+func (k *checker) compare(w *write, row *written, life outcome, found stored, ok bool) {
 	what := func(check, expected, seen string) {
 		k.violate(check, userName(w.user), row.id.String(), row.table,
 			expected+fmt.Sprintf(" (client %d, action %d, %s, %s: %s)", w.client, w.nth, w.action, w.outcome,
@@ -89,13 +89,13 @@ func (k *checker) compare(w *write, row *written, life outcome, found there, ok 
 	}
 	switch {
 	case !ok && w.outcome == acked && life == never && row.erased <= failed:
-		what("missing", "a row, for it was acknowledged", "none")
+		what("missing", "a row, because it was acknowledged", "none")
 	case ok && w.outcome == failed:
-		what("rolled back", "no row, for its transaction was rolled back", "it is there")
+		what("rolled back", "no row, because its transaction was rolled back", "a row")
 	case ok && life == acked:
-		what("erased", fmt.Sprintf("no row, for life %d of the user was erased", w.life), "it is there")
+		what("erased", fmt.Sprintf("no row, because life %d of the user was erased", w.life), "a row")
 	case ok && row.erased == acked:
-		what("erased", "no row, for it was erased", "it is there")
+		what("erased", "no row, because it was erased", "a row")
 	}
 	if !ok || w.outcome == failed {
 		return
@@ -112,7 +112,7 @@ func (k *checker) compare(w *write, row *written, life outcome, found there, ok 
 			fmt.Sprintf("forgotten: %t", found.forgotten))
 	}
 	if row.superseded == acked && !found.expired {
-		what("superseded", "an older version, for it was superseded", "it is current")
+		what("superseded", "an older version, because it was superseded", "it is current")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 type traitKey struct{ user, id string }
 
-// recorded is an event of a trait as it stands in the database.
+// recorded is a stored event of a trait.
 type recorded struct {
 	UserID     string
 	TraitID    string

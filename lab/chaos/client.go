@@ -17,14 +17,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 )
 
-// actionTime is how long a client waits for the answer to an action, patientActionTime how long one
-// does that is to come to the end.
+// actionTime and patientActionTime limit how long a client waits for the answer to an action.
 const (
 	actionTime        = 5 * time.Second
 	patientActionTime = 30 * time.Second
 )
 
-// client is an application: it goes through its actions one after the other, each when its time has come.
+// client is an application that performs its actions in order, each at its time.
 type client struct {
 	run    *run
 	number int
@@ -83,7 +82,7 @@ func randomID(r *rand.Rand) (id uuid.UUID) {
 	return id
 }
 
-// work goes through the plan until ctx ends. What is late is done at once, and what is not begun by the end is missed.
+// work performs the plan until ctx ends. Late actions start at once; those that have not started by the end are missed.
 func (c *client) work(ctx context.Context, begun time.Time) {
 	actions := c.run.plan.Actions[c.number]
 	for nth, a := range actions {
@@ -117,7 +116,7 @@ func (c *client) act(ctx context.Context, nth int, a Action) {
 	}
 }
 
-// do does an action; never says that there was nothing to do it with.
+// do performs an action. The outcome never means that nothing suited it.
 func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 	l := c.run.ledger
 	w := &write{client: c.number, nth: nth, action: a.Kind, user: a.User, life: l.life(a.User)}
@@ -186,7 +185,7 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 		for range 1 + a.Many {
 			one(m, "fact", fmt.Sprintf(remarks[int(a.Pick)%len(remarks)], m))
 		}
-	case "common": // what others say too
+	case "common": // facts that other clients state too
 		for i := range a.Many {
 			m := mark{a.User, 0, 90000 + (int(a.Pick%20)+i)%20}
 			one(m, "fact", fmt.Sprintf(remarks[m.number%len(remarks)], m))
@@ -237,7 +236,7 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 	})
 }
 
-// commitWorking writes what a working memory holds. Its memories get ids of the client's own making.
+// commitWorking commits a working memory. Its memories get ids from the client.
 func (c *client) commitWorking(ctx context.Context, w *write, a Action) (outcome, error) {
 	session := sessionName(w.user, w.life, a.Pick>>4)
 	working, err := oxbow.NewWorkingMemory(userName(w.user), session, 5)
@@ -319,7 +318,7 @@ func (c *client) eraseUser(ctx context.Context, user int) (outcome, error) {
 	return how, err
 }
 
-// recall asks, and looks at whose memories come back.
+// recall asks, and checks whose memories it gets.
 func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 	user := userName(a.User)
 	question := questions[int(a.Pick)%len(questions)]
@@ -338,7 +337,7 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 		return err
 	})
 	if err == nil && c.number%2 == 0 && a.Kind == "recall" {
-		// reports what was used
+		// this one reports uses
 		if found, err := c.oxbow.Recall(ctx, oxbow.Query{UserID: user, Text: question}); err == nil {
 			for _, m := range found.Memories {
 				texts = append(texts, m.Content)
@@ -360,7 +359,7 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 	return how, err
 }
 
-// change does something to a memory that is there.
+// change changes a memory of the user.
 func (c *client) change(ctx context.Context, w *write, a Action) (outcome, error) {
 	l, user := c.run.ledger, userName(a.User)
 	row := l.target(a.User, a.Pick, func(row *written) bool {
@@ -457,7 +456,7 @@ func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
 	return how, err
 }
 
-// complaint counts an error of an action, by what it is.
+// complaint counts an error of an action by its kind.
 func (r *run) complaint(kind string, err error) {
 	what := "connection"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -478,7 +477,7 @@ func (r *run) complaint(kind string, err error) {
 	}
 }
 
-// sleep waits, and tells whether ctx goes on.
+// sleep waits, and reports whether ctx is still valid.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

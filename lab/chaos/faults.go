@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// injectAll goes through the faults of the plan. One that lasts does not keep the next ones waiting.
+// injectAll injects the faults of the plan. A long fault does not delay the next ones.
 func (r *run) injectAll(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, f := range r.plan.Faults {
@@ -23,7 +23,7 @@ func (r *run) injectAll(ctx context.Context) {
 		r.note(f.Kind)
 		all.Go(func() {
 			r.log.Info("fault", "kind", f.Kind, "slot", f.Slot, "point", f.Point, "nth", f.Nth, "for", f.For)
-			// what a fault has begun, it ends, though the time is over
+			// a fault completes even after the end of the run
 			if err := r.inject(context.WithoutCancel(ctx), f); err != nil {
 				r.log.Info("the fault met another one", "kind", f.Kind, "error", err)
 				r.note(f.Kind + ", which met another fault")
@@ -75,19 +75,19 @@ func (r *run) inject(ctx context.Context, f Fault) error {
 	case "migration":
 		return r.migrate(ctx, f)
 	default:
-		return fmt.Errorf("there is no fault %q", f.Kind)
+		return fmt.Errorf("unknown fault %q", f.Kind)
 	}
 	return nil
 }
 
-// burst fills the queue: some thousand memories of steady users, in a statement each.
+// burst fills the queue with thousands of memories of steady users, one statement for each user.
 func (r *run) burst(ctx context.Context, f Fault) error {
 	conn, err := pgx.Connect(ctx, r.proxy.dsn(ownerRole))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	// whose vectors have an index is decided every ten minutes, and when nobody knows when it was
+	// without this setting the next worker decides at once which users get a vector index
 	if _, err := conn.Exec(ctx, `delete from oxbow.settings where key = 'vector_index.looked'`); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (r *run) burst(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// migrate does what an operator does with a new version: migrates, in several places at once, while
-// workers are restarted. One of the migrations is killed on the way.
+// migrate upgrades as an operator does: it migrates in several places at once while workers restart. It kills one of
+// the migrations.
 func (r *run) migrate(ctx context.Context, f Fault) error {
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {

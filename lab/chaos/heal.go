@@ -10,12 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// drainTime is how long a system without faults may take to have nothing left to do. The jobs of
-// workers that were killed are taken up after 45 seconds and what a call of a provider may take,
-// and River looks every 30.
+// drainTime limits how long a system without faults may take to finish all work. River rescues the jobs of killed
+// workers 45 seconds after the limit of a provider's call, and looks every 30 seconds.
 const drainTime = 10 * time.Minute
 
-// long are checks of a worker that was killed: theirs is a time of 4 minutes, and nothing waits for them.
+// long matches checks of a killed worker. They may run for 4 minutes, and nothing waits for them.
 const long = `(kind in ('consistency_check', 'vector_index') and state = 'running'
 	and attempted_at > now() - interval '6 minutes')`
 
@@ -29,8 +28,8 @@ func (r *run) heal(ctx context.Context) error {
 	}
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
 		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
-			Expected: "a worker that is told to stop ends within its --stop-timeout of 5 s",
-			Found:    "still there after 30 s"})
+			Expected: "a worker ends within its --stop-timeout of 5 s",
+			Found:    "it runs after 30 s"})
 	}
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
@@ -46,7 +45,7 @@ func (r *run) heal(ctx context.Context) error {
 		return fmt.Errorf("end the sessions: %w", err)
 	}
 	if r.options.Hurry {
-		// what a worker would do of itself 45 seconds later
+		// a worker does this after 45 seconds
 		if _, err := conn.Exec(ctx, `delete from oxbow.river_leader`); err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (r *run) heal(ctx context.Context) error {
 				limit), Found: left})
 			break
 		}
-		// What waits for another attempt gets it now, as an operator may do.
+		// Jobs that wait for another attempt get it now, as an operator may do.
 		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available', scheduled_at = now()
 			where (state = 'retryable' or state = 'scheduled' and kind <> 'expire_trend') and scheduled_at > now()
 			and created_at < now() - interval '3 seconds'`); err != nil {
@@ -90,12 +89,12 @@ func (r *run) heal(ctx context.Context) error {
 	r.say("drained in %.1f s", time.Since(begun).Seconds())
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
 		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
-			Expected: "an idle worker ends when it is told to", Found: "still there after 30 s"})
+			Expected: "an idle worker ends after SIGTERM", Found: "it runs after 30 s"})
 	}
 	return nil
 }
 
-// remaining tells what is left to do; empty: nothing.
+// remaining describes the work that is left, or returns "".
 func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 	rows, err := conn.Query(ctx, `
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job

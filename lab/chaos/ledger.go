@@ -14,21 +14,20 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// outcome is what a client knows of what it did.
+// outcome is what a client knows about the effect of an action.
 type outcome int
 
 const (
-	never   outcome = iota // nobody tried
-	failed                 // for certain, it had no effect
+	never   outcome = iota // it was not tried
+	failed                 // it had no effect
 	unknown                // the answer was lost: it had its whole effect, or none
 	acked
 )
 
 func (o outcome) String() string { return [...]string{"never", "failed", "unknown", "acknowledged"}[o] }
 
-// judge tells what is known after a statement, or several of one transaction that commits itself,
-// ended with an error. What pgconn.SafeToRetry says is not asked: pgx 5.12 says so too ("conn
-// closed") where a connection ends before the answer to COMMIT.
+// judge returns the outcome of a statement, or of a transaction, that ended with an error. It does not use
+// pgconn.SafeToRetry, which in pgx 5.12 is also true ("conn closed") if a connection ends before the answer to COMMIT.
 func judge(err error) outcome {
 	var answered *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -46,7 +45,7 @@ func judge(err error) outcome {
 	return unknown
 }
 
-// errAbandoned is what a client ends a transaction with that it was to roll back.
+// errAbandoned ends a transaction that the plan rolls back.
 var errAbandoned = errors.New("rolled back by the client")
 
 // written is one row that a client wrote.
@@ -82,20 +81,19 @@ type erasure struct {
 	outcome    outcome
 }
 
-// ledger is what the clients wrote and what they were told. Rows of a user are changed by the one client that the user
-// belongs to, which does one thing after the other.
+// ledger records the clients' writes and their outcomes. One client alone changes the rows of a user, one at a time.
 type ledger struct {
 	mu       sync.Mutex
 	writes   []*write
 	erasures []*erasure
 	lives    [users]int
 	numbers  [users]int
-	mine     [users][]*written         // memories that are acknowledged and were not taken away: what can be acted on
-	sessions [users][]string           // in which something was said
-	traits   map[uuid.UUID]outcome     // whose deletion was tried
+	mine     [users][]*written         // acknowledged memories of the current life, which actions choose from
+	sessions [users][]string           // with messages
+	traits   map[uuid.UUID]outcome     // of deleting a trait
 	actions  map[string]map[string]int // kind, outcome: number
-	crashed  time.Time                 // PostgreSQL, the last time: what is unlogged is empty since
-	missed   int                       // actions that were not begun
+	crashed  time.Time                 // of PostgreSQL's last crash, which emptied unlogged tables
+	missed   int                       // actions that did not start
 }
 
 func newLedger() *ledger {
@@ -140,14 +138,14 @@ func (l *ledger) add(w *write) {
 	}
 }
 
-// isGone tells whether a user's life was erased for certain.
+// isGone reports whether a user's life was certainly erased.
 func (l *ledger) isGone(user, life int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lifeErased(user, life) == acked
 }
 
-// lifeErased tells what is known of the erasure of a user's life.
+// lifeErased returns the outcome of erasing a user's life.
 func (l *ledger) lifeErased(user, life int) outcome {
 	for _, e := range l.erasures {
 		if e.user == user && e.life == life {
@@ -157,7 +155,7 @@ func (l *ledger) lifeErased(user, life int) outcome {
 	return never
 }
 
-// begin records a conversation in which something was said.
+// begin records a conversation with messages.
 func (l *ledger) begin(user int, session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +164,7 @@ func (l *ledger) begin(user int, session string) {
 	}
 }
 
-// openSession is one of a user's conversations; empty: there is none.
+// openSession returns one of a user's conversations, or "".
 func (l *ledger) openSession(user int, pick uint32) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,28 +174,28 @@ func (l *ledger) openSession(user int, pick uint32) string {
 	return ""
 }
 
-// deleted records that a trait was deleted, or perhaps was.
+// deleted records the outcome of deleting a trait.
 func (l *ledger) deleted(trait uuid.UUID, how outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.traits[trait] = how
 }
 
-// crash records that what is not logged was lost up to now.
+// crash records that unlogged tables lost their rows.
 func (l *ledger) crash() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.crashed = time.Now()
 }
 
-// miss records actions for which there was no time.
+// miss counts actions that did not start in time.
 func (l *ledger) miss(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.missed += n
 }
 
-// target is one of a user's memories that fits; nil: none does.
+// target returns one of a user's memories that fits, or nil.
 func (l *ledger) target(user int, pick uint32, fits func(*written) bool) *written {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,18 +208,18 @@ func (l *ledger) target(user int, pick uint32, fits func(*written) bool) *writte
 	return nil
 }
 
-// set changes what is known of a row.
+// set changes an outcome of a row.
 func (l *ledger) set(of *outcome, to outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*of = to
 }
 
-// endLife records that a user was erased, or perhaps was: what is written from now on is of another life.
+// endLife records the outcome of erasing a user. Later writes belong to another life.
 func (l *ledger) endLife(user int, how outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.erasures { // what an earlier one may have left
+	for _, e := range l.erasures { // it also completes earlier attempts
 		if e.user == user && how == acked {
 			e.outcome = acked
 		}
@@ -232,13 +230,13 @@ func (l *ledger) endLife(user int, how outcome) {
 	l.sessions[user] = nil
 }
 
-// transact runs do in a transaction in the name of a user, and tells what became of it.
+// transact runs do in a transaction of a user, and returns its outcome.
 func transact(ctx context.Context, db oxbow.DB, user string, abandon bool, do func(tx pgx.Tx) error) (outcome, error) {
 	tx, err := db.BeginTx(ctx, pgx.TxOptions{})
 	if err != nil {
 		return failed, err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it is over already, or the connection is
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
 	if _, err := tx.Exec(ctx, `select set_config('oxbow.user_id', $1, true)`, user); err != nil {
 		return failed, err
 	}

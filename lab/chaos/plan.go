@@ -20,38 +20,38 @@ const (
 	burstMemories = 2000
 )
 
-// How a user is treated. What is counted exactly at the end is counted of steady users, to whom nothing is taken away.
+// Steady users lose nothing, so the checks count their rows exactly. Others may be erased.
 func isSteady(user int) bool { return user%usersAClient == 0 && user != sharedUser }
 func isErased(user int) bool { return user%usersAClient == usersAClient-1 }
 
-// Plan is what a run does and when: all of it follows from the seed.
+// Plan lists a run's actions and faults with their times. All of it follows from the seed.
 type Plan struct {
 	Seed     uint64
 	Duration time.Duration
-	Behind   bool       // the run begins with the schema of the version before
+	Behind   bool       // the run begins with the previous version's schema
 	Workers  int        // at the beginning
 	Actions  [][]Action // of each client, in order
 	Faults   []Fault
 }
 
-// Action is what a client does. Which memory or trait it is about is chosen by Pick among those that there are by then.
+// Action is one action of a client. Pick chooses its memory or trait among those that exist by then.
 type Action struct {
 	At       time.Duration
 	Kind     string
 	User     int
 	Pick     uint32
 	Many     int  // rows
-	Rollback bool // the transaction is given up at its end
-	Direct   bool // not in a transaction of the client's own
+	Rollback bool // the transaction is rolled back at its end
+	Direct   bool // without a transaction of the client
 }
 
-// Fault is what happens to the system.
+// Fault is a disturbance.
 type Fault struct {
 	At    time.Duration
 	Kind  string
 	Slot  int           // of a worker
-	Point string        // a failpoint, or a way of a provider to misbehave
-	Nth   int           // time it is come to; number of workers, connections, days
+	Point string        // a failpoint, or how a provider misbehaves
+	Nth   int           // which arrival at the point; or a number of workers, connections or days
 	For   time.Duration // how long it lasts
 }
 
@@ -148,7 +148,7 @@ func clientActions(r *rand.Rand, client int, duration time.Duration) (actions []
 	return actions
 }
 
-// Digest names the plan: two runs with the same one were to do the same.
+// Digest identifies the plan: runs with equal digests had the same plan.
 func (p Plan) Digest() string {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -158,7 +158,7 @@ func (p Plan) Digest() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// actionCount is how many actions there are.
+// actionCount returns the number of actions.
 func (p Plan) actionCount() (n int) {
 	for _, a := range p.Actions {
 		n += len(a)

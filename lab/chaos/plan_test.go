@@ -20,7 +20,7 @@ func TestPlanFollowsFromSeed(t *testing.T) {
 	require.NotEqual(t, plan.Digest(), NewPlan(7, 2*time.Minute).Digest())
 }
 
-// In the seeds of which the numbers are told, everything happens.
+// In twenty seeds, everything happens.
 func TestPlansHaveEverything(t *testing.T) {
 	t.Parallel()
 	faults, points, actions, behind := map[string]int{}, map[string]int{}, map[string]int{}, 0

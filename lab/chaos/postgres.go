@@ -24,7 +24,7 @@ const (
 	appRole   = "chaos_app"
 )
 
-// postgres is a cluster of the run's own.
+// postgres is the cluster of a run.
 type postgres struct {
 	config localpg.Config
 
@@ -32,8 +32,8 @@ type postgres struct {
 	server *localpg.Server
 }
 
-// startPostgres makes the cluster. It does not wait for the disk: what is killed here is processes,
-// and what a process has written the system keeps.
+// startPostgres creates the cluster. It turns fsync off, because only processes are killed, and the system keeps what a
+// process has written.
 func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	p := &postgres{config: localpg.Config{DataDir: filepath.Join(dir, "postgres"), Database: database,
 		Settings: map[string]string{"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
@@ -54,14 +54,14 @@ func (p *postgres) stop(ctx context.Context) error {
 	return err
 }
 
-// dsn is that of the database, past the proxy.
+// dsn returns the connection string of the database, past the proxy.
 func (p *postgres) dsn() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.server.DSN(database)
 }
 
-// socket is the server's file. It is the same after a restart.
+// socket returns the path of the server's socket, which a restart does not change.
 func (p *postgres) socket() (string, error) {
 	u, err := url.Parse(p.dsn())
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *postgres) socket() (string, error) {
 	return filepath.Join(u.Query().Get("host"), ".s.PGSQL."+u.Query().Get("port")), nil
 }
 
-// postmaster is the process id that stands in the pid file of this cluster.
+// postmaster returns the process id in the cluster's pid file.
 func (p *postgres) postmaster() (int, error) {
 	text, err := os.ReadFile(filepath.Join(p.config.DataDir, "data", "postmaster.pid"))
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *postgres) postmaster() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(first))
 }
 
-// crash stops the server at once, without a checkpoint, and starts it again after a while.
+// crash stops the server without a checkpoint, and restarts it after a while.
 func (p *postgres) crash(ctx context.Context, down time.Duration, crashed func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *postgres) crash(ctx context.Context, down time.Duration, crashed func()
 	return old.Stop(context.WithoutCancel(ctx)) // another one uses the cluster
 }
 
-// killBackend kills the process of one of the server's connections. The server then ends all others, and recovers.
+// killBackend kills the process of one connection. The server then ends all others and recovers.
 func (p *postgres) killBackend(ctx context.Context, nth int) error {
 	conn, err := pgx.Connect(ctx, p.dsn())
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *postgres) killBackend(ctx context.Context, nth int) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// terminate cuts connections off on the server's side: one of three.
+// terminate ends one connection of three on the server's side.
 func (p *postgres) terminate(ctx context.Context, nth int) error {
 	conn, err := pgx.Connect(ctx, p.dsn())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
-// dimension is small: what is stored and compared costs little, and is as good for finding faults.
+// dimension is small, because large vectors cost more and find no more faults.
 const dimension = 64
 
 var (
@@ -26,7 +26,7 @@ var (
 	chatFaults = []string{"429", "500", "503", "hang", "cut", "garbage", "prose", "slow"}
 )
 
-// provider is the far end of an embedding and of a chat provider, on a port of its own.
+// provider is a server of embeddings and chat completions that can misbehave.
 type provider struct {
 	address string
 	server  *http.Server
@@ -66,14 +66,14 @@ func (p *provider) embedderConfig() providers.Config {
 		APIKey: "none", Timeout: 1500 * time.Millisecond}
 }
 
-// fail lets an end misbehave for a while.
+// fail lets an endpoint misbehave for a while.
 func (p *provider) fail(end, fault string, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults[end], p.until[end] = fault, time.Now().Add(d)
 }
 
-// healAll ends all faults, and lets go what hangs.
+// healAll ends all faults and releases hanging requests.
 func (p *provider) healAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,8 @@ func (p *provider) healAll() {
 	p.heal = make(chan struct{})
 }
 
-// misbehave does so if it is to, and says whether that was all. Otherwise it returns the fault that is left to do.
+// misbehave answers the request if a fault says so, and reports whether it did. Otherwise it returns the fault, if any,
+// that the caller applies.
 func (p *provider) misbehave(end string, w http.ResponseWriter, r *http.Request) (fault string, done bool) {
 	p.mu.Lock()
 	fault, until, heal := p.faults[end], p.until[end], p.heal
@@ -159,7 +160,7 @@ func (p *provider) embed(w http.ResponseWriter, r *http.Request) {
 		"usage": map[string]any{"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-// vector is the right one of a text.
+// vector returns the correct vector of a text.
 func (p *provider) vector(ctx context.Context, text string) ([]float32, error) {
 	made, err := p.vectors.Embed(ctx, []string{text})
 	if err != nil {
@@ -196,7 +197,7 @@ func (p *provider) chat(w http.ResponseWriter, r *http.Request) {
 		"usage": map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}})
 }
 
-// think is what the model answers. It does what it is asked for, in a simple way that is always the same.
+// think returns the model's answer: simple, and always the same for a request.
 func think(r llmtest.Request) string {
 	switch {
 	case len(r.Data("conflicts")) > 0:

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// proxy stands between all clients and workers and the server, as a network does: it can cut
-// connections, stall, and carry what is sent but not what is answered, which is how a client does
-// not learn whether it committed.
+// proxy connects all clients and workers to the server, as a network does. It can cut connections, stall, and lose
+// answers, so that a client does not learn whether it committed.
 type proxy struct {
 	dir      string
 	target   string
@@ -69,7 +68,7 @@ func (p *proxy) connect(client net.Conn) {
 	p.wait()
 	server, err := net.Dial("unix", p.target)
 	if err != nil {
-		_ = client.Close() // nobody is there, and so it is told
+		_ = client.Close() // the client sees a closed connection
 		return
 	}
 	c := &pair{client: client, server: server}
@@ -115,7 +114,7 @@ func (c *pair) isDeaf() bool {
 	return c.deaf
 }
 
-// wait holds up what is carried while the network stalls.
+// wait blocks while the network stalls.
 func (p *proxy) wait() {
 	p.mu.Lock()
 	stalled := p.stalled
@@ -125,7 +124,7 @@ func (p *proxy) wait() {
 	}
 }
 
-// each does something to one connection of so many.
+// each calls do with one connection of every "of".
 func (p *proxy) each(of int, do func(*pair)) (n int) {
 	p.mu.Lock()
 	var some []*pair
@@ -144,7 +143,7 @@ func (p *proxy) each(of int, do func(*pair)) (n int) {
 
 func (p *proxy) cut(of int) int { return p.each(of, (*pair).close) }
 
-// deafen loses the answers on some connections for a while, and then cuts these.
+// deafen loses the answers on some connections for a while, and then closes them.
 func (p *proxy) deafen(of int, d time.Duration) int {
 	return p.each(of, func(c *pair) {
 		c.mu.Lock()

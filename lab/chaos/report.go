@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// report prints what was done, and what came of it.
+// report prints the actions, the faults and the results of the checks.
 func (r *run) report(out io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,9 +29,9 @@ func (r *run) report(out io.Writer) {
 		fmt.Fprintln(t)
 	}
 	fmt.Fprintf(t, "all\t%d\t%d\t%d\t%d\t%d\t\n", sums[0], sums[1], sums[2], sums[3], sums[4])
-	_ = t.Flush() // as fmt.Fprintf: nobody could be told
+	_ = t.Flush() // a failed write leaves nothing to do
 	if r.ledger.missed > 0 {
-		fmt.Fprintf(out, "%d actions were not begun in time\n", r.ledger.missed)
+		fmt.Fprintf(out, "%d actions did not start in time\n", r.ledger.missed)
 	}
 	fmt.Fprintf(out, "errors that clients saw: %s\n", counts(r.complaints))
 	fmt.Fprintf(out, "faults: %s\n", counts(r.faults))
@@ -42,7 +42,7 @@ func (r *run) report(out io.Writer) {
 			spared = append(spared, point)
 		}
 	}
-	fmt.Fprintf(out, "points at which nobody died: %s\n", strings.Join(spared, " "))
+	fmt.Fprintf(out, "failpoints that killed nothing: %s\n", strings.Join(spared, " "))
 	r.provider.mu.Lock()
 	fmt.Fprintf(out, "requests to providers: %s\n", counts(r.provider.counts))
 	r.provider.mu.Unlock()

@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// Every text that a run writes has a mark in it: whose it is, in which life of that user (erasing a
-// user ends one), and which text it is. Wherever a mark turns up, it can be told whether it may be
-// there.
+// mark identifies a text that a run writes: its user, the life of that user (erasing a user ends one), and its number.
+// Every text contains its mark, so a check knows of every stored text whether it may exist.
 type mark struct{ user, life, number int }
 
 func (m mark) String() string { return fmt.Sprintf("zk%02de%02dn%05d", m.user, m.life, m.number) }
 
-// A trait is of no text in particular.
+// ofUser returns a mark for texts, such as traits, that come from several texts of a user.
 func (m mark) ofUser() string { return fmt.Sprintf("zu%02de%02d", m.user, m.life) }
 
 var markPattern = regexp.MustCompile(`(?i)zk(\d\d)e(\d\d)n(\d{5})|zu(\d\d)e(\d\d)`)
 
-// marksIn returns the marks in a text; number is -1 where a mark is of no text in particular.
+// marksIn returns the marks in a text. The number is -1 in marks made by ofUser.
 func marksIn(text string) (marks []mark) {
 	number := func(s string) int {
 		n, _ := strconv.Atoi(s) // digits, by the pattern
@@ -37,7 +36,7 @@ func marksIn(text string) (marks []mark) {
 
 func userName(user int) string { return fmt.Sprintf("user-%02d", user) }
 
-// userOf is the number of a user, -1 for one that is not of a run.
+// userOf returns the number of a user, or -1 if no run has that user.
 func userOf(name string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "user-"))
 	if err != nil || name != userName(n) {
@@ -46,7 +45,7 @@ func userOf(name string) int {
 	return n
 }
 
-// topics are what reflection finds habits in: how memories tell of it, and how one says that it is over.
+// topics are habits for reflection to find: a word, a memory that shows the habit, and one that ends it.
 var topics = []struct{ word, habit, end string }{
 	{"climbing", "Went climbing at the hall", "I no longer go climbing"},
 	{"ramen", "I like ramen more than any other soup", "I no longer like ramen"},
@@ -59,10 +58,10 @@ var topics = []struct{ word, habit, end string }{
 var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子",
 	"今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
 
-// towns are where people live, one after the other.
+// towns are places to live in.
 var towns = []string{"Lisbon", "Porto", "Bergen", "杭州", "上海", "Kyoto"}
 
-// memoryText is what a memory says.
+// memoryText makes up the text of a memory.
 func memoryText(m mark, pick uint32) string {
 	n := int(pick >> 8)
 	switch pick % 8 {
@@ -75,7 +74,7 @@ func memoryText(m mark, pick uint32) string {
 	}
 }
 
-// messageText is what somebody says in a conversation. Every one of them is worth a memory.
+// messageText makes up a message. Each is worth a memory.
 func messageText(m mark, pick uint32) string {
 	n := int(pick >> 8)
 	town := towns[n%len(towns)]

@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// crew are the worker processes: each slot has one that is started again whenever it ends.
+// crew runs the worker processes. A slot restarts its worker whenever it ends.
 type crew struct {
 	run   *run
 	slots [workers]slot
@@ -34,7 +34,7 @@ type slot struct {
 	running bool // the goroutine of the slot
 }
 
-// environment is what the programs get: nothing of who runs this.
+// environment returns the environment of the programs, which inherit nothing else.
 func (r *run) environment(dsn string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "TZ=UTC", "LC_ALL=C", "DATABASE_URL=" + dsn,
 		"OXBOW_EMBEDDING_PROVIDER=openai", "OXBOW_EMBEDDING_MODEL=" + embeddingModel,
@@ -47,14 +47,14 @@ func (r *run) environment(dsn string) []string {
 	return env
 }
 
-// command is a program in a group of its own, so that an interrupt on the terminal is for us alone.
+// command returns a program in its own process group, so that an interrupt at the terminal reaches only the driver.
 func (r *run) command(ctx context.Context, dsn string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, r.options.Binary, args...)
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = r.environment(dsn), r.dir, &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-// set says how many of the slots are to have a worker.
+// set changes how many slots have a worker.
 func (c *crew) set(ctx context.Context, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,12 +90,12 @@ func (c *crew) stop(i int, sig syscall.Signal) {
 // signal is called with the slot locked.
 func (s *slot) signal(sig syscall.Signal) {
 	if s.process != nil {
-		s.armed = "" // it ends by us, not at the point
+		s.armed = "" // the signal ends it, not the failpoint
 		_ = s.process.Signal(sig)
 	}
 }
 
-// restart ends the worker of one of the slots that have one; its successor has a failpoint, or another clock.
+// restart ends the worker of a slot. Its successor has the failpoint, or the clock.
 func (c *crew) restart(i int, sig syscall.Signal, point, now string) {
 	s := c.choose(i)
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (c *crew) restart(i int, sig syscall.Signal, point, now string) {
 	s.signal(sig)
 }
 
-// choose is one of the slots that have a worker, if it can be one that is not about to die at a point.
+// choose returns a slot with a worker, if possible one without a pending failpoint.
 func (c *crew) choose(i int) *slot {
 	c.mu.Lock()
 	n := max(c.wanted, 1)
@@ -163,8 +163,7 @@ func (c *crew) keep(ctx context.Context, i int) {
 	}
 }
 
-// prepare makes the command of the next worker of a slot. Slots with an even number reason by
-// rules, the others ask a model.
+// prepare returns the command of a slot's next worker. Even slots reason by rules, odd ones ask a model.
 func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File, error) {
 	args := []string{"work", "--concurrency", "2", "--stop-timeout", "5s"}
 	if s.now != "" {
@@ -194,7 +193,7 @@ func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File
 	return cmd, log, nil
 }
 
-// end stops all workers in order and waits for them; those that do not end are killed, and named.
+// end stops all workers and waits for them. It kills those that do not end in time, and returns their slots.
 func (c *crew) end(limit time.Duration) (stuck []int) {
 	for i := range c.slots {
 		c.stop(i, syscall.SIGTERM)

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// checkIsolation holds the documents to what they say about the two ways to connect: the owner sees every user; a login
+// checkIsolation checks what the documents say about the two ways to connect: the owner sees every user; a login
 // in oxbow_app sees the user that it has named, no rows without a name, and gets an error from recall for another user.
 func (db *database) checkIsolation(ctx context.Context) error {
 	owner, err := pgx.Connect(ctx, db.owner)

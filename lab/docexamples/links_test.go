@@ -16,7 +16,7 @@ var (
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// Links between the documents lead to files and headings that are there.
+// Links between the documents lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

@@ -64,7 +64,7 @@ func snippets(file, markdown string) ([]snippet, error) {
 	return found, nil
 }
 
-// directed takes over what the line before the fence says, if it is a comment.
+// directed applies the comment, if any, on the line before the fence.
 func (s *snippet) directed(before string) error {
 	if !strings.HasPrefix(before, "<!--") {
 		return s.check()
@@ -100,5 +100,5 @@ func (s *snippet) check() error {
 	return nil
 }
 
-// shown tells whether the block is nothing to run at all, such as a picture.
+// shown reports whether the block is not code, such as a picture.
 func (s *snippet) shown() bool { return slices.Contains(showLanguages, s.lang) }

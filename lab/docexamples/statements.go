@@ -46,7 +46,7 @@ func statements(sql string) ([]string, error) {
 	return found, nil
 }
 
-// isQuery tells whether a statement may ask for what was remembered before it.
+// isQuery reports whether a statement may return memories stored before it.
 func isQuery(statement string) bool {
 	switch strings.ToLower(strings.Fields(statement)[0]) {
 	case "select", "with", "table":

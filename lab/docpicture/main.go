@@ -1,10 +1,10 @@
-// Docpicture writes what docs/traits.md shows of a trait's life: the picture
+// Docpicture generates the life of a trait for docs/traits.md: the picture
 // docs/life-of-a-trait.svg, and the tables between the page's markers. All numbers come from
 // package lifecycle.
 //
 //	go -C lab run ./docpicture [-check]
 //
-// -check writes nothing, and fails where something is out of date.
+// -check writes nothing, and fails if a file is out of date.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	check := flag.Bool("check", false, "write nothing, fail where something is out of date")
+	check := flag.Bool("check", false, "write nothing, fail if a file is out of date")
 	docs := flag.String("docs", "../docs", "the directory of the documents")
 	flag.Parse()
 	stale, err := update(*docs, !*check)
@@ -83,7 +83,7 @@ func fill(page []byte) ([]byte, error) {
 	})
 	for name := range tables {
 		if found[name] != 1 {
-			return nil, fmt.Errorf("the markers of the table %q are there %d times", name, found[name])
+			return nil, fmt.Errorf("table %q: found its markers %d times instead of once", name, found[name])
 		}
 	}
 	if len(found) != len(tables) {

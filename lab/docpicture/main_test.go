@@ -68,7 +68,7 @@ func TestFillRefusesOtherMarkers(t *testing.T) {
 }
 
 // The story's numbers are those that a replay of its events gives, and it goes through everything
-// that the page tells of.
+// that the page mentions.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	moments := tell(story)

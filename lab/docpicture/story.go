@@ -33,7 +33,7 @@ type step struct {
 	labels   []label // of the moments that it makes, in their order
 }
 
-// label is what the picture says at a moment, and where: offset from the point, in pixels.
+// label is the text at a moment, and its offset from the point in pixels.
 type label struct {
 	text   string
 	dx, dy float64
@@ -98,7 +98,7 @@ var story = []step{
 		labels: []label{{"fits the new wording", -10, -14, true}}},
 	{day: "2021-09-21", says: []memory{{"spiral", "work", true, "“A spiral I have to draw, a shelf I don't.”"}},
 		labels: []label{{"said outright", 12, -10, false}}},
-	// She tells nothing of it for years: time alone.
+	// Years pass without a memory of it.
 	{day: "2025-03-04", says: []memory{{"boat", "personal", false,
 		"Lofted a rowing boat on wallpaper before she bought the larch."}},
 		labels: []label{{"revived", -14, -12, true}}},

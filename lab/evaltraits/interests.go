@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Persona is what a person of an evaluation set is known to be like.
+// Persona lists the known interests of a person of an evaluation set.
 type Persona struct {
 	User      string
 	Name      string
 	Interests []Interest
 }
 
-// Interest is something that reflection should come to see.
+// Interest is an interest that reflection should find.
 type Interest struct {
 	Kind  string   `json:"kind"` // hobby, food
 	Name  string   `json:"name"`
-	Match []string `json:"match"` // words of which a trait that sees it has one
+	Match []string `json:"match"` // a trait that shows the interest contains one of these words
 }
 
 // ReadPersonas reads {"USER":{"name":N,"interests":[{"kind":K,"name":N,"match":[WORD,…]},…]},…}.
@@ -76,7 +76,7 @@ type Sighting struct {
 	Trait    string `json:"trait"`
 }
 
-// Sensible is a trait in a category of which none may be.
+// Sensible is a trait in a sensitive category, which must not exist.
 type Sensible struct {
 	Trait    string `json:"trait"`
 	Category string `json:"category"`
@@ -85,7 +85,7 @@ type Sensible struct {
 // SeenInterests compares the sentences of the visible traits of each user with the person's
 // interests. An interest is seen when a trait contains one of its words (upper and lower case
 // alike), and a trait counts for one interest only: as many as possible are seen, by a maximum
-// matching. sensitive tells the category of a text in which no trait may be; nil: none is.
+// matching. sensitive, if not nil, returns the sensitive category of a text.
 func SeenInterests(personas []Persona, traits map[string][]string,
 	sensitive func(text string) (category string, ok bool)) TraitReport {
 	report := TraitReport{Persons: make([]PersonReport, 0, len(personas))}

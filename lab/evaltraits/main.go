@@ -1,8 +1,8 @@
-// Evaltraits measures which interests of known people the traits come to see.
+// Evaltraits measures which known interests of people the traits show.
 //
 //	go -C lab run ./evaltraits [-json] [-reasoner-model NAME …] RECORDS PERSONAS
 //
-// RECORDS is a file as oxbow eval takes, of which the memories are used. PERSONAS is a JSON object:
+// RECORDS is a file for oxbow eval, of which only the memories are used. PERSONAS is a JSON object:
 //
 //	{"USER": {"name": N, "interests": [{"kind": K, "name": N, "match": [WORD, …]}, …]}, …}
 //
@@ -83,7 +83,7 @@ func command(ctx context.Context, out io.Writer) error {
 	return report.refused()
 }
 
-// refused names the traits in sensitive categories, of which there must be none.
+// refused returns an error that names the traits in sensitive categories.
 func (r TraitReport) refused() (err error) {
 	for _, p := range r.Persons {
 		for _, s := range p.Sensitive {

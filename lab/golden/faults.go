@@ -71,7 +71,7 @@ func (s *suite) plantAll(ctx context.Context, only *regexp.Regexp) (bool, error)
 		f := faults[i]
 		for _, name := range f.sections {
 			if sections[name].record == nil {
-				return fmt.Errorf("fault %q: there is no section %q", f.name, name)
+				return fmt.Errorf("fault %q: unknown section %q", f.name, name)
 			}
 			before, err := sound[name]()
 			if err != nil {

@@ -23,15 +23,15 @@ select golden.patch('weights', $$'entity'\)::double precision, 0\.1$$, $$'entity
 
 -- fault: importance raises nothing
 -- noticed by: recall rank-samples
-select golden.patch('^recall', '0\.15 \* f\.importance', '0 * f.importance');
+select oxbow.set_policy('recall_importance', 0);
 
 -- fault: what is fresh fades in a tenth of the time
 -- noticed by: recall
-select golden.patch('recency', '2592000', '259200');
+select oxbow.set_policy('recall_recency_days', 3);
 
 -- fault: an emerging trait is raised like a core one
 -- noticed by: traits
-select golden.patch('boost', $$'emerging'::text THEN 0\.05$$, $$'emerging'::text THEN 0.25$$);
+select oxbow.set_policy('recall_emerging', 0.25);
 
 -- fault: the month of a question is one too late
 -- noticed by: recall rank-samples

@@ -67,8 +67,7 @@ type load struct {
 	acks    []ack
 }
 
-// ack is a transaction that the application was told to have committed; the positions in the log
-// are from before and after.
+// ack is an acknowledged transaction, with positions in the log before and after its commit.
 type ack struct {
 	n             int
 	before, after uint64
@@ -83,7 +82,7 @@ const (
 	patience = 5 * time.Minute // with a machine that others use too
 )
 
-// provider is a server of embeddings that takes its time. While it fails, every 5th of its answers makes no sense.
+// provider is a slow server of embeddings. While it fails, every fifth answer is invalid.
 type provider struct {
 	url     string
 	failing atomic.Bool
@@ -139,7 +138,7 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// on is the same for a part of the test.
+// on returns the load for a subtest.
 func (l *load) on(t *testing.T) *load {
 	return &load{killing: &killing{T: t, binary: l.binary}, Server: l.Server, root: l.root, provider: l.provider}
 }
@@ -169,7 +168,7 @@ func (l *load) run(cmd *exec.Cmd) string {
 // dir is where a copy of the server is or will be.
 func (l *load) dir(name string) string { return filepath.Join(l.root, "copy-"+name) }
 
-// begin starts to write and to work. Some answers of the provider make no sense, as long as the source lives.
+// begin starts writers and workers. Some answers of the provider are invalid while the source runs.
 func (l *load) begin() {
 	ctx, cancel := context.WithCancel(l.Context())
 	l.stop = cancel
@@ -184,7 +183,7 @@ func (l *load) begin() {
 		l.Cleanup(func() { _ = worker.Process.Kill() }) // it has ended, unless the test failed
 		l.workers = append(l.workers, worker)
 	}
-	l.write(50) // as much as traits settle out of
+	l.write(50) // enough for traits
 }
 
 func (l *load) withProvider(dsn string, args ...string) *exec.Cmd {
@@ -206,7 +205,7 @@ func (l *load) writeFor(ctx context.Context, writer int) {
 		a := ack{n: i*4 + writer}
 		a.before, a.after, err = l.writeOne(ctx, conn, a.n)
 		if err != nil {
-			return // what was not acknowledged may be there or not
+			return // the transaction may be committed or not
 		}
 		l.mu.Lock()
 		l.acks = append(l.acks, a)
@@ -245,7 +244,7 @@ func (l *load) writeOne(ctx context.Context, conn *pgx.Conn, n int) (before, aft
 	return before, after, err
 }
 
-// write waits until so many more transactions are committed.
+// write waits until n more transactions are committed.
 func (l *load) write(n int) {
 	l.Helper()
 	n += l.acknowledged()
@@ -258,11 +257,11 @@ func (l *load) acknowledged() int {
 	return len(l.acks)
 }
 
-// busy is true of a database in which a job runs and another one has failed.
+// busy holds in a database in which one job runs and another one has failed.
 const busy = `(select from oxbow.river_job having bool_or(kind = 'embed' and state = 'running')
 	and bool_or(state = 'retryable')) busy`
 
-// dump writes what pg_dump sees in one snapshot, and returns which transactions that has.
+// dump runs pg_dump in a snapshot, and returns the transactions of that snapshot.
 func (l *load) dump() (transactions []int32) {
 	conn := l.connect(l.dsn(keeper, appName))
 	defer conn.Close(context.Background())
@@ -283,7 +282,7 @@ func (l *load) dump() (transactions []int32) {
 	return transactions
 }
 
-// numbers are those of the transactions that a database has.
+// numbers returns the numbers of a database's transactions.
 func numbers(t *testing.T, db *pgx.Conn) []int32 {
 	t.Helper()
 	rows, err := db.Query(t.Context(), `select n from acks order by n`)
@@ -293,8 +292,8 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 	return n
 }
 
-// keepBusy waits for a moment that is busy, and sees to it that the next ones are too: until the
-// connection's transaction ends, nobody can change the two jobs.
+// keepBusy waits until the queue is busy, and keeps it so: until the connection's transaction ends, nothing can change
+// the two jobs.
 func (l *load) keepBusy(conn *pgx.Conn) {
 	require.Eventually(l, func() bool {
 		_, err := conn.Exec(l.Context(), `rollback; begin`)
@@ -326,7 +325,7 @@ func (l *load) restorePoint(name string) (at uint64) {
 	return at
 }
 
-// die stops the server as a crash would, and the workers after it. It returns what was acknowledged.
+// die stops the server as a crash does, then the workers. It returns the acknowledged transactions.
 func (l *load) die() []ack {
 	conn := l.connect(l.DSN(appName))
 	defer conn.Close(context.Background())
@@ -508,7 +507,7 @@ func (l *load) works(dsn string, transactions []int32) {
 	require.Equal(l, 1, l.count(dsn, `oxbow.recall('zoe', '住在哪里', max_results => 1) where content = '佐伊住在汉堡'`))
 }
 
-// done finds what was lost, and what was done twice.
+// done finds lost and repeated work.
 func (l *load) done(dsn string, transactions int) {
 	l.Helper()
 	// What is periodic has one attempt, and comes again of itself.
@@ -525,7 +524,7 @@ func (l *load) done(dsn string, transactions int) {
 	l.none(dsn, `(select from oxbow.memory_term_stats having sum(documents) <> (select count(*)
 		from oxbow.memory_terms)) s`)
 	l.none(dsn, memories+` and mention_count <> 1`)
-	// One memory tells of each message, and tells it once.
+	// Each message has one memory.
 	l.none(dsn, `oxbow.messages g where g.extracted_at is null
 		or (select array_agg((length(m.content) - length(replace(m.content, g.content, ''))) / length(g.content))
 		from oxbow.memories m
@@ -540,7 +539,7 @@ func (l *load) done(dsn string, transactions int) {
 	l.oxbow(dsn, "check")
 }
 
-// isolated looks whether a login of the application sees one user, and nobody before it names one.
+// isolated checks that a login of the application sees one user, and none before it names one.
 func (l *load) isolated(dsn string) {
 	l.Helper()
 	conn := l.connect(as(dsn, appName))

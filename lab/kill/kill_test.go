@@ -22,7 +22,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// killing is the binary, and a database with everything embedded and nothing reflected on.
+// killing is a test that kills the program at failpoints.
 type killing struct {
 	*testing.T
 	binary, dsn string
@@ -53,7 +53,7 @@ func (k *killing) commandContext(ctx context.Context, dsn string, args ...string
 	return cmd
 }
 
-// commandLimit is how long a command may take. One that does not come to its end tells where its goroutines are.
+// commandLimit limits the duration of a command. A command that exceeds it prints its goroutines.
 const commandLimit = 10 * time.Minute
 
 func (k *killing) oxbow(dsn string, args ...string) {
@@ -69,7 +69,7 @@ func (k *killing) oxbow(dsn string, args ...string) {
 	require.NoError(k, err, "oxbow %s: %s", strings.Join(args, " "), out)
 }
 
-// unfinished tells of the jobs that are left, and of what the server is at.
+// unfinished lists unfinished jobs and the server's connections.
 func (k *killing) unfinished(dsn string) (lines string) {
 	conn := k.connect(dsn)
 	defer conn.Close(context.Background())
@@ -121,9 +121,8 @@ func (k *killing) connect(dsn string) *pgx.Conn {
 	return conn
 }
 
-// killAtPoints kills a command once at each point, at the first time it comes there. With
-// OXBOW_KILLS it goes on until it has killed that often, at a later time or at a random moment too.
-// Each command takes up what the last one left.
+// killAtPoints kills a command once at each failpoint, when it first reaches it. With OXBOW_KILLS it kills that often,
+// also at later arrivals and at random moments. Each command continues the work of the previous one.
 func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration,
 	args ...string) (killed map[string]int) {
 	k.Helper()
@@ -144,9 +143,9 @@ func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration
 	return killed
 }
 
-// killAt runs a command that kills itself at a named point ("name:nth"), or is killed after a time.
-// It reports whether the command was killed, and then does at once what the next worker does 45
-// seconds later: it rescues the jobs.
+// killAt runs a command that kills itself at a failpoint ("name:nth"), or is killed after a time. It reports whether
+// the
+// command was killed, and then rescues the jobs, as the next worker does 45 seconds later.
 func (k *killing) killAt(dsn, point string, after time.Duration, args ...string) bool {
 	k.Helper()
 	cmd := k.command(dsn, args...)
@@ -172,7 +171,7 @@ func (k *killing) killAt(dsn, point string, after time.Duration, args ...string)
 	return true
 }
 
-// number returns a number of the environment.
+// number returns the value of an environment variable.
 func (k *killing) number(name string, otherwise int) int {
 	k.Helper()
 	s := os.Getenv(name)
@@ -199,7 +198,7 @@ func (k *killing) clone(name string) string {
 	server := *u
 	server.Path = "/postgres"
 	if conn := k.kept[k.dsn]; conn != nil {
-		require.NoError(k, conn.Close(k.Context())) // what is copied has no connections
+		require.NoError(k, conn.Close(k.Context())) // a template must have no connections
 	}
 	k.exec(server.String(), fmt.Sprintf("create database %s template %s", pgx.Identifier{name}.Sanitize(),
 		pgx.Identifier{source}.Sanitize()))

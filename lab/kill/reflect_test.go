@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// However often the worker is killed during a reflection, the traits are those of an undisturbed run. OXBOW_KILLS and
+// However often the worker is killed during a reflection, the traits equal those of an undisturbed run. OXBOW_KILLS and
 // OXBOW_KILL_RECORDS (a file for "oxbow import") make it a long run: make kill-reflect.
 func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	t.Parallel()
@@ -46,8 +46,7 @@ func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	k.oxbow(wild, "check")
 }
 
-// prepare imports the records and embeds them, while the queue of reflections is paused. It returns
-// the end of the day of the last memory.
+// prepare imports and embeds the records while the reflect queue is paused. It returns the day of the last memory.
 func (k *killing) prepare(records string) (now string) {
 	k.oxbow(k.dsn, "import", records)
 	conn := k.connect(k.dsn)
@@ -70,7 +69,7 @@ func (k *killing) prepare(records string) (now string) {
 	return now
 }
 
-// traits is all that reflection wrote, without ids and the columns of the wall clock.
+// traits returns everything that reflection wrote, except ids and columns that depend on the clock.
 func (k *killing) traits(dsn string) (lines []string) {
 	const name = `(select coalesce(t.trait_key, '') || ': ' || t.content from oxbow.memories_trait t
 		where t.user_id = %[1]s.user_id and t.id = %[1]s.%[2]s)`
@@ -97,7 +96,7 @@ func (k *killing) traits(dsn string) (lines []string) {
 		   from oxbow.trait_events e`,
 		`select jsonb_build_array('clue', user_id, key, content, memory_type, memory_id, session_key, context, stated,
 			observed_at, against) from oxbow.trait_clues`,
-		// what triggered a cycle depends on when it was asked; what it came to does not
+		// the trigger of a cycle depends on the time, its result does not
 		`select jsonb_build_array('cycle', user_id, memories_scanned, traits_created, traits_updated, traits_dissolved,
 			status, reasoner, now, count(*))
 		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated,
@@ -113,7 +112,7 @@ func (k *killing) traits(dsn string) (lines []string) {
 	return lines
 }
 
-// lives is a file of the memories of people with habits, tastes and changes of mind, in English and Chinese.
+// lives returns records of people with habits, tastes and changes of mind, in English and Chinese.
 func lives(people, memories int) string {
 	habits := [][]string{
 		{"Went climbing at the hall with Noor.", "Climbing again tonight, the blue route at last.",

@@ -1,8 +1,8 @@
-// Chaosctl runs seeds of package chaos, one after the other, and ends with status 1 if any of them found something.
+// Chaosctl runs seeds of package chaos, and exits with status 1 if one has violations.
 //
 //	chaosctl [--minutes 1] [--binary bin/oxbow-failpoints] [SEED | FROM-TO]...
 //
-// Without a seed it takes one at random.
+// Without a seed it picks one at random.
 package main
 
 import (
@@ -35,9 +35,9 @@ func main() {
 }
 
 func run(ctx context.Context) (failed bool, err error) {
-	minutes := flag.Float64("minutes", 1, "how long each seed goes on, without the healing after it")
+	minutes := flag.Float64("minutes", 1, "duration of each seed, without the healing after it")
 	binary := flag.String("binary", "bin/oxbow-failpoints", "oxbow, built with -tags failpoints")
-	hurry := flag.Bool("hurry", false, "do not wait for the jobs of killed workers: put them back at once")
+	hurry := flag.Bool("hurry", false, "requeue the jobs of killed workers at once")
 	flag.Parse()
 	seeds, err := seedsOf(flag.Args())
 	if err != nil {
@@ -72,7 +72,7 @@ func run(ctx context.Context) (failed bool, err error) {
 	return len(bad) > 0, nil
 }
 
-// seedsOf reads seeds and ranges of them.
+// seedsOf parses seeds and ranges of seeds.
 func seedsOf(args []string) (seeds []uint64, err error) {
 	for _, arg := range args {
 		from, to, isRange := strings.Cut(arg, "-")
@@ -82,7 +82,7 @@ func seedsOf(args []string) (seeds []uint64, err error) {
 		first, err1 := strconv.ParseUint(from, 10, 64)
 		last, err2 := strconv.ParseUint(to, 10, 64)
 		if err := errors.Join(err1, err2); err != nil || last < first || last-first > 10000 {
-			return nil, fmt.Errorf("%q is neither a seed nor a range of them, such as 1-20", arg)
+			return nil, fmt.Errorf("%q is not a seed or a range of at most 10,000 seeds, such as 1-20", arg)
 		}
 		for seed := first; seed <= last; seed++ {
 			seeds = append(seeds, seed)
