@@ -34,18 +34,18 @@ var checks = []struct {
 	name string
 	look func(*checker) int
 }{
-	{"acknowledged rows exist, rolled-back rows do not", (*checker).writes},
-	{"no text of another user, of an erased row or of a rolled-back one", (*checker).marks},
-	{"every memory embedded once, by the right vector", (*checker).vectors},
-	{"vector indexes hold the vectors of their users", (*checker).vectorIndex},
-	{"every memory indexed once, and counted", (*checker).terms},
-	{"every message extracted once", (*checker).messages},
-	{"repeated facts are stored once", (*checker).repeats},
-	{"every memory reflected on once", (*checker).reflections},
-	{"traits follow from their events and evidence", (*checker).traits},
-	{"no orphan", (*checker).orphans},
-	{"no job stuck", (*checker).jobs},
-	{"a login of oxbow_app sees its user alone", (*checker).isolation},
+	{"nothing acknowledged is missing, nothing rolled back exists", (*checker).writes},
+	{"no mark is out of place", (*checker).marks},
+	{"every memory is embedded once", (*checker).vectors},
+	{"the vector indexes are correct", (*checker).vectorIndex},
+	{"every memory is indexed once", (*checker).terms},
+	{"every message is extracted once", (*checker).messages},
+	{"repeated facts are merged", (*checker).repeats},
+	{"every memory is reflected on once", (*checker).reflections},
+	{"traits agree with their events and evidence", (*checker).traits},
+	{"no orphans", (*checker).orphans},
+	{"no job is stuck", (*checker).jobs},
+	{"a login of oxbow_app sees only its user", (*checker).isolation},
 }
 
 func (k *checker) violate(check, user, id, where, expected, found string) {

@@ -81,15 +81,14 @@ func (k *killing) traits(dsn string) (lines []string) {
 			m.trait_subtype, m.trait_stage,
 		        m.trait_confidence, m.trait_confidence_at, m.trait_context, m.trait_contexts, ` +
 			trait("m", "trait_parent_id") + `,
-		        m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_first_observed, m.trait_last_reinforced,
-		        m.trait_window_start,
-		        m.trait_window_end, m.trait_next_transition_at, m.trait_review_due_at, m.trait_derived_from, m.version,
-		        m.metadata) from oxbow.memories_trait m`,
+		        m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_first_observed,
+		        m.trait_last_reinforced, m.trait_window_start, m.trait_window_end, m.trait_next_transition_at,
+		        m.trait_review_due_at, m.trait_derived_from, m.version, m.metadata) from oxbow.memories_trait m`,
 		`select jsonb_build_array('evidence', e.user_id, ` + trait("e", "trait_id") + `, e.direction, e.memory_type,
 		        case e.memory_type when 'trait' then ` + trait("e", "memory_id") +
 			` else e.memory_id::text end, e.quality,
-		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at, e.timezone,
-		        e.event_seq) from oxbow.trait_evidence e`,
+		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at,
+		        e.timezone, e.event_seq) from oxbow.trait_evidence e`,
 		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") +
 			`, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
 		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version')
