@@ -58,8 +58,8 @@ fuzz-smoke: ## fuzz every target for 2 seconds, without coverage
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and imports (.golangci.yaml)
-	$(TOOLS)/golangci-lint run ./...
-	@if ls lab/*/*.go >/dev/null 2>&1; then cd lab && ../$(TOOLS)/golangci-lint run ./...; fi
+	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
+	@if ls lab/*/*.go >/dev/null 2>&1; then cd lab && ../$(TOOLS)/golangci-lint run --allow-parallel-runners ./...; fi
 
 .PHONY: picture
 picture: ## generate the picture and the tables in docs/traits.md
